@@ -1,0 +1,223 @@
+/* legosketch: how often did item x occur? From a fixed, small memory, in one pass.
+ *
+ * A sketch counts every item of a stream in a number of bytes chosen beforehand. It never forgets an item and never
+ * underestimates one; items that share cells are told apart by the decoder of its model. The idea is the Lego sketch
+ * (Feng, Cao, Wang, Xie, Zhou: ICML 2025); the memory here holds exact integers, so items can be deleted, sketches can
+ * be merged, subtracted and folded, and the result never depends on the order in which any of that happened.
+ *
+ *     lego_options options = LEGO_OPTIONS_INIT;
+ *     options.budget = 300 * 1024;
+ *     lego_sketch *sketch;
+ *     if (lego_sketch_create(&options, &sketch) != LEGO_OK) return 1;
+ *     lego_sketch_add(sketch, "apple", 5, 3);                    // count "apple" three times
+ *     lego_estimate e;
+ *     lego_sketch_estimate(sketch, "apple", 5, &e);              // e.value, e.lower, e.upper
+ *     lego_sketch_destroy(sketch);
+ *
+ * ITEMS are bytes, of any length, zero bytes included. A 64-bit integer is the item of its 8 little-endian bytes,
+ * whatever width it had before, so that every language agrees.
+ *
+ * MEMORY. A sketch is two allocations, a handle of about 400 bytes and its memory, made by create, load and copy through
+ * the caller's allocator. Their size, lego_sketch_bytes(), is at most the budget and stays the same whatever is added:
+ * cells, overflow, brick totals and bookkeeping are all inside. As counts grow the sketch folds: two bricks become one
+ * of cells twice as wide in the same bytes. A fold needs no heap; it uses up to 32 KB of stack for a moment. The scan
+ * results of a trained model are cached behind the memory; lego_sketch_cache_bytes() tells how much that is (0 for the
+ * rule). Batch functions on several threads allocate up to 4 MB for as long as they run; if they can not get it they
+ * go on with one thread.
+ *
+ * THREADS. One writer, or any number of readers: functions that take a const sketch may run at the same time.
+ * A model is immutable and may be shared by everything.
+ *
+ * ERRORS. A function that fails changes nothing: neither its sketch nor its outputs. Nothing is printed; there is no
+ * global state. Sums are exact and never wrap: adding is refused (LEGO_ERR_RANGE) once the sum of |count| times the
+ * model's quantum (8 for `rule`, 1024 for `paper`) would pass 2^63 - 1.
+ *
+ * NOT GUARANTEED. `upper` is a bound only while no item's true count is negative. `lower` holds for at least 95 % of
+ * the items, not for each. Without deletions the bytes of a sketch follow from its content alone; after deletions they
+ * do too at equal shape, but a fold once made stays.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LEGOSKETCH_H
+#define LEGOSKETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(LEGO_BUILD_SHARED) || defined(__GNUC__)
+#define LEGO_API __attribute__((visibility("default")))
+#else
+#define LEGO_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LEGO_VERSION "0.1.0"
+
+/* The smallest budget in bytes, and the largest: 64 GiB. */
+#define LEGO_BUDGET_MIN 4096u
+#define LEGO_BUDGET_MAX (UINT64_C(1) << 36)
+
+/* Rows a model may have, so the most cells that one item touches. */
+#define LEGO_ROWS_MAX 8
+
+typedef enum lego_status {
+    LEGO_OK = 0,
+    LEGO_ERR_ARGUMENT,  /* an argument is outside what the function accepts */
+    LEGO_ERR_BUDGET,    /* the budget is too small for the shape asked for, or outside MIN and MAX */
+    LEGO_ERR_MEMORY,    /* the allocator gave nothing */
+    LEGO_ERR_RANGE,     /* a sum could leave 64 bits */
+    LEGO_ERR_MODEL,     /* the sketches, or the sketch and the model given, are of different models */
+    LEGO_ERR_SEED,      /* the sketches hash with different seeds */
+    LEGO_ERR_SHAPE,     /* the sketches have no common shape, or the bricks asked for do not divide those there are */
+    LEGO_ERR_UNTRAINED, /* the model has no networks, so there is nothing to scan with */
+    LEGO_ERR_MAGIC,     /* the bytes are not of this kind of file */
+    LEGO_ERR_VERSION,   /* the bytes were written by a later version */
+    LEGO_ERR_TRUNCATED, /* the bytes end too early, or go on too long */
+    LEGO_ERR_CHECKSUM,  /* the bytes were damaged */
+    LEGO_ERR_CORRUPT,   /* the checksum is right, the content impossible */
+    LEGO_ERR_WRITE      /* the caller's write function refused */
+} lego_status;
+
+/* One sentence without a full stop, for any value. */
+LEGO_API const char *lego_status_message(lego_status status);
+
+/* Memory from the caller. alloc returns memory aligned for any type, or NULL; free gets what alloc returned and the
+ * size that was asked for. Both may be called from any thread that calls this library. */
+typedef struct lego_allocator {
+    void *(*alloc)(void *context, size_t size);
+    void (*free)(void *context, void *memory, size_t size);
+    void *context;
+} lego_allocator;
+
+/* Takes the next bytes of a file being written; returns 0, or anything else to give up (LEGO_ERR_WRITE). */
+typedef int (*lego_write)(void *context, const void *bytes, size_t size);
+
+/* ---- models: the weights of the embedding and the networks that scan and decode ------------------------------- */
+
+typedef struct lego_model lego_model;
+
+typedef struct lego_model_info {
+    const char *name;     /* lives as long as the model */
+    uint32_t rows;        /* cells an item touches, d1 in the paper */
+    uint32_t columns;     /* cells in a row of a full brick, d2 */
+    uint32_t quantum;     /* about what an item's weights sum to, Q */
+    int trained;          /* 0: no networks, every estimate is the rule min(m/w) */
+    uint64_t fingerprint; /* sketches merge only if these agree */
+} lego_model_info;
+
+/* A model inside the library, by name ("rule"), or NULL if there is none of that name. Never freed.
+ * NULL asks for the default. */
+LEGO_API const lego_model *lego_model_builtin(const char *name);
+
+/* A model from the bytes of a .lego file; checked whole before anything is allocated. allocator may be NULL (malloc).
+ * It must outlive every sketch made with it. */
+LEGO_API lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator *allocator,
+                                     lego_model **model);
+LEGO_API void lego_model_destroy(lego_model *model);
+LEGO_API lego_status lego_model_save(const lego_model *model, lego_write write, void *context);
+LEGO_API void lego_model_describe(const lego_model *model, lego_model_info *info);
+
+/* ---- sketches ------------------------------------------------------------------------------------------------- */
+
+typedef struct lego_sketch lego_sketch;
+
+typedef struct lego_options {
+    uint64_t budget;                 /* bytes, all of them; 0: just what bricks, columns and cell_bits need */
+    const lego_model *model;         /* NULL: the built-in default */
+    uint64_t seed;                   /* of the hash; sketches merge only at equal seeds */
+    const lego_allocator *allocator; /* NULL: malloc and free; copied, need not outlive the call */
+    uint32_t bricks;                 /* 0: what fills the budget */
+    uint32_t columns;                /* 0: what fills the budget; else a multiple of 16, at most the model's */
+    uint32_t cell_bits;              /* 0: start at 8; or start at 8, 16, 32 or 64 */
+} lego_options;
+
+#define LEGO_OPTIONS_INIT {1u << 20, NULL, 0, NULL, 0, 0, 0}
+
+typedef struct lego_estimate {
+    double value;  /* the estimate, at most upper */
+    int64_t lower; /* at most the true count, for 95 % of the items or more */
+    int64_t upper; /* never below the true count, if no true count is negative */
+} lego_estimate;
+
+typedef struct lego_sketch_info {
+    const lego_model *model;
+    uint64_t seed;
+    uint64_t bytes;          /* as lego_sketch_bytes() */
+    uint64_t cache_bytes;    /* as lego_sketch_cache_bytes() */
+    int64_t total;           /* the stream's length: the sum of all counts */
+    uint32_t bricks;         /* K, as the sketch was made: an item goes to brick hash mod K, and fold takes divisors of K */
+    uint32_t bricks_now;     /* how many there are after the folds so far */
+    uint32_t rows, columns;  /* of the least folded brick */
+    uint32_t cell_bits;      /* of the least folded brick */
+    uint32_t cell_bits_most; /* of the most folded brick: cell_bits or twice that */
+    uint64_t spill_used;     /* entries holding the high parts of cells, and how many there may be before a fold */
+    uint64_t spill_limit;
+} lego_sketch_info;
+
+typedef struct lego_scan {
+    int64_t total;   /* stream length of the brick */
+    double distinct; /* s(n): items in the brick, as the scan network sees it */
+    double skew;     /* s(alpha): their Zipf exponent, likewise */
+} lego_scan;
+
+LEGO_API lego_status lego_sketch_create(const lego_options *options, lego_sketch **sketch);
+LEGO_API void lego_sketch_destroy(lego_sketch *sketch); /* NULL is fine */
+LEGO_API lego_status lego_sketch_copy(const lego_sketch *sketch, lego_sketch **copy);
+LEGO_API void lego_sketch_clear(lego_sketch *sketch); /* as it was made: empty, unfolded */
+
+/* How many threads the batch functions may use; 1 after create, load and copy. The result does not depend on it. */
+LEGO_API void lego_sketch_set_threads(lego_sketch *sketch, unsigned threads);
+
+/* Count an item `count` times more; a negative count deletes. */
+LEGO_API lego_status lego_sketch_add(lego_sketch *sketch, const void *item, size_t size, int64_t count);
+LEGO_API lego_status lego_sketch_add_u64(lego_sketch *sketch, uint64_t item, int64_t count);
+
+/* The same for n items at once. Item i of a batch of bytes is bytes[offsets[i] .. offsets[i+1]), so offsets has n + 1
+ * entries that never fall. counts may be NULL: each item once. */
+LEGO_API lego_status lego_sketch_add_u64s(lego_sketch *sketch, const uint64_t *items, const int64_t *counts, size_t n);
+LEGO_API lego_status lego_sketch_add_batch(lego_sketch *sketch, const void *bytes, const uint64_t *offsets,
+                                           const int64_t *counts, size_t n);
+
+LEGO_API lego_status lego_sketch_estimate(const lego_sketch *sketch, const void *item, size_t size,
+                                          lego_estimate *estimate);
+LEGO_API lego_status lego_sketch_estimate_u64(const lego_sketch *sketch, uint64_t item, lego_estimate *estimate);
+LEGO_API lego_status lego_sketch_estimate_u64s(const lego_sketch *sketch, const uint64_t *items, size_t n,
+                                               lego_estimate *estimates);
+LEGO_API lego_status lego_sketch_estimate_batch(const lego_sketch *sketch, const void *bytes, const uint64_t *offsets,
+                                                size_t n, lego_estimate *estimates);
+
+/* into becomes the sketch of both streams (or of their difference), byte for byte as if it had counted them itself.
+ * Model and seed must agree, and so must the bits of a cell as made and the columns, unless one's divide the other's.
+ * Where the shapes differ, into becomes the largest that both fold to: the greatest common divisor of their bricks.
+ * That takes one allocation of the new size, unless into has that shape already. */
+LEGO_API lego_status lego_sketch_merge(lego_sketch *into, const lego_sketch *from);
+LEGO_API lego_status lego_sketch_subtract(lego_sketch *into, const lego_sketch *from);
+
+/* Shrink to `bricks`, a divisor of info.bricks: the sketch becomes the one that would have been made with so many. (If
+ * info.bricks / bricks is not a power of two and the sketch is between two levels of folding, it is the same sketch
+ * folded a little further.) Takes one allocation of the new size. */
+LEGO_API lego_status lego_sketch_fold(lego_sketch *sketch, uint32_t bricks);
+
+LEGO_API uint64_t lego_sketch_bytes(const lego_sketch *sketch);
+LEGO_API uint64_t lego_sketch_cache_bytes(const lego_sketch *sketch);
+LEGO_API void lego_sketch_describe(const lego_sketch *sketch, lego_sketch_info *info);
+
+/* What the scan network sees in one of the bricks_now bricks. */
+LEGO_API lego_status lego_sketch_scan(const lego_sketch *sketch, uint32_t brick, lego_scan *scan);
+
+/* ---- the canonical bytes (docs/format.md): equal sketches give equal bytes --------------------------------------- */
+
+LEGO_API uint64_t lego_sketch_saved_size(const lego_sketch *sketch);
+LEGO_API lego_status lego_sketch_save(const lego_sketch *sketch, lego_write write, void *context);
+
+/* model NULL: the built-in one that the sketch was made with. The bytes are checked whole before anything is
+ * allocated, and may go once the call returns. */
+LEGO_API lego_status lego_sketch_load(const void *bytes, size_t size, const lego_model *model,
+                                      const lego_allocator *allocator, lego_sketch **sketch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+/* decode: see decode.h for the network and the choice. */
+#include "decode.h"
+
+#include <math.h>
+
+#include "network.h"
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+double decode_network(const struct lego_model *model, const struct reads *reads, const struct stream *stream)
+{
+    uint32_t rows = model->rows;
+    double scale = (double)rows / model->quantum, rule = INFINITY, joined[24] = {0};
+    for (uint32_t k = 0; k < rows; k++) {
+        double pair[2] = {(double)reads->value[k] * scale, reads->weight[k] * scale}, a[8], b[16], y[16];
+        network_layer(model, DEC_PAIR_0, NETWORK_RELU, pair, a);
+        network_layer(model, DEC_PAIR_1, NETWORK_RELU, a, b);
+        network_layer(model, DEC_PAIR_2, NETWORK_RELU, b, y);
+        for (int i = 0; i < 16; i++) joined[i] += y[i] / rows;
+        rule = fmin(rule, (double)reads->value[k] / reads->weight[k]);
+    }
+    const double facts[4] = {rule, (double)reads->total, stream->skew, stream->distinct};
+    memcpy(joined + 16, stream->implicit, sizeof stream->implicit);
+    memcpy(joined + 20, facts, sizeof facts);
+
+    double wide[32], mixed[20], a[8], b[4], answer;
+    network_layer(model, DEC_MIX_0, NETWORK_LEAKY, joined, wide);
+    network_layer(model, DEC_MIX_1, NETWORK_LEAKY, wide, mixed);
+    memcpy(mixed + 16, facts, sizeof facts);
+    network_layer(model, DEC_OUT_0, NETWORK_LEAKY, mixed, a);
+    network_layer(model, DEC_OUT_1, NETWORK_LEAKY, a, b);
+    network_layer(model, DEC_OUT_2, NETWORK_LINEAR, b, &answer);
+    return answer;
+}
+
+/* How far the rule is above the true count, for at least 95 % of the items, whatever the stream.
+ *
+ * Row k reads too much by the weights of the others in the cell, over w_k: on average at most e_k = N * mean weight /
+ * (C * w_k). By Markov's inequality that is t or more with probability at most e_k / t; rows have independent columns,
+ * so all of a set of rows do with at most the product. The rule takes the least row, hence for any set of j rows
+ * t = (20 * product of their e_k)^(1/j) is exceeded by 5 % at most; the best sets are those of the largest weights.
+ * (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
+static double slack(const struct lego_model *model, const struct reads *reads)
+{
+    uint32_t weight[LEGO_ROWS_MAX];
+    for (uint32_t k = 0; k < model->rows; k++) { /* insertion sort, largest first */
+        uint32_t i = k, w = reads->weight[k];
+        for (; i > 0 && weight[i - 1] < w; i--) weight[i] = weight[i - 1];
+        weight[i] = w;
+    }
+    double others = reads->total > 0 ? (double)reads->total : 0;
+    double best = INFINITY, product = 20;
+    for (uint32_t j = 1; j <= model->rows; j++) {
+        product *= others * model->mean_weight / ((double)reads->columns * weight[j - 1]);
+        best = fmin(best, pow(product, 1.0 / j));
+    }
+    return best;
+}
+
+lego_estimate decode(const struct lego_model *model, const struct reads *reads, const struct stream *stream)
+{
+    int64_t upper = INT64_MAX;
+    for (uint32_t k = 0; k < model->rows; k++) {
+        int64_t bound = floor_div(reads->value[k], reads->weight[k]);
+        if (bound < upper) upper = bound;
+    }
+    lego_estimate estimate = {(double)upper, upper, upper};
+    if (upper <= 0) return estimate; /* nothing below 0 is left to be unsure about */
+
+    double t = slack(model, reads);
+    estimate.lower = t < (double)upper ? upper - (int64_t)t : 0;
+    if (stream && stream->distinct > model->distinct_min && stream->skew < model->skew_max) {
+        double network = decode_network(model, reads, stream);
+        if (network < estimate.value) estimate.value = network > 0 ? network : 0; /* NaN: the rule stays */
+    }
+    return estimate;
+}
