@@ -152,7 +152,7 @@ typedef struct lego_sketch_info {
     uint32_t rows, columns;  /* of the least folded brick */
     uint32_t cell_bits;      /* of the least folded brick */
     uint32_t cell_bits_most; /* of the most folded brick: cell_bits or twice that */
-    uint64_t spill_used;     /* entries holding the high parts of cells, and how many there may be before a fold */
+    uint64_t spill_used;     /* slots that hold high parts of cells, and how many there may be before a fold */
     uint64_t spill_limit;
 } lego_sketch_info;
 

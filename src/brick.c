@@ -30,7 +30,7 @@ void memory_init(struct memory *memory, const struct shape *shape)
     *memory = (struct memory){.shape = *shape, .row_bytes = (size_t)shape->columns * (shape->bits / 8)};
     uint32_t bricks = shape->bricks, columns = shape->columns, bits = shape->bits;
     for (uint32_t l = 0;; l++, bits *= 2) {
-        memory->levels[l] = (struct level){divisor_of(bricks), divisor_of(columns), bits};
+        memory->levels[l] = (struct level){divisor_of(bricks), divisor_of(columns), bits, 1u << l};
         memory->last = l;
         if (bits == 64) break;
         if (bricks % 2) {
@@ -40,6 +40,7 @@ void memory_init(struct memory *memory, const struct shape *shape)
             memory->pairings = l + 1;
         }
     }
+    for (uint32_t b = shape->bits; b > 8; b /= 2) memory->cell_shift++;
     memory->regions = divisor_of(shape->bricks >> memory->pairings);
     uint64_t keys = 2 * (uint64_t)shape->bricks * shape->rows * shape->columns;
     spill_init(&memory->spill, memory_spill_slots(shape), keys);
@@ -67,25 +68,6 @@ static uint32_t next_bricks(const struct memory *memory)
     return memory->level == memory->last ? 0 : memory->levels[memory->level + 1].bricks.d;
 }
 
-static struct brick place_brick(const struct memory *memory, const struct level *level, uint32_t number)
-{
-    static const unsigned char reversed[LEVELS_MAX][8] = {{0}, {0, 1}, {0, 2, 1, 3}, {0, 4, 2, 6, 1, 5, 3, 7}};
-    uint32_t j = divisor_div(memory->regions, number), r = number - j * memory->regions.d;
-    size_t slot = ((size_t)r * memory->shape.rows << memory->pairings) + reversed[memory->pairings][j];
-    return (struct brick){level, number, memory->cells + slot * memory->row_bytes};
-}
-
-struct brick brick_of(const struct memory *memory, uint32_t hash)
-{
-    const struct level *level = &memory->levels[memory->level];
-    uint32_t number = divisor_mod(level->bricks, hash);
-    if (memory->folded) {
-        uint32_t half = level[1].bricks.d, next = number >= half ? number - half : number;
-        if (next < memory->folded) return place_brick(memory, level + 1, next);
-    }
-    return place_brick(memory, level, number);
-}
-
 uint32_t brick_count(const struct memory *memory)
 {
     uint32_t bricks = memory->levels[memory->level].bricks.d;
@@ -95,18 +77,18 @@ uint32_t brick_count(const struct memory *memory)
 struct brick brick_at(const struct memory *memory, uint32_t i)
 {
     const struct level *level = &memory->levels[memory->level];
-    if (i < memory->folded) return place_brick(memory, level + 1, i);
+    if (i < memory->folded) return brick_place(memory, level + 1, i);
     /* What is not folded: folded .. next, and next + folded .. */
     uint32_t next = next_bricks(memory);
-    return place_brick(memory, level, i < next || next == 0 ? i : i + memory->folded);
+    return brick_place(memory, level, i < next || next == 0 ? i : i + memory->folded);
 }
 
-struct row brick_row(const struct memory *memory, const struct brick *brick, uint32_t k)
+void brick_read(const struct memory *memory, const struct brick *brick, const struct place *place, int64_t value[])
 {
-    unsigned char *bytes = brick->cells + ((size_t)k << memory->pairings) * memory->row_bytes;
-    uint32_t made = memory->shape.bits / 8;
-    return (struct row){bytes, (uint64_t)(bytes - memory->cells) / made, brick->level->bits,
-                        brick->level->bits / memory->shape.bits};
+    for (uint32_t k = 0; k < memory->shape.rows; k++) {
+        struct row row = brick_row(memory, brick, k);
+        value[k] = cells_value(&row, &memory->spill, divisor_mod(brick->level->columns, place->column[k]));
+    }
 }
 
 static void brick_changed(struct memory *memory, uint32_t number)
@@ -117,7 +99,7 @@ static void brick_changed(struct memory *memory, uint32_t number)
 void memory_fold(struct memory *memory)
 {
     const struct level *level = &memory->levels[memory->level], *next = level + 1;
-    struct brick brick = place_brick(memory, level, memory->folded);
+    struct brick brick = brick_place(memory, level, memory->folded);
     for (uint32_t k = 0; k < memory->shape.rows; k++) {
         struct row row = brick_row(memory, &brick, k);
         cells_fold(&row, next->columns.d, &memory->spill);

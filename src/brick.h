@@ -46,7 +46,7 @@ enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
 
 struct level {
     struct divisor bricks, columns;
-    uint32_t bits;
+    uint32_t bits, step; /* of a cell, and how many cells as made it covers */
 };
 
 struct memory {
@@ -55,6 +55,7 @@ struct memory {
     uint32_t last;       /* the level of 64 bits */
     uint32_t pairings;   /* levels at which bricks pair up; the columns halve after that */
     struct divisor regions;
+    uint32_t cell_shift; /* log2 of the bytes of a cell as made */
     size_t row_bytes;    /* of one row as made */
     struct level levels[LEVELS_MAX];
     int64_t *totals;     /* stream length of each brick, by its number in its level */
@@ -82,11 +83,40 @@ void memory_init(struct memory *memory, const struct shape *shape);
 void memory_attach(struct memory *memory, void *bytes, bool summaries);
 void memory_clear(struct memory *memory);
 
-/* The brick of a brick hash, and the i-th of the bricks there are now. */
-struct brick brick_of(const struct memory *memory, uint32_t hash);
-struct brick brick_at(const struct memory *memory, uint32_t i);
+/* Where brick `number` of a level lies. */
+static inline struct brick brick_place(const struct memory *memory, const struct level *level, uint32_t number)
+{
+    static const unsigned char reversed[LEVELS_MAX][8] = {{0}, {0, 1}, {0, 2, 1, 3}, {0, 4, 2, 6, 1, 5, 3, 7}};
+    uint32_t j = divisor_div(memory->regions, number), r = number - j * memory->regions.d;
+    size_t slot = ((size_t)r * memory->shape.rows << memory->pairings) + reversed[memory->pairings][j];
+    return (struct brick){level, number, memory->cells + slot * memory->row_bytes};
+}
+
+/* The brick of a brick hash. */
+static inline struct brick brick_of(const struct memory *memory, uint32_t hash)
+{
+    const struct level *level = &memory->levels[memory->level];
+    uint32_t number = divisor_mod(level->bricks, hash);
+    if (memory->folded) {
+        uint32_t half = level[1].bricks.d, next = number >= half ? number - half : number;
+        if (next < memory->folded) return brick_place(memory, level + 1, next);
+    }
+    return brick_place(memory, level, number);
+}
+
+static inline struct row brick_row(const struct memory *memory, const struct brick *brick, uint32_t k)
+{
+    unsigned char *bytes = brick->cells + ((size_t)k << memory->pairings) * memory->row_bytes;
+    return (struct row){bytes, (uint64_t)(bytes - memory->cells) >> memory->cell_shift, brick->level->bits,
+                        brick->level->step};
+}
+
+/* How many bricks there are now, and the i-th of them. */
 uint32_t brick_count(const struct memory *memory);
-struct row brick_row(const struct memory *memory, const struct brick *brick, uint32_t k);
+struct brick brick_at(const struct memory *memory, uint32_t i);
+
+/* The item's cell in each row of its brick. */
+void brick_read(const struct memory *memory, const struct brick *brick, const struct place *place, int64_t value[]);
 
 /* Adds count to the brick's stream length and count * weight[k] to the item's cell in row k. */
 void memory_add(struct memory *memory, const struct place *place, const uint32_t weight[], int64_t count);
@@ -99,7 +129,7 @@ void memory_add_low(struct memory *memory, const struct place *place, const uint
 /* Adds a value to the cell of row k at this brick hash and column hash, folding as often as it takes. */
 void memory_add_value(struct memory *memory, uint32_t k, uint32_t brick_hash, uint32_t column_hash, int64_t value);
 
-/* Adds all of `from`, times sign, to `into`, which must be foldable_to(). */
+/* Adds all of `from`, times sign, to `into`; shape_folds_to() must hold. */
 void memory_add_all(struct memory *into, const struct memory *from, int sign);
 
 /* One step of the ladder; not beyond the last level. */

@@ -19,17 +19,17 @@
 
 static void fold_low_8(unsigned char *bytes, size_t n)
 {
-    FOLD_LOW(uint8_t, uint16_t);
+    FOLD_LOW(uint8_t, int16_t);
 }
 
 static void fold_low_16(unsigned char *bytes, size_t n)
 {
-    FOLD_LOW(uint16_t, uint32_t);
+    FOLD_LOW(int16_t, int32_t);
 }
 
 static void fold_low_32(unsigned char *bytes, size_t n)
 {
-    FOLD_LOW(uint32_t, uint64_t);
+    FOLD_LOW(int32_t, int64_t);
 }
 
 void cells_fold(const struct row *row, uint32_t n, struct spill *spill)

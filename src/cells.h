@@ -1,8 +1,9 @@
 /* cells: exact integers packed into bytes, the flat packing.
  *
- * A cell of 8, 16 or 32 bits holds the low part of its value; the rest, if there is any, is in the spill. Negative
- * values too: value = low + high * 2^bits with 0 <= low < 2^bits, so -1 in 8 bits is low 255 and high -1. Cells of 64
- * bits hold everything. Example, 8 bits: 250 + 10 leaves low 4 in the cell and adds 1 to its entry in the spill.
+ * A cell of 8, 16 or 32 bits holds the low part of its value; the rest, if there is any, is in the spill:
+ * value = low + high * 2^bits. Example, 8 bits: 250 + 10 leaves low 4 in the cell and adds 1 to its entry in the spill.
+ * Cells of 64 bits hold everything. Low parts are unsigned in 8 bits, where counts want every bit they can get, and
+ * signed in more: so a sketch of negative sums (a difference) folds once and then has room, instead of to the end.
  *
  * A cell is named by its position in the memory, counted in cells as narrow as they started. That number stays right
  * while other bricks fold around it. */
@@ -21,23 +22,24 @@ struct row {
     uint32_t step;  /* of the number from a cell to the next: its bits / those of a cell as made */
 };
 
-static inline uint64_t cells_low(const struct row *row, uint32_t i)
+static inline int64_t cells_low(const struct row *row, uint32_t i)
 {
     switch (row->bits) {
     case 8: return row->bytes[i];
-    case 16: { uint16_t x; memcpy(&x, row->bytes + 2 * (size_t)i, 2); return x; }
-    case 32: { uint32_t x; memcpy(&x, row->bytes + 4 * (size_t)i, 4); return x; }
-    default: { uint64_t x; memcpy(&x, row->bytes + 8 * (size_t)i, 8); return x; }
+    case 16: { int16_t x; memcpy(&x, row->bytes + 2 * (size_t)i, 2); return x; }
+    case 32: { int32_t x; memcpy(&x, row->bytes + 4 * (size_t)i, 4); return x; }
+    default: { int64_t x; memcpy(&x, row->bytes + 8 * (size_t)i, 8); return x; }
     }
 }
 
-static inline void cells_set_low(const struct row *row, uint32_t i, uint64_t low)
+/* Keeps the bits of the value that the cell has room for. */
+static inline void cells_set_low(const struct row *row, uint32_t i, uint64_t value)
 {
     switch (row->bits) {
-    case 8: row->bytes[i] = (unsigned char)low; break;
-    case 16: { uint16_t x = (uint16_t)low; memcpy(row->bytes + 2 * (size_t)i, &x, 2); break; }
-    case 32: { uint32_t x = (uint32_t)low; memcpy(row->bytes + 4 * (size_t)i, &x, 4); break; }
-    default: memcpy(row->bytes + 8 * (size_t)i, &low, 8);
+    case 8: row->bytes[i] = (unsigned char)value; break;
+    case 16: { uint16_t x = (uint16_t)value; memcpy(row->bytes + 2 * (size_t)i, &x, 2); break; }
+    case 32: { uint32_t x = (uint32_t)value; memcpy(row->bytes + 4 * (size_t)i, &x, 4); break; }
+    default: memcpy(row->bytes + 8 * (size_t)i, &value, 8);
     }
 }
 
@@ -52,14 +54,14 @@ static inline uint64_t cells_key(const struct row *row, uint32_t i)
 /* Adds to the low part and returns what must be added to the high part. */
 static inline int64_t cells_add_low(const struct row *row, uint32_t i, int64_t delta)
 {
-    uint64_t low = cells_low(row, i);
+    int64_t low = cells_low(row, i);
     if (row->bits == 64) {
-        cells_set_low(row, i, low + (uint64_t)delta);
+        cells_set_low(row, i, (uint64_t)low + (uint64_t)delta);
         return 0;
     }
-    uint64_t sum = low + ((uint64_t)delta & ((UINT64_C(1) << row->bits) - 1));
-    cells_set_low(row, i, sum);
-    return (delta >> row->bits) + (int64_t)(sum >> row->bits);
+    int64_t sum = low + (delta & ((INT64_C(1) << row->bits) - 1)); /* the rest of delta is high already */
+    cells_set_low(row, i, (uint64_t)sum);
+    return (delta >> row->bits) + ((sum - cells_low(row, i)) >> row->bits);
 }
 
 static inline int64_t cells_high(const struct row *row, const struct spill *spill, uint32_t i)
@@ -69,8 +71,8 @@ static inline int64_t cells_high(const struct row *row, const struct spill *spil
 
 static inline int64_t cells_value(const struct row *row, const struct spill *spill, uint32_t i)
 {
-    uint64_t low = cells_low(row, i);
-    return row->bits == 64 ? (int64_t)low : (int64_t)(low + ((uint64_t)cells_high(row, spill, i) << row->bits));
+    uint64_t high = (uint64_t)cells_high(row, spill, i); /* 0 where the cell has all 64 bits */
+    return (int64_t)((uint64_t)cells_low(row, i) + (high << (row->bits & 63)));
 }
 
 /* Folds 2n neighbouring cells into n of twice the width in the same bytes: new cell i = cell i + cell n + i.

@@ -45,19 +45,22 @@ double decode_network(const struct lego_model *model, const struct reads *reads,
  * (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
 static double slack(const struct lego_model *model, const struct reads *reads)
 {
-    uint32_t weight[LEGO_ROWS_MAX];
+    uint32_t weight[LEGO_ROWS_MAX] = {0};
     for (uint32_t k = 0; k < model->rows; k++) { /* insertion sort, largest first */
         uint32_t i = k, w = reads->weight[k];
         for (; i > 0 && weight[i - 1] < w; i--) weight[i] = weight[i - 1];
         weight[i] = w;
     }
-    double others = reads->total > 0 ? (double)reads->total : 0;
-    double best = INFINITY, product = 20;
-    for (uint32_t j = 1; j <= model->rows; j++) {
-        product *= others * model->mean_weight / ((double)reads->columns * weight[j - 1]);
-        best = fmin(best, pow(product, 1.0 / j));
+    double unit = (reads->total > 0 ? (double)reads->total : 0) * model->mean_weight / reads->columns;
+    double product = 20 * unit / weight[0];
+    uint32_t j = 1;
+    for (; j < model->rows; j++) { /* one more row lowers t while its e is below it: e^j < t^j = product */
+        double e = unit / weight[j], power = e;
+        for (uint32_t i = 1; i < j; i++) power *= e;
+        if (power >= product) break;
+        product *= e;
     }
-    return best;
+    return pow(product, 1.0 / j);
 }
 
 lego_estimate decode(const struct lego_model *model, const struct reads *reads, const struct stream *stream)

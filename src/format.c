@@ -244,7 +244,7 @@ static void write_cells(struct writer *writer, const struct memory *memory)
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
             write_bytes(writer, row.bytes, (size_t)columns * bytes);
 #else
-            for (uint32_t c = 0; c < columns; c++) write_int(writer, cells_low(&row, c), bytes);
+            for (uint32_t c = 0; c < columns; c++) write_int(writer, (uint64_t)cells_low(&row, c), bytes);
 #endif
         }
     }
@@ -356,6 +356,17 @@ static bool find_cell(const struct parts *parts, uint64_t cell, struct position 
     return true;
 }
 
+/* The low part of a cell: unsigned in one byte, signed in more. */
+static int64_t get_low(const unsigned char *p, unsigned bytes)
+{
+    return bytes == 1 ? *p : bytes == 2 ? (int16_t)get(p, 2) : bytes == 4 ? (int32_t)get(p, 4) : (int64_t)get(p, 8);
+}
+
+static uint64_t magnitude(int64_t x)
+{
+    return x < 0 ? -(uint64_t)x : (uint64_t)x;
+}
+
 /* Sums of |value| by row, so that no sum of cells can overflow later; of the low parts first. */
 static void sum_rows(const struct parts *parts, lego_u128 sums[])
 {
@@ -365,10 +376,7 @@ static void sum_rows(const struct parts *parts, lego_u128 sums[])
         const struct level *level = &memory->levels[memory->level + (i < memory->folded)];
         unsigned bytes = level->bits / 8;
         for (uint32_t k = 0; k < memory->shape.rows; k++)
-            for (uint32_t c = 0; c < level->columns.d; c++, p += bytes) {
-                uint64_t low = get(p, bytes);
-                sums[k] += bytes == 8 && low >> 63 ? -low : low;
-            }
+            for (uint32_t c = 0; c < level->columns.d; c++, p += bytes) sums[k] += magnitude(get_low(p, bytes));
     }
 }
 
@@ -379,14 +387,15 @@ static bool check_entries(const struct parts *parts, lego_u128 sums[])
     for (uint64_t i = 0; i < parts->entry_count; i++) {
         const unsigned char *entry = parts->entries + 16 * i;
         uint64_t cell = get(entry, 8);
-        int64_t high = (int64_t)get(entry + 8, 8);
+        int64_t high = (int64_t)get(entry + 8, 8), shifted, value;
         struct position at;
         if ((i > 0 && cell <= before) || high == 0 || !find_cell(parts, cell, &at) || at.bits == 64) return false;
-        int64_t most = INT64_MAX >> at.bits; /* high * 2^bits fits, and adding a low part keeps it in 64 bits */
-        if (high > most || high < -most - 1) return false;
-        uint64_t low = get(at.low, at.bits / 8), value = low + ((uint64_t)high << at.bits);
-        sums[at.row] += value >> 63 ? -value : value;
-        sums[at.row] -= low;
+        int64_t low = get_low(at.low, at.bits / 8);
+        if (__builtin_mul_overflow(high, INT64_C(1) << at.bits, &shifted) ||
+            __builtin_add_overflow(shifted, low, &value))
+            return false;
+        sums[at.row] += magnitude(value);
+        sums[at.row] -= magnitude(low);
         used += spill_cost(high);
         before = cell;
     }
@@ -399,8 +408,7 @@ static bool check_content(struct parts *parts)
     sum_rows(parts, sums);
     if (!check_entries(parts, sums)) return false;
     for (uint32_t i = 0; i < brick_count(&parts->memory); i++) {
-        uint64_t total = get(parts->totals + 8 * (size_t)i, 8);
-        most += total >> 63 ? -total : total;
+        most += magnitude((int64_t)get(parts->totals + 8 * (size_t)i, 8));
     }
     for (uint32_t k = 0; k < parts->memory.shape.rows; k++)
         if (sums[k] > most) most = sums[k];

@@ -31,7 +31,7 @@ const struct layer_shape model_layers[LAYERS] = {
     [DEC_OUT_2] = {"dec.out.2", 4, 1},
 };
 
-/* The default until trained models are there: no networks, the answer is the rule. V falls by quarter octaves, so that
+/* The default until trained models are there: no networks, the answer is the rule. V falls by thirds of an octave, so that
  * of an item's four weights one or two are large: those rows see the others' weights small beside their own. Rows, Q and
  * the spread were chosen on synthetic streams by scripts/probe-rule (docs/design.md has its table). The last three
  * fields follow from the others; tests/test_model.c checks them. */
@@ -42,12 +42,12 @@ static const lego_model rule_model = {
     .columns = 5120,
     .quantum = 8,
     .table_size = 16,
-    .table = {1, 0.840896428F, 0.707106769F, 0.594603539F, 0.5F, 0.420448214F, 0.353553385F, 0.297301769F,
-              0.25F, 0.210224107F, 0.176776692F, 0.148650885F, 0.125F, 0.105112053F, 0.0883883461F, 0.0743254423F},
-    .table16 = {65536, 55109, 46341, 38968, 32768, 27554, 23170, 19484,
-              16384, 13777, 11585, 9742, 8192, 6889, 5793, 4871},
-    .mean_weight = 2.08038330078125,
-    .fingerprint = UINT64_C(0xa13b5761e36776e4),
+    .table = {1, 0.793700516F, 0.629960537F, 0.5F, 0.396850258F, 0.314980268F, 0.25F, 0.198425129F,
+              0.157490134F, 0.125F, 0.0992125645F, 0.0787450671F, 0.0625F, 0.0496062823F, 0.0393725336F, 0.03125F},
+    .table16 = {65536, 52016, 41285, 32768, 26008, 20643, 16384, 13004,
+                10321, 8192, 6502, 5161, 4096, 3251, 2580, 2048},
+    .mean_weight = 2.159423828125,
+    .fingerprint = UINT64_C(0x93c2ac9987fea259),
 };
 
 const lego_model *lego_model_builtin(const char *name)

@@ -26,10 +26,7 @@ lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)
     hash_place(hash, model->rows, model->table_size, &place);
     embed_weights(model, place.index, reads.weight);
     struct brick brick = brick_of(memory, place.brick);
-    for (uint32_t k = 0; k < model->rows; k++) {
-        struct row row = brick_row(memory, &brick, k);
-        reads.value[k] = cells_value(&row, &memory->spill, divisor_mod(brick.level->columns, place.column[k]));
-    }
+    brick_read(memory, &brick, &place, reads.value);
     reads.total = memory->totals[brick.number];
     reads.columns = brick.level->columns.d;
     if (!memory->summaries) return decode(model, &reads, NULL);

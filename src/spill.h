@@ -1,7 +1,7 @@
 /* spill: the high parts of the few cells that outgrow their bits.
  *
  * A map from the number of a cell to a signed 64-bit value that is not 0, in a fixed array of 8-byte slots, open
- * addressing, linear probing:
+ * addressing:
  *
  *     bit 63            22  21  20        0
  *         | key          | c | digit       |        an empty slot is 0
