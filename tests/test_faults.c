@@ -1,0 +1,205 @@
+/* Every allocation and every write made to fail in turn: a clean error, nothing leaked, nothing changed. */
+#include "support.h"
+
+/* Two sketches of unequal shape, so that a merge and a fold allocate. */
+struct pair {
+    lego_sketch *large, *small;
+};
+
+static lego_status make_pair(const lego_allocator *allocator, struct pair *pair)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.budget = 0;
+    options.columns = 64;
+    options.allocator = allocator;
+    options.bricks = 8;
+    *pair = (struct pair){NULL, NULL};
+    lego_status status = lego_sketch_create(&options, &pair->large);
+    if (status != LEGO_OK) return status;
+    options.bricks = 4;
+    status = lego_sketch_create(&options, &pair->small);
+    for (uint64_t i = 0; status == LEGO_OK && i < 300; i++) {
+        lego_sketch_add_u64(pair->large, i, 3);
+        lego_sketch_add_u64(pair->small, i, 5);
+    }
+    return status;
+}
+
+static void destroy_pair(struct pair *pair)
+{
+    lego_sketch_destroy(pair->large);
+    lego_sketch_destroy(pair->small);
+}
+
+static lego_status do_merge(struct pair *pair)
+{
+    return lego_sketch_merge(pair->large, pair->small);
+}
+
+static lego_status do_self_merge(struct pair *pair)
+{
+    return lego_sketch_merge(pair->large, pair->large);
+}
+
+static lego_status do_fold(struct pair *pair)
+{
+    return lego_sketch_fold(pair->large, 2);
+}
+
+static lego_status do_copy(struct pair *pair)
+{
+    lego_sketch *copy = NULL;
+    lego_status status = lego_sketch_copy(pair->large, &copy);
+    assert_true((copy != NULL) == (status == LEGO_OK));
+    lego_sketch_destroy(copy);
+    return status;
+}
+
+static lego_status do_load(struct pair *pair)
+{
+    struct bytes bytes = sketch_to_bytes(pair->large);
+    lego_sketch *loaded = NULL;
+    lego_status status = lego_sketch_load(bytes.p, bytes.size, NULL, &pair->large->allocator, &loaded);
+    assert_true((loaded != NULL) == (status == LEGO_OK));
+    lego_sketch_destroy(loaded);
+    free(bytes.p);
+    return status;
+}
+
+static lego_status do_load_model(struct pair *pair)
+{
+    struct bytes file = read_file("tests/golden/random.lego");
+    lego_model *model = NULL;
+    lego_status status = lego_model_load(file.p, file.size, &pair->large->allocator, &model);
+    assert_true((model != NULL) == (status == LEGO_OK));
+    lego_model_destroy(model);
+    free(file.p);
+    return status;
+}
+
+static void every_allocation_may_fail(void **unused)
+{
+    (void)unused;
+    static lego_status (*const operations[])(struct pair *) = {do_merge, do_self_merge, do_fold,
+                                                               do_copy,  do_load,       do_load_model};
+    for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) {
+        lego_status status = LEGO_ERR_MEMORY;
+        long failures = 0;
+        for (long at = 1; status != LEGO_OK; at++) {
+            struct books books;
+            struct pair pair;
+            lego_allocator allocator = books_allocator(&books);
+            assert_int_equal(make_pair(&allocator, &pair), LEGO_OK);
+            lego_sketch *large, *small;
+            lego_allocator plain = sketch_allocator(NULL);
+            pair.large->allocator = pair.small->allocator = plain; /* copies that the books do not see */
+            lego_sketch_copy(pair.large, &large);
+            lego_sketch_copy(pair.small, &small);
+            pair.large->allocator = pair.small->allocator = allocator;
+
+            size_t before = books.now;
+            books.calls = 0;
+            books.fail_at = at;
+            status = operations[o](&pair);
+            if (status != LEGO_OK) {
+                assert_int_equal(status, LEGO_ERR_MEMORY);
+                assert_int_equal(books.now, before);
+                assert_same(pair.large, large);
+                failures++;
+            }
+            assert_same(pair.small, small);
+            destroy_pair(&pair);
+            assert_int_equal(books.now, 0);
+            lego_sketch_destroy(large);
+            lego_sketch_destroy(small);
+        }
+        assert_true(failures >= 1);
+    }
+}
+
+static void create_may_fail(void **unused)
+{
+    (void)unused;
+    for (long at = 1; at <= 4; at++) {
+        struct books books;
+        struct pair pair;
+        lego_allocator allocator = books_allocator(&books);
+        books.fail_at = at;
+        assert_int_equal(make_pair(&allocator, &pair), LEGO_ERR_MEMORY);
+        destroy_pair(&pair);
+        assert_int_equal(books.now, 0);
+    }
+}
+
+/* Without memory for the threads' scratch a batch is done by one thread. */
+static void batches_do_without_scratch(void **unused)
+{
+    (void)unused;
+    enum { N = 40000 };
+    static uint64_t keys[N];
+    for (uint64_t i = 0; i < N; i++) keys[i] = i % 977;
+    struct books books;
+    struct pair pair;
+    lego_allocator allocator = books_allocator(&books);
+    assert_int_equal(make_pair(&allocator, &pair), LEGO_OK);
+    lego_sketch *plain;
+    lego_sketch_copy(pair.large, &plain);
+    lego_sketch_set_threads(pair.large, 4);
+    books.calls = 0;
+    books.fail_at = 1;
+    assert_int_equal(lego_sketch_add_u64s(pair.large, keys, NULL, N), LEGO_OK);
+    assert_int_equal(books.calls, 1);
+    assert_int_equal(lego_sketch_add_u64s(plain, keys, NULL, N), LEGO_OK);
+    assert_same(pair.large, plain);
+    lego_sketch_destroy(plain);
+    destroy_pair(&pair);
+    assert_int_equal(books.now, 0);
+}
+
+struct sink {
+    long calls, fail_at;
+};
+
+static int write_or_fail(void *context, const void *bytes, size_t size)
+{
+    struct sink *sink = context;
+    assert_true(bytes != NULL && size > 0);
+    assert_true(sink->fail_at == 0 || sink->calls < sink->fail_at); /* never called again after a failure */
+    return ++sink->calls == sink->fail_at;
+}
+
+static void every_write_may_fail(void **unused)
+{
+    (void)unused;
+    struct books books;
+    struct pair pair;
+    lego_allocator allocator = books_allocator(&books);
+    assert_int_equal(make_pair(&allocator, &pair), LEGO_OK);
+    lego_sketch *big = make(3, 5120, 8, NULL); /* rows larger than the writer's buffer */
+    for (int which = 0; which < 3; which++) {
+        lego_status status = LEGO_ERR_WRITE;
+        long at = 0;
+        while (status != LEGO_OK) {
+            struct sink sink = {0, ++at};
+            status = which == 0   ? lego_sketch_save(pair.large, write_or_fail, &sink)
+                     : which == 1 ? lego_sketch_save(big, write_or_fail, &sink)
+                                  : lego_model_save(big->model, write_or_fail, &sink);
+            assert_true(status == LEGO_OK || status == LEGO_ERR_WRITE);
+        }
+        assert_true(at > 1);
+    }
+    lego_sketch_destroy(big);
+    destroy_pair(&pair);
+    assert_int_equal(books.now, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(create_may_fail),
+        cmocka_unit_test(batches_do_without_scratch),
+        cmocka_unit_test(every_write_may_fail),
+    };
+    return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* The hash and the embedding: golden values, and the distributions that Theorem 4.1 speaks of. */
+#include <math.h>
+#include <stdio.h>
+
+#include "support.h"
+
+static size_t parse_hex(const char *hex, unsigned char *bytes)
+{
+    if (strcmp(hex, "-") == 0) return 0;
+    size_t n = strlen(hex) / 2;
+    for (size_t i = 0; i < n; i++) {
+        unsigned byte;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        bytes[i] = (unsigned char)byte;
+    }
+    return n;
+}
+
+/* tests/golden/hash.txt comes from a Python program that knows only docs/format.md. */
+static void golden_items(void **unused)
+{
+    (void)unused;
+    struct bytes file = read_file("tests/golden/random.lego");
+    lego_model *model;
+    assert_int_equal(lego_model_load(file.p, file.size, NULL, &model), LEGO_OK);
+    FILE *f = fopen("tests/golden/hash.txt", "r");
+    assert_non_null(f);
+    static char line[8192], hex[4096];
+    int items = 0;
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#') continue;
+        uint64_t seed, lo, hi;
+        unsigned brick, column[5], weight[5];
+        assert_int_equal(sscanf(line, "%4095s %lu %lx %lx %u %u %u %u %u %u %u %u %u %u %u", hex, &seed, &lo, &hi, &brick,
+                                &column[0], &column[1], &column[2], &column[3], &column[4], &weight[0], &weight[1],
+                                &weight[2], &weight[3], &weight[4]), 15);
+        unsigned char bytes[2048];
+        size_t size = parse_hex(hex, bytes);
+        struct hash h = hash_bytes(bytes, size, seed);
+        assert_int_equal(h.lo, lo);
+        assert_int_equal(h.hi, hi);
+        if (size == 8) {
+            uint64_t key = 0;
+            for (int i = 0; i < 8; i++) key |= (uint64_t)bytes[i] << (8 * i);
+            assert_int_equal(hash_u64(key, seed).lo, lo);
+        }
+        struct place place;
+        uint32_t w[LEGO_ROWS_MAX];
+        hash_place(h, 5, model->table_size, &place);
+        embed_weights(model, place.index, w);
+        assert_int_equal(divisor_mod(divisor_of(21), place.brick), brick);
+        for (int k = 0; k < 5; k++) {
+            assert_int_equal(divisor_mod(divisor_of(5120), place.column[k]), column[k]);
+            assert_int_equal(w[k], weight[k]);
+        }
+        items++;
+    }
+    fclose(f);
+    assert_true(items >= 50);
+    lego_model_destroy(model);
+    free(file.p);
+}
+
+static void division_by_multiplication(void **unused)
+{
+    (void)unused;
+    uint64_t state = 1;
+    for (int i = 0; i < 200000; i++) {
+        uint32_t d = (uint32_t)(draw(&state) >> (32 + draw_below(&state, 31))), x = (uint32_t)draw(&state);
+        if (d == 0) d = 1;
+        if (i % 3 == 0) x = d * (x % 7) - (uint32_t)(i % 2); /* around multiples */
+        assert_int_equal(divisor_mod(divisor_of(d), x), x % d);
+        assert_int_equal(divisor_div(divisor_of(d), x), x / d);
+    }
+}
+
+/* ---- distributions ----------------------------------------------------------------------------------------------- */
+
+/* Key domains as different as users': small integers, strides, words, URLs. */
+enum { DOMAINS = 5, SAMPLE = 200000 };
+
+static struct hash domain_hash(int domain, uint64_t i)
+{
+    char text[96];
+    int n;
+    switch (domain) {
+    case 0: return hash_u64(i, 0);
+    case 1: return hash_u64(i << 32, 0);
+    case 2: return hash_u64(i * 4096 + 7, 0);
+    case 3: n = snprintf(text, sizeof text, "word%lx", i); break;
+    default: n = snprintf(text, sizeof text, "https://example.org/shop/item?id=%lu&page=1", i);
+    }
+    return hash_bytes(text, (size_t)n, 0);
+}
+
+/* Chi square of counts against even ones, as a number of standard deviations (it is nearly normal here). */
+static double surprise(const uint32_t *counts, uint32_t cells, uint32_t sample)
+{
+    double even = (double)sample / cells, chi = 0;
+    for (uint32_t i = 0; i < cells; i++) chi += (counts[i] - even) * (counts[i] - even) / even;
+    return (chi - (cells - 1)) / sqrt(2.0 * (cells - 1));
+}
+
+/* Theorem 4.1: whatever the domain, indices into V are even and independent between rows, so that the embedding
+ * vectors of all domains follow one distribution. Five standard deviations: by chance 1 in 3 million. */
+static void embeddings_follow_one_distribution(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin(NULL);
+    static uint32_t pairs[DOMAINS][256];
+    double mean[DOMAINS];
+    for (int d = 0; d < DOMAINS; d++) {
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < SAMPLE; i++) {
+            struct place place;
+            uint32_t weight[LEGO_ROWS_MAX];
+            hash_place(domain_hash(d, i), 4, 16, &place);
+            embed_weights(model, place.index, weight);
+            pairs[d][place.index[i % 4] * 16 + place.index[(i + 1) % 4]]++;
+            sum += weight[0];
+        }
+        mean[d] = (double)sum / SAMPLE;
+        assert_true(surprise(pairs[d], 256, SAMPLE) < 5);
+        assert_true(fabs(mean[d] - model->mean_weight) < 0.05); /* embed_mean() samples to 1 %, this to 0.2 % */
+    }
+}
+
+/* Columns of any three rows are even and independent: a relation between rows would show as collisions that repeat. */
+static void columns_are_independent(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 5, C = 32 };
+    static const int triples[][3] = {{0, 1, 2}, {0, 1, 3}, {0, 1, 4}, {0, 2, 3}, {0, 2, 4},
+                                     {0, 3, 4}, {1, 2, 3}, {1, 2, 4}, {1, 3, 4}, {2, 3, 4}};
+    static uint32_t cube[10][C * C * C], bricks[ROWS][C * C];
+    for (int d = 0; d < DOMAINS; d++) {
+        memset(cube, 0, sizeof cube);
+        memset(bricks, 0, sizeof bricks);
+        for (uint64_t i = 0; i < SAMPLE; i++) {
+            struct place p;
+            hash_place(domain_hash(d, i), ROWS, 16, &p);
+            for (int k = 0; k < ROWS; k++) bricks[k][p.brick % C * C + p.column[k] % C]++;
+            for (int t = 0; t < 10; t++) {
+                const int *k = triples[t];
+                cube[t][(p.column[k[0]] % C * C + p.column[k[1]] % C) * C + p.column[k[2]] % C]++;
+            }
+        }
+        for (int k = 0; k < ROWS; k++) assert_true(surprise(bricks[k], C * C, SAMPLE) < 5);
+        for (int t = 0; t < 10; t++) assert_true(surprise(cube[t], C * C * C, SAMPLE) < 5);
+    }
+}
+
+/* Of n items in one brick of C columns, about n^2 / 2C^2 pairs share their cells in two given rows. Rows that hang
+ * together (as in plain double hashing) would make most of these share a third one too. */
+static void shared_cells_do_not_repeat(void **unused)
+{
+    (void)unused;
+    enum { N = 20000, C = 256 };
+    static struct place place[N];
+    static uint32_t head[C * C], next[N];
+    for (uint32_t i = 0; i < N; i++) hash_place(hash_u64(i, 0), 5, 16, &place[i]);
+    memset(head, 0xff, sizeof head);
+    uint64_t two = 0, three = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t key = place[i].column[0] % C * C + place[i].column[1] % C;
+        for (uint32_t j = head[key]; j != UINT32_MAX; j = next[j]) {
+            two++;
+            for (int k = 2; k < 5; k++) three += place[i].column[k] % C == place[j].column[k] % C;
+        }
+        next[i] = head[key];
+        head[key] = i;
+    }
+    assert_in_range(two, 2700, 3400);  /* 3052 expected */
+    assert_in_range(three, 10, 70);    /* 3 * 3052 / 256 = 36 expected */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_items),
+        cmocka_unit_test(division_by_multiplication),
+        cmocka_unit_test(embeddings_follow_one_distribution),
+        cmocka_unit_test(columns_are_independent),
+        cmocka_unit_test(shared_cells_do_not_repeat),
+    };
+    return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
+}
