@@ -1,0 +1,132 @@
+/* legosketch build: count a stream into a sketch.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "load.h"
+#include "options.h"
+#include "output.h"
+#include "say.h"
+#include "stream.h"
+#include "values.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static struct {
+    const char *output, *model;
+    uint64_t budget, seed;
+    uint32_t threads, bricks, columns, cell_bits;
+    int format, policy;
+    bool quiet;
+} given = {.budget = UINT64_MAX /* not given */, .threads = 1};
+
+static const option_entry options[] = {
+    {"output", 'o', OPTION_TEXT, "FILE", &given.output, "write the sketch here; - is standard output"},
+    {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "bytes of the sketch, all of them, such as 300K or 1.5M (1M)"},
+    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "a built-in model or a .lego file (the default model)"},
+    {"seed", 's', OPTION_U64, "S", &given.seed, "seed of the hash; only sketches of one seed merge (0)"},
+    {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
+     "lines: an item a line; tsv: item TAB count, the count signed; u32, u64: raw little-endian keys (lines)"},
+    {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy,
+     "at a malformed line: stop and write nothing, or skip it (stop)"},
+    {"threads", 't', OPTION_U32, "T", &given.threads,
+     "threads that count; the sketch does not depend on it (1)"},
+    {"bricks", 0, OPTION_U32, "K", &given.bricks, "for research: so many bricks, instead of what fills the budget"},
+    {"columns", 0, OPTION_U32, "C", &given.columns, "for research: so many columns a brick, a multiple of 16"},
+    {"cell-bits", 0, OPTION_U32, "B", &given.cell_bits, "for research: start with cells of 8, 16, 32 or 64 bits (8)"},
+    {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar and no summary"},
+    {0},
+};
+
+/* A batch that the sketch refuses because of its counts is added item by item, so that the line can be named. */
+static bool add_singly(lego_sketch *sketch, stream *from, const item_batch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        unsigned char key[8];
+        size_t size;
+        const void *item = stream_item(batch, i, key, &size);
+        lego_status status = lego_sketch_add(sketch, item, size, batch->counts[i]);
+        if (status != LEGO_OK && !stream_malformed(from, batch->lines[i], lego_status_message(status)))
+            return false;
+    }
+    return true;
+}
+
+static bool add_batch(void *context, stream *from, const item_batch *batch)
+{
+    lego_sketch *sketch = context;
+    lego_status status = batch->keys != NULL
+                             ? lego_sketch_add_u64s(sketch, batch->keys, batch->counts, batch->n)
+                             : lego_sketch_add_batch(sketch, batch->bytes, batch->offsets, batch->counts, batch->n);
+    if (status == LEGO_ERR_RANGE && batch->counts != NULL)
+        return add_singly(sketch, from, batch);
+    if (status != LEGO_OK)
+        say_status(from->file, status);
+    return status == LEGO_OK;
+}
+
+static void summarise(const lego_sketch *sketch, uint64_t items)
+{
+    lego_sketch_info info;
+    lego_sketch_describe(sketch, &info);
+    char size[VALUE_TEXT];
+    value_print_size(size, info.bytes);
+    say("%" PRIu64 " %s counted into %s: %" PRIu32 " bricks, cells of %" PRIu32 " bits", items,
+        given.format == FORMAT_TSV ? "lines" : "items", size, info.bricks_now, info.cell_bits);
+}
+
+static bool make_sketch(lego_sketch **sketch)
+{
+    lego_options wanted = LEGO_OPTIONS_INIT;
+    if (given.budget != UINT64_MAX)
+        wanted.budget = given.budget;
+    else if (given.bricks != 0)
+        wanted.budget = 0; /* just what the bricks need */
+    wanted.seed = given.seed;
+    wanted.bricks = given.bricks;
+    wanted.columns = given.columns;
+    wanted.cell_bits = given.cell_bits;
+    if (!load_model(given.model, &wanted.model))
+        return false;
+    lego_status status = lego_sketch_create(&wanted, sketch);
+    if (status != LEGO_OK) {
+        say_status("no sketch of that shape", status);
+        return false;
+    }
+    lego_sketch_set_threads(*sketch, given.threads);
+    return true;
+}
+
+static int run(int count, char **operands)
+{
+    if (given.output == NULL)
+        return options_wrong(&command_build, "-o FILE is missing: where should the sketch go?");
+    if (given.budget < LEGO_BUDGET_MIN || (given.budget > LEGO_BUDGET_MAX && given.budget != UINT64_MAX))
+        return options_wrong(&command_build, "--budget has to be from 4K to 64G");
+    lego_sketch *sketch;
+    if (!output_check(given.output) || !make_sketch(&sketch))
+        return EXIT_FAILED;
+    stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
+                   .label = "build", .sink = add_batch, .context = sketch};
+    bool ok = stream_read(&from, operands, count) && output_sketch(given.output, sketch);
+    if (ok && !given.quiet && isatty(STDERR_FILENO))
+        summarise(sketch, from.items);
+    lego_sketch_destroy(sketch);
+    return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+const command command_build = {
+    .name = "build",
+    .summary = "count a stream into a sketch",
+    .synopsis = "-o FILE [OPTION...] [INPUT...]",
+    .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
+            "one is \"-\", into a sketch of a fixed size. Files named .gz, .xz or .zst are\n"
+            "decompressed. A line may have up to 16 MiB; an empty line is the empty item.\n"
+            "FILE is replaced in one step at the end, or not at all.",
+    .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"
+                "  legosketch build -o day.sketch --format u64 clicks-*.u64.xz\n"
+                "  zcat access.log.gz | cut -d' ' -f1 | legosketch build -o ips.sketch\n"
+                "  printf 'apple\\t3\\npear\\t-1\\n' | legosketch build -o fruit.sketch --format tsv\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,323 @@
+/* legosketch demo: the idea in a few seconds, on a stream made for it.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "estimator.h"
+#include "exact.h"
+#include "metrics.h"
+#include "options.h"
+#include "say.h"
+#include "values.h"
+#include "zipf.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    uint64_t budget, seed;
+    uint32_t distinct;
+    double alpha;
+} given = {.budget = 1 << 20, .distinct = 400000, .alpha = 1};
+
+static const option_entry options[] = {
+    {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "bytes of the sketch (1M)"},
+    {"distinct", 'n', OPTION_U32, "N", &given.distinct, "distinct items of the stream (400000)"},
+    {"alpha", 'a', OPTION_REAL, "A", &given.alpha, "its skewness (1.0)"},
+    {"seed", 's', OPTION_U64, "S", &given.seed, "seed of its order and of the hash (0)"},
+    {0},
+};
+
+/* The stream, what is true of it, and the two sketches of it that are compared. */
+typedef struct show {
+    uint32_t *stream;
+    uint64_t length;
+    exact_table *truth;
+    void *lego, *cms;
+} show;
+
+/* ---- how it looks --------------------------------------------------------------------------------------------- */
+
+static struct {
+    const char *title, *lego, *other, *plain, *block;
+} style = {"", "", "", "", "#"};
+
+static void choose_style(void)
+{
+    if (!isatty(STDOUT_FILENO))
+        return;
+    if (setlocale(LC_CTYPE, "") != NULL && MB_CUR_MAX > 1)
+        style.block = "\u2588";
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    if ((no_color == NULL || no_color[0] == '\0') && terminal != NULL && terminal[0] != '\0') {
+        style.title = "\033[1m";
+        style.lego = "\033[32m";
+        style.other = "\033[33m";
+        style.plain = "\033[0m";
+    }
+}
+
+/* 1234567 as 1,234,567. */
+static const char *grouped(char text[VALUE_TEXT], uint64_t value)
+{
+    char *at = text + VALUE_TEXT - 1;
+    *at = '\0';
+    for (int digits = 0; value > 0 || digits == 0; digits++, value /= 10) {
+        if (digits > 0 && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + value % 10);
+    }
+    return at;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* ---- making it ------------------------------------------------------------------------------------------------ */
+
+static void key_bytes(uint64_t key, unsigned char bytes[8])
+{
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(key >> (8 * i));
+}
+
+static bool make_stream(show *made)
+{
+    if (!zipf_total(given.distinct, given.alpha, &made->length) || made->length > UINT32_MAX) {
+        say("the stream would be too long for a demonstration: choose a smaller --alpha or --distinct");
+        return false;
+    }
+    made->stream = malloc((size_t)made->length * sizeof *made->stream);
+    lego_status status = made->stream != NULL ? exact_create(&made->truth) : LEGO_ERR_MEMORY;
+    for (uint32_t rank = 1; rank <= given.distinct && status == LEGO_OK; rank++) {
+        uint64_t count = 0;
+        unsigned char key[8];
+        zipf_count(given.distinct, given.alpha, rank, &count);
+        key_bytes(rank, key);
+        status = exact_add(made->truth, key, sizeof key, (int64_t)count);
+    }
+    if (status != LEGO_OK) {
+        say_no_memory();
+        return false;
+    }
+    zipf_stream(given.distinct, given.alpha, given.seed, made->stream);
+    return true;
+}
+
+/* The sketch counts the stream item by item as it would come, in batches. */
+static lego_status count_stream(const show *made)
+{
+    enum { BATCH = 1 << 16 };
+    uint64_t *keys = malloc(BATCH * sizeof *keys);
+    lego_status status = keys != NULL ? LEGO_OK : LEGO_ERR_MEMORY;
+    for (uint64_t start = 0; start < made->length && status == LEGO_OK; start += BATCH) {
+        size_t n = made->length - start < BATCH ? (size_t)(made->length - start) : BATCH;
+        for (size_t i = 0; i < n; i++)
+            keys[i] = made->stream[start + i];
+        status = lego_sketch_add_u64s(made->lego, keys, NULL, n);
+    }
+    free(keys);
+    return status;
+}
+
+static bool make_sketches(show *made)
+{
+    const lego_model *model = lego_model_builtin(NULL);
+    lego_status status = estimator_lego.create(given.budget, given.seed, model, &made->lego);
+    double start = now();
+    if (status == LEGO_OK)
+        status = count_stream(made);
+    double seconds = now() - start;
+    if (status == LEGO_OK)
+        status = estimator_cms.create(given.budget, given.seed, model, &made->cms);
+    if (status == LEGO_OK)
+        status = metrics_fill(made->truth, &estimator_cms, made->cms);
+    if (status != LEGO_OK) {
+        say_status("the demonstration stops", status);
+        return false;
+    }
+    char text[VALUE_TEXT], size[VALUE_TEXT], exact[VALUE_TEXT];
+    value_print_size(size, lego_sketch_bytes(made->lego));
+    value_print_size(exact, exact_bytes(made->truth));
+    printf("%sA stream of %s items", style.title, grouped(text, made->length));
+    printf(", %s of them distinct%s (Zipf, skewness %g)\n", grouped(text, given.distinct), style.plain, given.alpha);
+    printf("counted into %s in %.2f s: %.0f million items a second on one core.\n", size, seconds,
+           (double)made->length / seconds / 1e6);
+    printf("A hash table of exact counts takes %s.\n", exact);
+    return true;
+}
+
+/* ---- showing it ----------------------------------------------------------------------------------------------- */
+
+static bool print_answer(const show *made, const char *what, uint64_t rank)
+{
+    unsigned char key[8];
+    key_bytes(rank, key);
+    lego_estimate answer;
+    double cms;
+    if (lego_sketch_estimate(made->lego, key, sizeof key, &answer) != LEGO_OK ||
+        estimator_cms.estimate(made->cms, key, sizeof key, &cms) != LEGO_OK)
+        return false;
+    char value[VALUE_TEXT], range[2 * VALUE_TEXT];
+    value_print_estimate(value, answer.value);
+    snprintf(range, sizeof range, "%" PRId64 " to %" PRId64, answer.lower, answer.upper);
+    printf("  %-9" PRIu64 " %-9s %9" PRId64 " %s%12s%s %19s %s%12.0f%s\n", rank, what,
+           exact_count(made->truth, key, sizeof key), style.lego, value, style.plain, range, style.other, cms,
+           style.plain);
+    return true;
+}
+
+static bool print_answers(const show *made)
+{
+    uint32_t n = given.distinct;
+    const struct {
+        const char *what;
+        uint64_t rank;
+    } asked[] = {{"heavy", 1},  {"heavy", 10},   {"heavy", 100},     {"middle", n / 50}, {"middle", n / 10},
+                 {"rare", n - 1}, {"rare", n}, {"absent", n + 1ull}, {"absent", n + 2ull}};
+    printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
+    printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "Lego sketch", "bounds", "Count-Min");
+    bool ok = true;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked && ok; i++)
+        ok = asked[i].rank == 0 || print_answer(made, asked[i].what, asked[i].rank);
+    return ok;
+}
+
+/* AAE / ARE of three methods at half, once and twice the budget. */
+static bool print_table(const show *made)
+{
+    static const struct {
+        const estimator_kind *kind;
+        const char *name;
+    } rows[] = {{&estimator_lego, "Lego sketch"}, {&estimator_cms, "Count-Min"}, {&estimator_one, "always 1"}};
+    char text[VALUE_TEXT];
+    printf("\n%sMean error over all %s distinct items, absolute / relative%s\n\n", style.title,
+           grouped(text, given.distinct), style.plain);
+    printf("  %-12s", "bytes");
+    const uint64_t budgets[] = {given.budget / 2, given.budget, given.budget * 2};
+    for (size_t b = 0; b < 3; b++) {
+        value_print_size(text, budgets[b]);
+        printf(" %19s", text);
+    }
+    putchar('\n');
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        printf("  %s%-12s", r == 0 ? style.lego : r == 1 ? style.other : "", rows[r].name);
+        for (size_t b = 0; b < 3; b++) {
+            trial spec = {rows[r].kind, lego_model_builtin(NULL), budgets[b], given.seed, 1};
+            metrics result;
+            uint64_t bytes;
+            lego_status status = metrics_run(made->truth, &spec, &result, &bytes);
+            if (status == LEGO_OK)
+                printf(" %9.3f / %7.3f", result.aae, result.are);
+            else
+                printf(" %19s", "does not fit");
+        }
+        printf("%s\n", style.plain);
+    }
+    return true;
+}
+
+/* Mean relative errors of the items that occur from `least` times to less than `beyond`. */
+typedef struct frequency_class {
+    int64_t least, beyond;
+    uint64_t n;
+    double lego, cms;
+} frequency_class;
+
+static bool measure_class(const show *made, frequency_class *of)
+{
+    for (size_t i = 0; i < exact_size(made->truth); i++) {
+        exact_item item = exact_at(made->truth, i);
+        double lego, cms, count = (double)item.count;
+        if (item.count < of->least || item.count >= of->beyond)
+            continue;
+        if (estimator_lego.estimate(made->lego, item.bytes, item.size, &lego) != LEGO_OK ||
+            estimator_cms.estimate(made->cms, item.bytes, item.size, &cms) != LEGO_OK)
+            return false;
+        of->lego += fabs(lego - count) / count;
+        of->cms += fabs(cms - count) / count;
+        of->n++;
+    }
+    of->lego /= of->n > 0 ? (double)of->n : 1;
+    of->cms /= of->n > 0 ? (double)of->n : 1;
+    return true;
+}
+
+/* A bar with one block for each sixth of a power of ten above a hundredth of a per cent. */
+static void print_bar(const char *label, const char *name, const char *color, double error)
+{
+    int blocks = error > 1e-4 ? (int)lround(6 * log10(error / 1e-4)) : 0;
+    printf("  %-20s %-12s %s", label, name, color);
+    for (int i = 0; i < blocks && i < 36; i++)
+        fputs(style.block, stdout);
+    printf("%s%s%.*f %%\n", style.plain, blocks > 0 ? " " : "", error < 0.1 ? 2 : 0, 100 * error);
+}
+
+static bool print_classes(const show *made)
+{
+    frequency_class classes[] = {{.least = 1, .beyond = 2},     {.least = 2, .beyond = 5},
+                                 {.least = 5, .beyond = 20},    {.least = 20, .beyond = 100},
+                                 {.least = 100, .beyond = 1000}, {.least = 1000, .beyond = INT64_MAX}};
+    printf("\n%sMean relative error by how often items occur%s (bars: logarithmic)\n", style.title, style.plain);
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+        frequency_class *of = &classes[c];
+        if (!measure_class(made, of))
+            return false;
+        if (of->n == 0)
+            continue;
+        char range[2 * VALUE_TEXT], items[2 * VALUE_TEXT], text[VALUE_TEXT];
+        if (of->beyond == 2)
+            snprintf(range, sizeof range, "once");
+        else if (of->beyond == INT64_MAX)
+            snprintf(range, sizeof range, "%" PRId64 " and more", of->least);
+        else
+            snprintf(range, sizeof range, "%" PRId64 " to %" PRId64 " times", of->least, of->beyond - 1);
+        snprintf(items, sizeof items, "%s items", grouped(text, of->n));
+        putchar('\n');
+        print_bar(range, "Lego sketch", style.lego, of->lego);
+        print_bar(items, "Count-Min", style.other, of->cms);
+    }
+    return true;
+}
+
+static int run(int count, char **operands)
+{
+    if (count > 0)
+        return options_wrong(&command_demo, "it takes no argument, and '%s' is one", operands[0]);
+    choose_style();
+    show made = {0};
+    bool ok = make_stream(&made) && make_sketches(&made) && print_answers(&made) && print_table(&made) &&
+              print_classes(&made);
+    if (ok) {
+        putchar('\n');
+        fflush(stdout);
+        say_if_untrained(lego_model_builtin(NULL));
+    }
+    free(made.stream);
+    exact_destroy(made.truth);
+    if (made.lego != NULL)
+        estimator_lego.destroy(made.lego);
+    if (made.cms != NULL)
+        estimator_cms.destroy(made.cms);
+    return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+const command command_demo = {
+    .name = "demo",
+    .summary = "see it work on a stream of several million items",
+    .synopsis = "[OPTION...]",
+    .text = "Makes a Zipf stream in memory, counts it, and shows estimates beside the truth and\n"
+            "beside Count-Min of the same size. Colours need a terminal; NO_COLOR turns them off.",
+    .examples = "  legosketch demo\n"
+                "  legosketch demo --budget 100K --alpha 1.1\n",
+    .options = options,
+    .run = run,
+};

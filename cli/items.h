@@ -1,0 +1,82 @@
+/* From bytes to batches of items: the four input formats, without any I/O. Bytes come in blocks of any size; a line or
+ * record may span blocks.
+ *
+ *     lines   one item a line; the line end is not part of it, everything else is
+ *     tsv     item TAB count; the item ends at the last tab, so it may hold tabs; count is a signed 64-bit decimal
+ *     u32     raw little-endian keys of 4 bytes
+ *     u64     raw little-endian keys of 8 bytes
+ *
+ *     item_parser parser;
+ *     if (!items_open(&parser, FORMAT_LINES)) ...no memory...
+ *     for each block:
+ *         while ((event = items_parse(&parser, &at, end)) != ITEMS_MORE)  ...use parser.batch or parser.bad...
+ *     while ((event = items_finish(&parser)) != ITEMS_MORE)               ...the same...
+ *     items_close(&parser);
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_ITEMS_H
+#define CLI_ITEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum item_format { FORMAT_LINES, FORMAT_TSV, FORMAT_U32, FORMAT_U64 } item_format;
+
+/* The names, in the order of the enum, as an option's choices. */
+#define FORMAT_CHOICES "lines|tsv|u32|u64"
+
+/* A longer line is malformed. It bounds the memory that a file without line ends can take. */
+#define ITEMS_LINE_MAX ((size_t)16 << 20)
+
+typedef enum item_event {
+    ITEMS_MORE,     /* everything given has been taken in */
+    ITEMS_BATCH,    /* parser.batch is to be used before the next call */
+    ITEMS_BAD,      /* parser.bad says what is wrong with one line, which is left out */
+    ITEMS_NO_MEMORY /* the parser can only be closed */
+} item_event;
+
+/* Text formats fill bytes and offsets, binary ones keys; what the format does not use is NULL. */
+typedef struct item_batch {
+    size_t n;
+    unsigned char *bytes; /* item i is bytes[offsets[i] .. offsets[i+1]) */
+    uint64_t *offsets;
+    uint64_t *keys;
+    int64_t *counts; /* tsv only */
+    uint64_t *lines; /* tsv only: where each item stood */
+} item_batch;
+
+typedef struct item_parser {
+    item_batch batch;
+    struct {
+        uint64_t line;    /* the first is 1; for u32 and u64 the number of the record */
+        const char *what; /* without a full stop */
+    } bad;
+
+    /* The rest is the parser's own. */
+    item_format format;
+    bool handed_out;  /* the batch was returned, and is emptied by the next call */
+    bool discarding;  /* inside a line that is too long */
+    uint64_t line;    /* lines or records that have ended */
+    size_t fill;      /* bytes[offsets[n] .. fill) is the line that has not ended yet */
+    size_t capacity;  /* of batch.bytes */
+    size_t carried;   /* bytes of a record that has not ended yet */
+    unsigned char carry[8];
+} item_parser;
+
+bool items_open(item_parser *parser, item_format format);
+void items_close(item_parser *parser);
+
+/* Takes bytes from *at on and moves it past them. */
+item_event items_parse(item_parser *parser, const unsigned char **at, const unsigned char *end);
+
+/* A batch of what is complete so far, for a caller that cannot wait for a full one. */
+item_event items_flush(item_parser *parser);
+
+/* Items taken in that no batch has given out yet. */
+size_t items_pending(const item_parser *parser);
+
+/* At the end of the input: the last line needs no line end. To be called until it returns ITEMS_MORE. */
+item_event items_finish(item_parser *parser);
+
+#endif

@@ -1,0 +1,115 @@
+/* JSON lines through cJSON; see json.h. Integers are written as text, since cJSON's numbers are doubles.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "json.h"
+
+#include "say.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_line json_begin(void)
+{
+    cJSON *object = cJSON_CreateObject();
+    return (json_line){object, object != NULL};
+}
+
+static void note(json_line *line, const cJSON *added)
+{
+    line->ok = line->ok && added != NULL;
+}
+
+void json_text(json_line *line, const char *name, const char *text)
+{
+    note(line, text != NULL ? cJSON_AddStringToObject(line->object, name, text)
+                            : cJSON_AddNullToObject(line->object, name));
+}
+
+void json_u64(json_line *line, const char *name, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    note(line, cJSON_AddRawToObject(line->object, name, text));
+}
+
+void json_i64(json_line *line, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    note(line, cJSON_AddRawToObject(line->object, name, text));
+}
+
+void json_real(json_line *line, const char *name, double value)
+{
+    note(line, cJSON_AddNumberToObject(line->object, name, value));
+}
+
+void json_bool(json_line *line, const char *name, bool value)
+{
+    note(line, cJSON_AddBoolToObject(line->object, name, value));
+}
+
+/* The bytes of the UTF-8 character that starts here; 0 if none does, or if it is the one that cJSON ends strings at. */
+static size_t utf8_length(const unsigned char *at, size_t left)
+{
+    if (at[0] == 0)
+        return 0;
+    if (at[0] < 0x80)
+        return 1;
+    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    uint32_t code = at[0] & (0xffu >> (length + 1));
+    if (at[0] < 0xc2 || at[0] > 0xf4 || length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3fu);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a longer form than needed is not UTF-8 */
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
+}
+
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        size_t length = utf8_length(bytes + i, size - i);
+        if (length == 0)
+            return false;
+        i += length;
+    }
+    return true;
+}
+
+void json_item(json_line *line, const void *bytes, size_t size)
+{
+    bool text = is_text(bytes, size);
+    char *copy = malloc(2 * size + 1);
+    if (copy == NULL) {
+        line->ok = false;
+        return;
+    }
+    if (text && size > 0)
+        memcpy(copy, bytes, size);
+    for (size_t i = 0; i < size && !text; i++)
+        snprintf(copy + 2 * i, 3, "%02x", ((const unsigned char *)bytes)[i]);
+    copy[text ? size : 2 * size] = '\0';
+    json_text(line, text ? "item" : "item_hex", copy);
+    free(copy);
+}
+
+bool json_print(json_line *line)
+{
+    char *text = line->ok ? cJSON_PrintUnformatted(line->object) : NULL;
+    cJSON_Delete(line->object);
+    if (text == NULL) {
+        say_no_memory();
+        return false;
+    }
+    puts(text);
+    cJSON_free(text);
+    return true;
+}

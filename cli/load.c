@@ -1,0 +1,142 @@
+/* Sketches and models from files; see load.h. Files are mapped, so that a damaged one costs no memory; what cannot be
+ * mapped, such as a pipe, is read.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "load.h"
+
+#include "say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct contents {
+    unsigned char *bytes;
+    size_t size;
+    bool mapped;
+} contents;
+
+static lego_model *loaded; /* the program needs one at most */
+
+void load_close(void)
+{
+    lego_model_destroy(loaded);
+    loaded = NULL;
+}
+
+/* The rest of a file whose size nobody knows; 0 or an error number. */
+static int read_all(int file, contents *all)
+{
+    size_t capacity = 0;
+    for (;;) {
+        if (all->size == capacity) {
+            capacity = capacity * 2 + 65536;
+            unsigned char *bytes = realloc(all->bytes, capacity);
+            if (bytes == NULL)
+                return ENOMEM;
+            all->bytes = bytes;
+        }
+        ssize_t got = read(file, all->bytes + all->size, capacity - all->size);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno != EINTR)
+            return errno;
+        all->size += got > 0 ? (size_t)got : 0;
+    }
+}
+
+static int map_or_read(int file, contents *all)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return errno;
+    if (!S_ISREG(status.st_mode) || status.st_size == 0)
+        return read_all(file, all);
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED)
+        return errno;
+    *all = (contents){bytes, (size_t)status.st_size, true};
+    return 0;
+}
+
+static void release(contents *all)
+{
+    if (all->mapped)
+        munmap(all->bytes, all->size);
+    else
+        free(all->bytes);
+}
+
+static bool open_contents(const char *path, contents *all)
+{
+    *all = (contents){0};
+    bool from_stdin = strcmp(path, "-") == 0;
+    int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int error = file < 0 ? errno : map_or_read(file, all);
+    if (file > STDIN_FILENO)
+        close(file);
+    if (error != 0) {
+        say("cannot read %s: %s", from_stdin ? "stdin" : path, strerror(error));
+        release(all);
+    }
+    return error == 0;
+}
+
+/* Whether it went well; if not, says why. */
+static bool check(const char *path, lego_status status, const char *wanted)
+{
+    if (status == LEGO_ERR_MAGIC)
+        say("%s is not %s", path, wanted);
+    else if (status != LEGO_OK)
+        say_status(path, status);
+    return status == LEGO_OK;
+}
+
+bool load_model(const char *name, const lego_model **model)
+{
+    *model = name == NULL ? NULL : lego_model_builtin(name);
+    if (name == NULL || *model != NULL)
+        return true;
+    if (access(name, F_OK) != 0) {
+        say("'%s' is neither a built-in model nor a file", name);
+        return false;
+    }
+    contents all;
+    if (!open_contents(name, &all))
+        return false;
+    lego_status status = lego_model_load(all.bytes, all.size, NULL, &loaded);
+    release(&all);
+    *model = loaded;
+    return check(name, status, "a model");
+}
+
+bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch)
+{
+    contents all;
+    if (!open_contents(path, &all))
+        return false;
+    lego_status status = lego_sketch_load(all.bytes, all.size, model, NULL, sketch);
+    release(&all);
+    return check(path, status, "a sketch, which 'legosketch build' makes");
+}
+
+bool load_either(const char *path, const lego_model *model, lego_sketch **sketch, const lego_model **found)
+{
+    contents all;
+    *sketch = NULL;
+    *found = NULL;
+    if (!open_contents(path, &all))
+        return false;
+    lego_status status = lego_sketch_load(all.bytes, all.size, model, NULL, sketch);
+    if (status == LEGO_ERR_MAGIC) {
+        load_close(); /* a model given for a sketch that is none */
+        status = lego_model_load(all.bytes, all.size, NULL, &loaded);
+        *found = loaded;
+    }
+    release(&all);
+    return check(path, status, "a sketch or a model");
+}

@@ -1,0 +1,106 @@
+/* legosketch: the command. Finds the subcommand and runs it; everything else is in the subcommand's file.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "legosketch.h"
+#include "load.h"
+#include "options.h"
+#include "output.h"
+#include "say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const command *const commands[] = {
+    &command_build, &command_query, &command_merge, &command_fold,
+    &command_info,  &command_gen,   &command_eval,  &command_demo,
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *to)
+{
+    fprintf(to, "Usage: legosketch COMMAND [OPTION...] [ARGUMENT...]\n\n"
+                "How often did item x occur? Counts any stream in a memory of fixed size.\n\n"
+                "Commands:\n");
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "\n'legosketch COMMAND --help' or 'legosketch help COMMAND' tells more about one;\n"
+                "'legosketch --version' tells the version.\n\n"
+                "Examples:\n"
+                "  legosketch demo\n"
+                "  legosketch build -o words.sketch --budget 300K words.txt\n"
+                "  legosketch query words.sketch apple pear\n");
+}
+
+/* The command of that name, or NULL after saying which one was probably meant. */
+static const command *find_command(const char *name)
+{
+    const char *names[COMMANDS + 2];
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+        names[i] = commands[i]->name;
+    }
+    names[COMMANDS] = "help";
+    names[COMMANDS + 1] = NULL;
+    const char *closest = options_closest(name, names);
+    if (closest != NULL)
+        say("there is no command '%s'; did you mean '%s'?", name, closest);
+    else
+        say("there is no command '%s'; 'legosketch --help' lists them", name);
+    return NULL;
+}
+
+static int run_help(const char *topic)
+{
+    if (topic == NULL) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    const command *found = find_command(topic);
+    if (found != NULL)
+        options_help(found);
+    return found != NULL ? EXIT_DONE : EXIT_WRONG_USAGE;
+}
+
+static int run_command(const command *found, int argc, char **argv)
+{
+    int first;
+    switch (options_parse(found, argc, argv, &first)) {
+    case PARSE_RUN:
+        return found->run(argc - first, argv + first);
+    case PARSE_HELP:
+        options_help(found);
+        return EXIT_DONE;
+    case PARSE_WRONG:
+        break;
+    }
+    return EXIT_WRONG_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (name == NULL) {
+        print_help(stderr);
+        return EXIT_WRONG_USAGE;
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return run_help(argc > 2 ? argv[2] : NULL);
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("legosketch %s\n", LEGO_VERSION);
+        return EXIT_DONE;
+    }
+    const command *found = find_command(name);
+    return found != NULL ? run_command(found, argc - 1, argv + 1) : EXIT_WRONG_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    output_prepare();
+    int status = run(argc, argv);
+    load_close();
+    if (!output_flush() && status == EXIT_DONE)
+        status = EXIT_FAILED;
+    return status;
+}

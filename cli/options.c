@@ -1,0 +1,264 @@
+/* Parsing and help from the option tables; see options.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include "say.h"
+#include "values.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    OPTIONS_MAX = 20,    /* a table has fewer */
+    FIRST_LONG = 256,    /* what getopt_long returns for table entry 0: above every letter */
+    HELP = FIRST_LONG + OPTIONS_MAX,
+    HELP_COLUMN = 26,    /* where the explanations start */
+    HELP_WIDTH = 80,
+    NAME_MAX_CHARS = 24, /* longer words have no close names */
+};
+
+static const option_entry help_entry = {"help", 'h', OPTION_FLAG, NULL, NULL, "show this help"};
+
+int options_wrong(const command *self, const char *format, ...)
+{
+    char message[512];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    say("%s: %s", self->name, message);
+    say("'legosketch %s --help' shows how it is used", self->name);
+    return EXIT_WRONG_USAGE;
+}
+
+/* ---- names that are nearly right ------------------------------------------------------------------------------ */
+
+/* Letters to change, insert, drop or swap with a neighbour. */
+static int distance(const char *a, const char *b)
+{
+    int rows[3][NAME_MAX_CHARS + 2];
+    int n = (int)strlen(a), m = (int)strlen(b);
+    if (n > NAME_MAX_CHARS || m > NAME_MAX_CHARS)
+        return NAME_MAX_CHARS;
+    for (int i = 0; i <= n; i++) {
+        int *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
+        for (int j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                row[j] = i + j;
+                continue;
+            }
+            int best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            best = above[j] + 1 < best ? above[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && higher[j - 2] + 1 < best)
+                best = higher[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *options_closest(const char *word, const char *const *names)
+{
+    const char *closest = NULL;
+    int least = (int)strlen(word) < 4 ? 2 : 3; /* one letter wrong in a short word, two in a longer one */
+    for (; *names != NULL; names++) {
+        int difference = distance(word, *names);
+        if (difference < least) {
+            least = difference;
+            closest = *names;
+        }
+    }
+    return closest;
+}
+
+/* ---- parsing -------------------------------------------------------------------------------------------------- */
+
+static int choice_index(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    for (int index = 0; choices != NULL; index++) {
+        const char *bar = strchr(choices, '|');
+        size_t size = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
+        if (size == length && memcmp(choices, word, size) == 0)
+            return index;
+        choices = bar != NULL ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static bool store(const option_entry *entry, const char *text)
+{
+    uint64_t number;
+    int index;
+    switch (entry->kind) {
+    case OPTION_FLAG:
+        *(bool *)entry->target = true;
+        return true;
+    case OPTION_TEXT:
+        *(const char **)entry->target = text;
+        return true;
+    case OPTION_SIZE:
+        return value_size(text, strlen(text), entry->target);
+    case OPTION_U64:
+        return value_u64(text, strlen(text), entry->target);
+    case OPTION_U32:
+        if (!value_u64(text, strlen(text), &number) || number == 0 || number > UINT32_MAX)
+            return false;
+        *(uint32_t *)entry->target = (uint32_t)number;
+        return true;
+    case OPTION_REAL:
+        return value_real(text, entry->target);
+    case OPTION_CHOICE:
+        index = choice_index(entry->value, text);
+        if (index >= 0)
+            *(int *)entry->target = index;
+        return index >= 0;
+    }
+    return false;
+}
+
+static const char *expected(option_kind kind)
+{
+    switch (kind) {
+    case OPTION_SIZE:
+        return "a size such as 300K, 1.5M or 4096";
+    case OPTION_U64:
+        return "a whole number of at most 64 bits";
+    case OPTION_U32:
+        return "a whole number from 1 to 4294967295";
+    case OPTION_REAL:
+        return "a number that is not negative";
+    default:
+        return "one of these words";
+    }
+}
+
+/* What getopt_long refused: argv[at] is the word. */
+static parse_result refused(const command *self, int code, char **argv, int at)
+{
+    const char *word = argv[at];
+    if (code == ':') {
+        options_wrong(self, "option '%s' needs a value", word);
+    } else if (optopt != 0 && optopt < FIRST_LONG) {
+        options_wrong(self, "there is no option '-%c'", optopt);
+    } else if (optopt != 0) {
+        options_wrong(self, "option '%.*s' takes no value", (int)strcspn(word, "="), word);
+    } else {
+        char name[NAME_MAX_CHARS + 1];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+        const char *names[OPTIONS_MAX];
+        size_t n = 0;
+        for (const option_entry *entry = self->options; entry->name != NULL; entry++)
+            names[n++] = entry->name;
+        names[n++] = help_entry.name;
+        names[n] = NULL;
+        const char *closest = options_closest(name, names);
+        if (closest != NULL)
+            options_wrong(self, "there is no option '%s'; did you mean '--%s'?", word, closest);
+        else
+            options_wrong(self, "there is no option '%s', or it is short for more than one", word);
+    }
+    return PARSE_WRONG;
+}
+
+/* getopt's two descriptions of a table, made from it. */
+static void describe(const command *self, struct option longs[OPTIONS_MAX], char shorts[2 * OPTIONS_MAX + 2])
+{
+    char *letter = shorts;
+    *letter++ = ':'; /* so that a missing value is told from an unknown option */
+    size_t n = 0;
+    for (; self->options[n].name != NULL && n + 2 < OPTIONS_MAX; n++) {
+        const option_entry *entry = &self->options[n];
+        int has_value = entry->kind == OPTION_FLAG ? no_argument : required_argument;
+        longs[n] = (struct option){entry->name, has_value, NULL, FIRST_LONG + (int)n};
+        if (entry->letter != 0) {
+            *letter++ = entry->letter;
+            if (has_value == required_argument)
+                *letter++ = ':';
+        }
+    }
+    longs[n] = (struct option){help_entry.name, no_argument, NULL, HELP};
+    longs[n + 1] = (struct option){0};
+    *letter++ = 'h';
+    *letter = '\0';
+}
+
+parse_result options_parse(const command *self, int argc, char **argv, int *first)
+{
+    struct option longs[OPTIONS_MAX];
+    char shorts[2 * OPTIONS_MAX + 2];
+    describe(self, longs, shorts);
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int code = getopt_long(argc, argv, shorts, longs, NULL);
+        if (code == -1)
+            break;
+        if (code == 'h' || code == HELP)
+            return PARSE_HELP;
+        if (code == '?' || code == ':')
+            return refused(self, code, argv, optind - 1);
+        const option_entry *entry = self->options;
+        if (code >= FIRST_LONG)
+            entry += code - FIRST_LONG;
+        else
+            while (entry->letter != code)
+                entry++;
+        if (!store(entry, optarg)) {
+            bool choice = entry->kind == OPTION_CHOICE;
+            options_wrong(self, "--%s '%s' is not %s%s%s", entry->name, optarg, expected(entry->kind),
+                          choice ? ": " : "", choice ? entry->value : "");
+            return PARSE_WRONG;
+        }
+    }
+    *first = optind;
+    return PARSE_RUN;
+}
+
+/* ---- help ----------------------------------------------------------------------------------------------------- */
+
+/* Prints words from `column` on, broken before HELP_WIDTH; further lines start at `indent`. */
+static void print_wrapped(const char *text, int column, int indent)
+{
+    const char *space = "";
+    while (*text != '\0') {
+        int size = (int)strcspn(text, " ");
+        if (column + (int)strlen(space) + size > HELP_WIDTH) {
+            printf("\n%*s", indent, "");
+            column = indent;
+            space = "";
+        }
+        column += printf("%s%.*s", space, size, text);
+        space = " ";
+        text += size;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_option(const option_entry *entry)
+{
+    int column = entry->letter != 0 ? printf("  -%c, ", entry->letter) : printf("      ");
+    column += printf("--%s", entry->name);
+    if (entry->value != NULL)
+        column += printf(" %s", entry->value);
+    if (column + 2 > HELP_COLUMN) {
+        putchar('\n');
+        column = 0;
+    }
+    printf("%*s", HELP_COLUMN - column, "");
+    print_wrapped(entry->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void options_help(const command *self)
+{
+    printf("Usage: legosketch %s %s\n\n%s\n\nOptions:\n", self->name, self->synopsis, self->text);
+    for (const option_entry *entry = self->options; entry->name != NULL; entry++)
+        print_option(entry);
+    print_option(&help_entry);
+    printf("\nExamples:\n%s", self->examples);
+}

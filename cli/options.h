@@ -1,0 +1,56 @@
+/* Subcommands and their options as data. Parsing and help both come from these tables, so nothing is written twice.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum option_kind {
+    OPTION_FLAG,   /* bool */
+    OPTION_TEXT,   /* const char * */
+    OPTION_SIZE,   /* uint64_t: bytes, with K, M, G or T */
+    OPTION_U64,    /* uint64_t */
+    OPTION_U32,    /* uint32_t, at least 1 */
+    OPTION_REAL,   /* double, at least 0 */
+    OPTION_CHOICE, /* int: the position of the word in `value` */
+} option_kind;
+
+typedef struct option_entry {
+    const char *name; /* the long name; NULL ends the table */
+    char letter;      /* the short one, or 0 */
+    option_kind kind;
+    const char *value; /* how help calls the value; for a choice its words, as "a|b|c" */
+    void *target;      /* where it goes, of the type named at the kind */
+    const char *help;
+} option_entry;
+
+/* One subcommand. run() gets the words that are not options, and returns the exit status. */
+typedef struct command {
+    const char *name;
+    const char *summary;  /* a line for the list of commands */
+    const char *synopsis; /* what follows the name */
+    const char *text;     /* some paragraphs */
+    const char *examples; /* whole lines */
+    const option_entry *options;
+    int (*run)(int count, char **operands);
+} command;
+
+extern const command command_build, command_query, command_merge, command_fold, command_info, command_gen, command_eval,
+    command_demo;
+
+typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_WRONG } parse_result;
+
+/* argv[0] is the name of the command. On PARSE_RUN argv[*first] is the first operand; on PARSE_WRONG all is said. */
+parse_result options_parse(const command *self, int argc, char **argv, int *first);
+void options_help(const command *self);
+
+/* Says what is wrong, and where help is; returns EXIT_WRONG_USAGE. */
+__attribute__((format(printf, 2, 3))) int options_wrong(const command *self, const char *format, ...);
+
+/* Of the names up to NULL the one most like `word`, or NULL if none is. */
+const char *options_closest(const char *word, const char *const *names);
+
+#endif

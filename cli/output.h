@@ -1,0 +1,25 @@
+/* Writing: files that are whole or not there, and a standard output whose failures are noticed.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "legosketch.h"
+
+#include <stdbool.h>
+
+/* Signals that would end the program between writing and renaming remove what was written; a full disk or a closed
+ * pipe becomes an error instead of a signal. To be called once, first. */
+void output_prepare(void);
+
+/* Whether writing to `path` can work at all, asked before the work starts. Says what is wrong. */
+bool output_check(const char *path);
+
+/* Writes the sketch to `path`, or to standard output if that is "-". A file that was there is replaced in one step, and
+ * only by a complete and synced one; on any failure, which is said, it stays as it was. */
+bool output_sketch(const char *path, const lego_sketch *sketch);
+
+/* False, from the first failure on, if standard output cannot be written; said once, unless a reader just left. */
+bool output_flush(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* What the program says to people (on standard error), and how it ends.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_SAY_H
+#define CLI_SAY_H
+
+#include "legosketch.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_USAGE = 2 };
+
+/* "legosketch: ..." and a line end, above the progress bar if there is one. */
+__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+
+/* The same without the program's name, for "file:line: what is wrong". */
+__attribute__((format(printf, 1, 2))) void say_bare(const char *format, ...);
+
+void say_no_memory(void);
+
+/* "what: message; advice". */
+void say_status(const char *what, lego_status status);
+
+/* Estimates of a model without networks are the rule; whoever reads them should know. */
+void say_if_untrained(const lego_model *model);
+
+#endif

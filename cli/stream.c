@@ -1,0 +1,123 @@
+/* From files to batches of items; see stream.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "stream.h"
+
+#include "input.h"
+#include "progress.h"
+#include "say.h"
+
+#include <inttypes.h>
+
+enum { REPORTS_MAX = 10 }; /* malformed lines named one by one before there is only a total */
+
+bool stream_malformed(stream *self, uint64_t line, const char *what)
+{
+    self->malformed++;
+    if (self->policy == ON_ERROR_STOP || self->malformed <= REPORTS_MAX)
+        say_bare("%s:%" PRIu64 ": %s", self->file, line, what);
+    return self->policy == ON_ERROR_SKIP;
+}
+
+const void *stream_item(const item_batch *batch, size_t i, unsigned char buffer[8], size_t *size)
+{
+    if (batch->keys == NULL) {
+        *size = (size_t)(batch->offsets[i + 1] - batch->offsets[i]);
+        return batch->bytes + batch->offsets[i];
+    }
+    for (unsigned byte = 0; byte < 8; byte++)
+        buffer[byte] = (unsigned char)(batch->keys[i] >> (8 * byte));
+    *size = 8;
+    return buffer;
+}
+
+/* What the parser found: hands on a batch, reports a line. */
+static bool handle(stream *self, const item_parser *parser, item_event event)
+{
+    switch (event) {
+    case ITEMS_BATCH:
+        self->items += parser->batch.n;
+        return self->sink(self->context, self, &parser->batch);
+    case ITEMS_BAD:
+        return stream_malformed(self, parser->bad.line, parser->bad.what);
+    case ITEMS_NO_MEMORY:
+        say_no_memory();
+        return false;
+    case ITEMS_MORE:
+        break;
+    }
+    return true;
+}
+
+static bool parse_block(stream *self, item_parser *parser, const unsigned char *block, size_t size)
+{
+    const unsigned char *at = block, *end = block + size;
+    item_event event;
+    while ((event = items_parse(parser, &at, end)) != ITEMS_MORE) {
+        if (!handle(self, parser, event))
+            return false;
+    }
+    return !self->prompt || handle(self, parser, items_flush(parser));
+}
+
+static bool read_blocks(stream *self, input *from, item_parser *parser)
+{
+    uint64_t before = self->done;
+    const unsigned char *block;
+    size_t size;
+    for (;;) {
+        if (!input_next(from, &block, &size))
+            return false;
+        if (size == 0)
+            break;
+        if (!parse_block(self, parser, block, size))
+            return false;
+        self->done = before + from->done;
+        progress_update(self->done, self->items + items_pending(parser));
+    }
+    item_event event;
+    while ((event = items_finish(parser)) != ITEMS_MORE) {
+        if (!handle(self, parser, event))
+            return false;
+    }
+    return true;
+}
+
+static bool read_file(stream *self, const char *path)
+{
+    input from;
+    item_parser parser;
+    if (!input_open(&from, path))
+        return false;
+    self->file = from.name;
+    bool ok = items_open(&parser, self->format);
+    if (ok) {
+        ok = read_blocks(self, &from, &parser);
+        items_close(&parser);
+    } else {
+        say_no_memory();
+    }
+    input_close(&from);
+    return ok;
+}
+
+bool stream_read(stream *self, char *const *paths, int count)
+{
+    static char dash[] = "-";
+    static char *const only_stdin[] = {dash};
+    if (count == 0) {
+        paths = only_stdin;
+        count = 1;
+    }
+    uint64_t total;
+    if (!input_measure(paths, count, &total))
+        return false;
+    progress_begin(self->label, total, self->quiet);
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++)
+        ok = read_file(self, paths[i]);
+    progress_end();
+    if (ok && self->malformed > 0)
+        say("skipped %" PRIu64 " malformed %s", self->malformed, self->malformed == 1 ? "line" : "lines");
+    return ok;
+}

@@ -1,0 +1,43 @@
+/* From files to batches of items: reading, parsing, what to do about malformed lines, and the progress bar.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_STREAM_H
+#define CLI_STREAM_H
+
+#include "items.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The words of --on-error, in the order of the enum. */
+typedef enum on_error { ON_ERROR_STOP, ON_ERROR_SKIP } on_error;
+#define ON_ERROR_CHOICES "stop|skip"
+
+typedef struct stream stream;
+
+/* Takes a batch; says what went wrong before it returns false. */
+typedef bool (*stream_sink)(void *context, stream *from, const item_batch *batch);
+
+struct stream {
+    item_format format;
+    on_error policy;
+    bool quiet;
+    bool prompt;       /* give batches as soon as there is something, for a person or program that waits for answers */
+    const char *label; /* of the progress bar */
+    stream_sink sink;
+    void *context;
+
+    const char *file; /* the one being read; the rest is the stream's own */
+    uint64_t items, malformed, done;
+};
+
+/* Reads the files one after another, or standard input if there are none. False if anything failed, which is said. */
+bool stream_read(stream *self, char *const *paths, int count);
+
+/* Reports "file:line: what"; true if the policy is to go on. */
+bool stream_malformed(stream *self, uint64_t line, const char *what);
+
+/* Item i of a batch as bytes: the text itself, or `buffer` with the key in 8 little-endian bytes. */
+const void *stream_item(const item_batch *batch, size_t i, unsigned char buffer[8], size_t *size);
+
+#endif

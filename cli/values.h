@@ -1,0 +1,29 @@
+/* Numbers and sizes between text and machine, strictly: the whole text or nothing.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_VALUES_H
+#define CLI_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Decimal digits only: no sign, no spaces. */
+bool value_u64(const char *text, size_t length, uint64_t *value);
+
+/* Bytes: 4096, 300K, 1.5M, 2G, 1T; units are powers of 1024, of either case, and may end in B or iB. */
+bool value_size(const char *text, size_t length, uint64_t *bytes);
+
+/* A finite decimal number of at least 0. */
+bool value_real(const char *text, double *value);
+
+/* Every text below fits. */
+enum { VALUE_TEXT = 32 };
+
+/* 300K, 1M, or with a decimal where it is not whole; plain bytes below 1024. */
+void value_print_size(char text[VALUE_TEXT], uint64_t bytes);
+
+/* Whole numbers without decimals, others with three. */
+void value_print_estimate(char text[VALUE_TEXT], double value);
+
+#endif

@@ -1,0 +1,21 @@
+/* Zipf streams as the paper's synthetic sets define them: of n items, the one of rank r = 1 .. n occurs
+ * round(((n + 1) / (r + 1))^alpha) times.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_ZIPF_H
+#define CLI_ZIPF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How often the item of that rank occurs; false if that is no 63-bit number. */
+bool zipf_count(uint32_t distinct, double alpha, uint32_t rank, uint64_t *count);
+
+/* The stream's length; false if it is no 63-bit number. */
+bool zipf_total(uint32_t distinct, double alpha, uint64_t *total);
+
+/* The ranks, each as often as it occurs, shuffled by the seed: the same on every machine whose pow() rounds alike.
+ * `stream` has room for zipf_total() of them. */
+void zipf_stream(uint32_t distinct, double alpha, uint64_t seed, uint32_t *stream);
+
+#endif

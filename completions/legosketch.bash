@@ -1,0 +1,60 @@
+# bash completion for legosketch. tests/test_cli.py checks that it knows every command and option.
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2207
+
+_legosketch()
+{
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
+    local commands='build query merge fold info gen eval demo help'
+    local options='' values=''
+    COMPREPLY=()
+
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W "$commands --help --version" -- "$word"))
+        return
+    fi
+    case $command in
+        build)
+            options='-o --output -b --budget -m --model -s --seed -f --format --on-error -t --threads --bricks --columns
+                --cell-bits -q --quiet -h --help' ;;
+        query) options='-f --format --json -m --model -q --quiet -h --help' ;;
+        merge) options='-o --output -m --model -h --help' ;;
+        fold) options='-o --output -k --bricks -m --model -h --help' ;;
+        info) options='--json --scan -m --model -h --help' ;;
+        gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
+        eval)
+            options='--methods -b --budget --seeds -s --seed -m --model -f --format --on-error --json -q --quiet
+                -h --help' ;;
+        demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
+        help)
+            COMPREPLY=($(compgen -W "$commands" -- "$word"))
+            return ;;
+        *) return ;;
+    esac
+
+    case $before in
+        -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
+        --on-error) values='stop skip' ;;
+        --methods) values='lego rule cms one exact' ;;
+        --cell-bits) values='8 16 32 64' ;;
+        -b | --budget) values='100K 300K 1M 10M' ;;
+        -m | --model)
+            COMPREPLY=($(compgen -W 'rule' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
+            return ;;
+        -o | --output)
+            COMPREPLY=($(compgen -f -- "$word"))
+            return ;;
+        -s | --seed | --seeds | -t | --threads | --bricks | -k | --columns | -n | --distinct | -a | --alpha) return ;;
+    esac
+    if [[ -n $values ]]; then
+        COMPREPLY=($(compgen -W "$values" -- "$word"))
+    elif [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$word"))
+    elif [[ $command == gen ]]; then
+        COMPREPLY=($(compgen -W 'zipf' -- "$word"))
+    elif [[ $command != demo ]]; then
+        COMPREPLY=($(compgen -f -- "$word"))
+    fi
+}
+
+complete -o filenames -F _legosketch legosketch

@@ -1,0 +1,40 @@
+/* One interface for every way to estimate how often an item occurred, so that all of them are measured by the same
+ * code on the same items. To add a method, write one file with one estimator_kind and name it in estimators.c.
+ *
+ * Items come as bytes; an integer comes as its 8 little-endian bytes. add() may be called in stream order with count
+ * 1, which methods that only insert need, or once an item with its whole count.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LAB_ESTIMATOR_H
+#define LAB_ESTIMATOR_H
+
+#include "legosketch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct estimator_kind {
+    const char *name;
+    bool uses_model; /* the model given to create matters */
+    bool uses_seed;  /* it hashes, so a mean over several seeds makes sense */
+    lego_status (*create)(uint64_t budget, uint64_t seed, const lego_model *model, void **self);
+    lego_status (*add)(void *self, const void *item, size_t size, int64_t count);
+    lego_status (*estimate)(const void *self, const void *item, size_t size, double *value);
+    uint64_t (*bytes)(const void *self); /* all that it uses, which may differ from the budget */
+    void (*destroy)(void *self);
+} estimator_kind;
+
+extern const estimator_kind estimator_lego;  /* the sketch with its model's decoder */
+extern const estimator_kind estimator_rule;  /* the same sketch, answering with the rule min floor(m/w) */
+extern const estimator_kind estimator_cms;   /* Count-Min */
+extern const estimator_kind estimator_one;   /* answers 1 whatever is asked */
+extern const estimator_kind estimator_exact; /* a hash table of every item */
+
+/* Every kind in the order of a table, ended by NULL. */
+extern const estimator_kind *const estimator_kinds[];
+
+/* The kind of that name, or NULL; the name need not end with a zero byte. */
+const estimator_kind *estimator_find(const char *name, size_t length);
+
+#endif

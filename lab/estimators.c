@@ -1,0 +1,19 @@
+/* The table of estimators by name.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "estimator.h"
+
+#include <string.h>
+
+const estimator_kind *const estimator_kinds[] = {
+    &estimator_lego, &estimator_rule, &estimator_cms, &estimator_one, &estimator_exact, NULL,
+};
+
+const estimator_kind *estimator_find(const char *name, size_t length)
+{
+    for (const estimator_kind *const *kind = estimator_kinds; *kind != NULL; kind++) {
+        if (strlen((*kind)->name) == length && memcmp((*kind)->name, name, length) == 0)
+            return *kind;
+    }
+    return NULL;
+}

@@ -1,0 +1,54 @@
+/* The Lego sketch as an estimator, twice: with its model's decoder (`lego`), and with the rule alone (`rule`), which
+ * is the upper bound that every sketch gives.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "estimator.h"
+
+static lego_status create(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.budget = budget;
+    options.seed = seed;
+    options.model = model;
+    lego_sketch *sketch;
+    lego_status status = lego_sketch_create(&options, &sketch);
+    if (status == LEGO_OK)
+        *self = sketch;
+    return status;
+}
+
+static lego_status add(void *self, const void *item, size_t size, int64_t count)
+{
+    return lego_sketch_add(self, item, size, count);
+}
+
+static lego_status decode(const void *self, const void *item, size_t size, double *value)
+{
+    lego_estimate estimate;
+    lego_status status = lego_sketch_estimate(self, item, size, &estimate);
+    if (status == LEGO_OK)
+        *value = estimate.value;
+    return status;
+}
+
+static lego_status bound(const void *self, const void *item, size_t size, double *value)
+{
+    lego_estimate estimate;
+    lego_status status = lego_sketch_estimate(self, item, size, &estimate);
+    if (status == LEGO_OK)
+        *value = (double)estimate.upper;
+    return status;
+}
+
+static uint64_t bytes(const void *self)
+{
+    return lego_sketch_bytes(self);
+}
+
+static void destroy(void *self)
+{
+    lego_sketch_destroy(self);
+}
+
+const estimator_kind estimator_lego = {"lego", true, true, create, add, decode, bytes, destroy};
+const estimator_kind estimator_rule = {"rule", true, true, create, add, bound, bytes, destroy};

@@ -1,0 +1,32 @@
+/* How far estimates are from the truth, over every distinct item once.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LAB_METRICS_H
+#define LAB_METRICS_H
+
+#include "estimator.h"
+#include "exact.h"
+
+typedef struct metrics {
+    uint64_t n; /* distinct items with a count above 0: the ones measured */
+    double aae; /* mean of |estimate - count| */
+    double are; /* mean of |estimate - count| / count */
+} metrics;
+
+lego_status metrics_measure(const exact_table *truth, const estimator_kind *kind, const void *self, metrics *result);
+
+/* Give an estimator every item of the truth once, with its whole count. Linear sketches end up as if they had seen the
+ * stream itself. */
+lego_status metrics_fill(const exact_table *truth, const estimator_kind *kind, void *self);
+
+/* Create, fill and measure with each of the seeds first, first + 1, ...: the mean of the errors, the most bytes. */
+typedef struct trial {
+    const estimator_kind *kind;
+    const lego_model *model;
+    uint64_t budget;
+    uint64_t first_seed;
+    uint32_t seeds;
+} trial;
+lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,831 @@
+"""The command legosketch, tested as its users meet it: through arguments, files, pipes and exit codes.
+
+Takes the program from $LEGOSKETCH (default build/legosketch) and makes its data on the fly. Where ../shared/data lies
+beside the project, figures of eval are also checked against those known for real streams.
+
+SPDX-License-Identifier: MIT
+"""
+import collections, gzip, json, lzma, os, random, re, resource, select, shutil, signal, stat, struct, subprocess, sys
+import tempfile, time, unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = str(Path(os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")).resolve())
+SHARED = ROOT.parent / "shared"
+COMMANDS = ["build", "query", "merge", "fold", "info", "gen", "eval", "demo"]
+FIELDS = ["method", "model", "budget", "bytes", "n", "N", "aae", "are"]
+SANITIZED = b"__asan_init" in Path(PROGRAM).read_bytes() or b"__tsan_init" in Path(PROGRAM).read_bytes()
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "POSIXLY_CORRECT")}
+
+
+def as_bytes(value):
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+class Case(unittest.TestCase):
+    """A folder of its own for each test, and the program run in it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def run_program(self, *arguments, data=b"", code=0, says=None, **more):
+        """Returns what it prints; says is a pattern that standard error must match, None that it must be empty."""
+        done = subprocess.run([PROGRAM, *map(as_bytes, arguments)], input=as_bytes(data), cwd=self.folder,
+                              env=ENVIRONMENT, stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE,
+                              timeout=120, **more)
+        message = done.stderr.decode(errors="replace")
+        self.assertEqual(done.returncode, code, f"{arguments}: {message}")
+        if says is None:
+            self.assertEqual(message, "", arguments)
+        else:
+            self.assertRegex(message, says)
+        return done.stdout
+
+    def fails(self, *arguments, says, **more):
+        self.run_program(*arguments, code=1, says=says, **more)
+
+    def read(self, name):
+        return (self.folder / name).read_bytes()
+
+    def build(self, name, data, *arguments, **more):
+        """Builds a sketch from standard input and returns its bytes."""
+        self.run_program("build", "-o", name, *arguments, data=data, **more)
+        return self.read(name)
+
+    def query(self, name, *items, **more):
+        """item -> its upper bound, which is its count in a sketch that is nearly empty"""
+        lines = self.run_program("query", "-q", *more.pop("options", []), name, *items, **more).split(b"\n")
+        self.assertEqual(lines.pop(), b"")
+        answers = {}
+        for item, estimate, lower, upper in (line.rsplit(b"\t", 3) for line in lines):
+            self.assertTrue(int(lower) <= float(estimate) <= int(upper), (item, estimate, lower, upper))
+            self.assertNotRegex(estimate, rb"\.0*$")
+            answers[item] = int(upper)
+        return answers
+
+    def write(self, name, data):
+        (self.folder / name).write_bytes(as_bytes(data))
+        return name
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+
+def words(count, seed=1):
+    """A skewed stream of words of several lengths."""
+    draw = random.Random(seed)
+    return [b"word%d" % int(draw.paretovariate(0.7)) * draw.choice((1, 1, 3)) for _ in range(count)]
+
+
+class Usage(Case):
+    def test_version_and_help(self):
+        self.assertRegex(self.run_program("--version"), rb"^legosketch \d+\.\d+\.\d+\n$")
+        text = self.run_program("--help").decode()
+        self.assertEqual(text, self.run_program("help").decode())
+        for command in COMMANDS:
+            self.assertRegex(text, rf"(?m)^  {command} +\w+")
+            text_of = self.run_program(command, "--help").decode()
+            self.assertEqual(text_of, self.run_program("help", command).decode())
+            self.assertEqual(text_of, self.run_program(command, "-h").decode())
+            self.assertRegex(text_of, rf"(?s)^Usage: legosketch {command} .*\nOptions:\n.*\nExamples:\n  legosketch")
+            self.assertLessEqual(max(map(len, text_of.split("\n"))), 84)
+
+    def test_wrong_usage(self):
+        self.run_program(code=2, says="Usage: legosketch COMMAND")
+        self.run_program("biuld", code=2, says="no command 'biuld'; did you mean 'build'")
+        self.run_program("xyzzy", code=2, says="no command 'xyzzy'; 'legosketch --help'")
+        self.run_program("help", "qurey", code=2, says="did you mean 'query'")
+        self.write("a.sketch", self.build("made", "a\n"))
+        for arguments, says in [
+            (["build"], "-o FILE is missing"),
+            (["build", "--bugdet", "3K"], "no option '--bugdet'; did you mean '--budget'"),
+            (["build", "-xq"], "no option '-x'"),
+            (["build", "-o"], "option '-o' needs a value"),
+            (["build", "--quiet=1"], "'--quiet' takes no value"),
+            (["build", "-o", "x", "--budget", "3Q"], "'3Q' is not a size"),
+            (["build", "-o", "x", "--budget", "1."], "'1.' is not a size"),
+            (["build", "-o", "x", "--budget", "0"], "from 4K to 64G"),
+            (["build", "-o", "x", "--budget", "65G"], "from 4K to 64G"),
+            (["build", "-o", "x", "--threads", "0"], "'0' is not a whole number"),
+            (["build", "-o", "x", "--seed", "-1"], "'-1' is not a whole number"),
+            (["build", "-o", "x", "--seed", "18446744073709551616"], "is not a whole number"),
+            (["build", "-o", "x", "--format", "csv"], "'csv' is not one of these words: lines\\|tsv\\|u32\\|u64"),
+            (["build", "-o", "x", "--on-error", "panic"], "stop\\|skip"),
+            (["query"], "FILE is missing"),
+            (["query", "-"], "cannot both come from standard input"),
+            (["query", "--format", "u32", "a.sketch", "1", "4294967296"], "'4294967296' is not a whole number of 32"),
+            (["query", "--format", "u64", "a.sketch", "-q", "apple"], "'apple' is not a whole number of 64 bits"),
+            (["merge", "a.sketch"], "-o FILE is missing"),
+            (["merge", "-o", "x"], "no sketch to merge"),
+            (["fold", "-o", "x", "a.sketch"], "--bricks K is missing"),
+            (["fold", "-o", "x", "--bricks", "0", "a.sketch"], "'0' is not a whole number from 1"),
+            (["fold", "-o", "x", "--bricks", "1", "a.sketch", "made"], "2 are named"),
+            (["info"], "0 are named"),
+            (["gen"], "There is one: zipf"),
+            (["gen", "uniform"], "no stream 'uniform'"),
+            (["gen", "zipf", "--alpha", "-1"], "'-1' is not a number that is not negative"),
+            (["eval", "--methods", "lego,cmsx"], "'cmsx' is not a method"),
+            (["eval", "--budget", "300K,,1M"], "'' is not a size"),
+            (["demo", "now"], "takes no argument"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.run_program(*arguments, code=2, says=says)
+        self.assertEqual(self.files(), ["a.sketch", "made"])
+
+    def test_sizes(self):
+        for text, plain in [("300K", 307200), ("8k", 8192), ("8KB", 8192), ("8KiB", 8192), ("1.5M", 1572864),
+                            ("0.1M", 104857), ("4096B", 4096)]:
+            self.assertEqual(self.build("a", "x\n", "--budget", text), self.build("b", "x\n", "--budget", plain), text)
+            self.assertLessEqual(json.loads(self.run_program("info", "--json", "a"))["bytes"], plain)
+
+
+class Documents(Case):
+    """Help comes from the option tables; what is written by hand has to agree with it."""
+
+    def options(self, command):
+        text = self.run_program(command, "--help").decode()
+        found = re.findall(r"(?m)^  (?:-(\w), |    )--([a-z-]+)", text)
+        self.assertIn(("h", "help"), found)
+        return {f"--{name}" for _, name in found} | {f"-{letter}" for letter, _ in found if letter}
+
+    def test_manual_page(self):
+        page = (ROOT / "docs" / "legosketch.1").read_text().replace("\\-", "-")
+        self.assertIn(f'"{self.run_program("--version").decode().strip()}"', page)
+        sections = dict(re.findall(r"(?ms)^\.SS (\w+)(?: zipf)?\n(.*?)(?=^\.S[SH] )", page))
+        for command in COMMANDS:
+            tagged = "\n".join(re.findall(r"(?m)^\.TP\n(.*)", sections[command]))
+            found = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", tagged))
+            self.assertEqual(found, self.options(command) - {"-h", "--help"}, command)
+
+    def test_bash_completion(self):
+        script = (f'source "{ROOT}/completions/legosketch.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+                  '_legosketch; printf "%s\\n" "${COMPREPLY[@]}"')
+
+        def complete(*line):
+            done = subprocess.run(["bash", "-c", script, "bash", "legosketch", *line], capture_output=True, text=True,
+                                  cwd=self.folder)
+            self.assertEqual(done.stderr, "")
+            return set(done.stdout.split())
+        self.assertEqual(complete(""), {*COMMANDS, "help", "--help", "--version"})
+        for command in COMMANDS:
+            self.assertEqual(complete(command, "-"), self.options(command), command)
+        self.assertEqual(complete("build", "--format", ""), {"lines", "tsv", "u32", "u64"})
+        self.write("a.sketch", "")
+        self.assertEqual(complete("info", "a"), {"a.sketch"})
+
+    def test_zsh_completion(self):
+        text = (ROOT / "completions" / "_legosketch").read_text()
+        functions = dict(re.findall(r"(?ms)^_legosketch_(\w+)\(\) \{\n(.*?)^\}", text))
+        shared = dict(re.findall(r"(?ms)^    (\w+)=\((.*?)\)$", functions["common"]))
+        for command in COMMANDS:
+            self.assertRegex(text, rf"(?m)^        '{command}:\w+")
+            body = functions[command] + " ".join(shared[name] for name in re.findall(r"\$(\w+)", functions[command]))
+            found = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?=[\[,}])", body))
+            self.assertEqual(found, self.options(command), command)
+
+
+class Formats(Case):
+    def test_lines(self):
+        stream = words(50000)
+        counts = collections.Counter(stream)
+        self.build("a", b"\n".join(stream) + b"\n", "--budget", "1M")
+        answers = self.query("a", *list(counts)[:200], b"absent")
+        for item, upper in answers.items():
+            self.assertGreaterEqual(upper, counts[item])
+        right = sum(counts[item] == upper for item, upper in answers.items())
+        self.assertGreater(right, 190)
+        self.assertEqual(json.loads(self.run_program("info", "--json", "a"))["total"], len(stream))
+
+    def test_every_way_in_gives_the_same_bytes(self):
+        stream = words(300000)  # 3 MB, so lines span blocks
+        lines = b"\n".join(stream) + b"\n"
+        wanted = self.build("a", lines, "--budget", "100K")
+        counts = collections.Counter(stream)
+        table = b"".join(b"%s\t%d\n" % pair for pair in counts.items())
+        self.write("whole.txt", lines)
+        self.write("1.txt", lines[:1000000].rsplit(b"\n", 1)[0])  # the last line of a file needs no line feed
+        self.write("2.txt", lines[len(lines[:1000000].rsplit(b"\n", 1)[0]) + 1:])
+        for arguments, data in [
+            (["whole.txt"], b""), (["-"], lines), (["1.txt", "2.txt"], b""), (["1.txt", "-"], self.read("2.txt")),
+            (["--format", "tsv"], table), (["--threads", "4", "whole.txt"], b""), (["--seed", "0", "-b102400"], lines),
+        ]:
+            with self.subTest(arguments=arguments):
+                arguments = arguments if "-b102400" in arguments else ["--budget", "100K", *arguments]
+                self.assertEqual(self.build("b", data, *arguments), wanted)
+        self.assertEqual(self.run_program("build", "-o", "-", "--budget", "100K", data=lines), wanted)
+        self.assertNotEqual(self.build("b", lines, "--budget", "100K", "--seed", "1"), wanted)
+
+    def test_odd_items(self):
+        self.build("a", b"\n\nx\ty\r\n\0\xff\0\nlast", "--budget", "64K")
+        self.assertEqual(self.query("a", "", b"x\ty\r", "last", "x\ty", "x"),
+                         {b"": 2, b"x\ty\r": 1, b"last": 1, b"x\ty": 0, b"x": 0})
+        self.assertEqual(self.query("a", data=b"\0\xff\0\n\nlast"), {b"\0\xff\0": 1, b"": 2, b"last": 1})
+        self.assertEqual(self.query("a", "--", "-x"), {b"-x": 0})
+
+    def test_tsv(self):
+        self.build("a", b"apple\t3\npear\t-2\na\tb\t+7\n\t4\napple\t1000000000000\n", "--format", "tsv")
+        self.assertEqual(self.query("a", "apple", "pear", "a\tb", ""),
+                         {b"apple": 1000000000003, b"pear": -2, b"a\tb": 7, b"": 4})
+        self.assertEqual(json.loads(self.run_program("info", "--json", "a"))["total"], 1000000000012)
+        undone = self.build("b", b"apple\t3\npear\t5\napple\t-3\npear\t-5", "--format", "tsv", "--budget", "8K")
+        self.assertEqual(undone, self.build("c", b"", "--budget", "8K"))
+
+    def test_keys(self):
+        keys = [0, 1, 1, 77, 2**32 - 1] * 3
+        narrow = self.build("a", struct.pack("<15I", *keys), "--format", "u32")
+        self.assertEqual(narrow, self.build("b", struct.pack("<15Q", *keys), "--format", "u64"))
+        self.assertEqual(self.query("a", 0, 1, 5, 2**32 - 1, options=["-f", "u32"]),
+                         {b"0": 3, b"1": 6, b"5": 0, b"4294967295": 3})
+        self.assertEqual(self.query("a", data=struct.pack("<2Q", 77, 2**40), options=["-f", "u64"]),
+                         {b"77": 3, b"1099511627776": 0})
+        self.assertEqual(self.query("a", struct.pack("<I", 77).rstrip(b"\0")), {b"M": 0})
+
+    def test_json_answers(self):
+        self.build("a", b'apple\n"\\\xc3\xa9\n\xff\n')
+        data = b'apple\n"\\\xc3\xa9\n\xff\n\xed\xa0\x80\n'
+        rows = [json.loads(line) for line in self.run_program("query", "-q", "--json", "a", data=data).splitlines()]
+        self.assertEqual([list(row.items())[0] for row in rows],
+                         [("item", "apple"), ("item", '"\\é'), ("item_hex", "ff"), ("item_hex", "eda080")])
+        for row, count in zip(rows, (1, 1, 1, 0), strict=True):
+            self.assertEqual(list(row)[1:], ["estimate", "lower", "upper"])
+            self.assertEqual(row["upper"], count)
+        line, = self.run_program("query", "-q", "--json", "-f", "u64", "a", 2**64 - 1).splitlines()
+        self.assertIn(b'"item":18446744073709551615,', line)
+
+    def test_answers_come_at_once(self):
+        self.build("a", "apple\n")
+        with subprocess.Popen([PROGRAM, "query", "-q", "a"], cwd=self.folder, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as asked:
+            for item, answer in [(b"apple\n", b"apple\t1\t1\t1\n"), (b"pear\n", b"pear\t0\t0\t0\n")]:
+                asked.stdin.write(item)
+                asked.stdin.flush()
+                ready, _, _ = select.select([asked.stdout], [], [], 60)
+                self.assertTrue(ready, "no answer before the end of the input")
+                self.assertEqual(os.read(asked.stdout.fileno(), 100), answer)
+            asked.stdin.close()
+            self.assertEqual(asked.wait(60), 0)
+
+    def test_says_that_the_model_is_untrained(self):
+        self.build("a", "apple\n")
+        self.run_program("query", "a", "apple", says="'rule' has no trained networks")
+        self.run_program("eval", data="apple\n", says="'rule' has no trained networks")
+        self.run_program("eval", "--methods", "cms,one", data="apple\n")
+        self.assertIn(b"untrained", self.run_program("info", "a"))
+
+
+class Compressed(Case):
+    def setUp(self):
+        super().setUp()
+        self.lines = b"\n".join(words(50000)) + b"\n"
+        self.wanted = self.build("wanted", self.lines)
+        zstd = shutil.which("zstd")
+        self.packers = {"gz": gzip.compress, "xz": lambda data: lzma.compress(data, preset=0)}
+        if zstd:
+            self.packers["zst"] = lambda data: subprocess.check_output([zstd, "-qc"], input=data)
+        else:
+            print("the zstd tool is not there, so .zst is not tested", file=sys.stderr)
+
+    def test_whole_files(self):
+        half = self.lines.index(b"\n", len(self.lines) // 2) + 1
+        for suffix, pack in self.packers.items():
+            with self.subTest(suffix=suffix):
+                self.write(f"a.{suffix}", pack(self.lines))
+                self.assertEqual(self.build("made", b"", f"a.{suffix}"), self.wanted)
+                self.write(f"two.{suffix}", pack(self.lines[:half]) + pack(self.lines[half:]))
+                self.assertEqual(self.build("made", b"", f"two.{suffix}"), self.wanted)
+                self.write(f"empty.{suffix}", pack(b""))
+                self.assertEqual(self.build("made", b"", f"empty.{suffix}"), self.build("none", b""))
+
+    def test_bad_files(self):
+        for suffix, pack in self.packers.items():
+            packed = pack(self.lines)
+            for size in (0, 5, 1000, len(packed) // 2, len(packed) - 1):
+                with self.subTest(suffix=suffix, size=size):
+                    name = self.write(f"cut.{suffix}", packed[:size])
+                    self.fails("build", "-o", "made", name, says=f"cannot read {name}: .*(damaged|is not)")
+            self.write(f"plain.{suffix}", self.lines)
+            self.fails("build", "-o", "made", f"plain.{suffix}", says=f"named .{suffix} but is not")
+            if suffix != "gz":  # libarchive does not look at the checksum of gzip
+                self.write(f"bad.{suffix}", packed[:len(packed) // 2] + b"~" * 8 + packed[len(packed) // 2 + 8:])
+                self.fails("build", "-o", "made", f"bad.{suffix}", says=f"cannot read bad.{suffix}: .*damaged")
+        self.assertNotIn("made", self.files())
+
+
+class Malformed(Case):
+    BAD = [(2, "no tab", b"bad"), (4, "nothing after the last tab", b"z\t"), (5, "not a whole number", b"w\t1x"),
+           (6, "not a whole number", b"w\t 1"), (7, "does not fit into 64 bits", b"v\t9223372036854775808"),
+           (8, "does not fit into 64 bits", b"v\t-9223372036854775809"), (9, "carriage return", b"u\t5\r"),
+           (10, "sign without digits", b"s\t-"), (11, "a sum could leave 64 bits", b"q\t9223372036854775807")]
+
+    def test_tsv(self):
+        good = {1: b"x\t3", 3: b"y\t-2", 12: b"x\t4"}
+        bad = {line: text for line, _, text in self.BAD}
+        rows = [(good | bad)[line] for line in range(1, 13)]
+        name = self.write("in.tsv", b"\n".join(rows))
+        self.fails("build", "-o", "out", "-f", "tsv", name, says=r"\Ain.tsv:2: no tab[^\n]*\n\Z")
+        self.assertEqual(self.files(), ["in.tsv"])
+        every = "".join(rf"in\.tsv:{line}: [^\n]*{what}[^\n]*\n" for line, what, _ in self.BAD)
+        made = self.build("out", b"", "-f", "tsv", "--on-error", "skip", name,
+                          says=rf"\A{every}legosketch: skipped 9 malformed lines\n\Z")
+        self.assertEqual(made, self.build("clean", b"\n".join(good.values()), "-f", "tsv"))
+        for line, what, text in self.BAD:
+            with self.subTest(text=text):
+                self.fails("build", "-o", "x", "-f", "tsv", data=b"a\t1\n" + text + b"\n", says=rf"\Astdin:2: .*{what}")
+                self.assertNotIn("x", self.files())
+
+    def test_eval_does_the_same(self):
+        data = b"x\t3\nbad\ny\t9223372036854775807\nx\t1\n"
+        self.fails("eval", "-f", "tsv", data=data, says=r"\Astdin:2: no tab")
+        out = self.run_program("eval", "--json", "--methods", "exact", "-f", "tsv", "--on-error", "skip", data=data,
+                               says=r"\Astdin:2: .*\nstdin:3: .*64 bits\nlegosketch: skipped 2 malformed lines\n\Z")
+        self.assertEqual((json.loads(out)["n"], json.loads(out)["N"]), (1, 4))
+
+    def test_many_are_counted(self):
+        data = b"".join(b"%d\t%s\n" % (i, b"" if i % 2 else b"1") for i in range(10000))
+        named = "".join(rf"stdin:{line}: nothing after [^\n]*\n" for line in range(2, 22, 2))
+        self.build("a", data, "-f", "tsv", "--on-error", "skip",
+                   says=rf"\A{named}legosketch: skipped 5000 malformed lines\n\Z")
+
+    def test_records(self):
+        for width, name in ((4, "u32"), (8, "u64")):
+            data = bytes(width * 100000)
+            for rest in range(1, width):
+                self.fails("build", "-o", "x", "-f", name, data=data + b"\1" * rest,
+                           says=r"\Astdin:100001: .*middle of a record")
+            self.assertNotIn("x", self.files())
+            skipped = self.build("a", data + b"\1", "-f", name, "--on-error", "skip", says="skipped 1 malformed line\n")
+            self.assertEqual(skipped, self.build("b", data, "-f", name))
+
+    def test_long_lines(self):
+        most = b"x" * (16 << 20)
+        kept = self.build("a", b"first\n" + most + b"\nlast\n")
+        self.assertEqual(self.build("b", b"last\n" + most + b"\nfirst\n"), kept)
+        self.fails("build", "-o", "c", data=b"first\n" + most + b"x\nlast", says=r"\Astdin:2: .*longer than 16 MiB")
+        skipped = self.build("d", b"first\n" + 3 * most + b"\nlast\n", "--on-error", "skip",
+                             says=r"\Astdin:2: .*\n.*skipped 1 ")
+        self.assertEqual(skipped, self.build("e", b"first\nlast\n"))
+
+
+def limit(kind, value):
+    return lambda: resource.setrlimit(kind, (value, value))
+
+
+class Output(Case):
+    def setUp(self):
+        super().setUp()
+        self.previous = self.build("out", "previous\n", "--budget", "64K")
+        os.chmod(self.folder / "out", 0o640)
+
+    def check_untouched(self, *others):
+        self.assertEqual(self.read("out"), self.previous)
+        self.assertEqual(self.files(), sorted(["out", *others]))
+
+    def test_replaces_and_keeps_mode_and_links(self):
+        os.symlink("out", self.folder / "link")
+        made = self.build("link", "new\n")
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual(self.read("out"), made)
+        self.assertEqual(stat.S_IMODE((self.folder / "out").stat().st_mode), 0o640)
+        self.build("fresh", "new\n", preexec_fn=lambda: os.umask(0o027))
+        self.assertEqual(stat.S_IMODE((self.folder / "fresh").stat().st_mode), 0o640)
+        self.assertEqual(self.files(), ["fresh", "link", "out"])
+
+    def test_full_disk(self):
+        self.write("in", "a\nb\n")
+        for command in (["build", "in"], ["merge", "out", "out"], ["fold", "--bricks", "1", "out"]):
+            with self.subTest(command=command):
+                self.fails(*command, "-o", "/dev/full", says="cannot write /dev/full: No space left")
+                for size in (0, 1000):
+                    self.fails(*command, "-o", "out", says="cannot write out: File too large",
+                                     preexec_fn=limit(resource.RLIMIT_FSIZE, size))
+                    self.check_untouched("in")
+                with open("/dev/full", "wb") as full:
+                    self.fails(*command, "-o", "-", says="cannot write standard output: No space", stdout=full)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+
+    def test_full_standard_output(self):
+        for command in ("query -q out a", "info out", "info --json out", "gen zipf", "gen zipf -f tsv",
+                        "gen zipf -f u64", "eval -q", "eval -q --json", "--help", "build --help", "--version"):
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                self.fails(*command.split(), stdout=full,
+                           says=r"\Alegosketch: cannot write standard output: No space left[^\n]*\n\Z")
+
+    def test_readers_that_leave(self):
+        for command in (["query", "-q", "out", "a"], ["gen", "zipf", "-n", "1000000"], ["info", "out"]):
+            with self.subTest(command=command):
+                reader, writer = os.pipe()
+                os.close(reader)
+                self.run_program(*command, code=1, stdout=writer)
+                os.close(writer)
+        self.fails("info", "out", says="standard output: Bad file descriptor", preexec_fn=lambda: os.close(1))
+        self.run_program("build", "-o", "closed", data="a\n", preexec_fn=lambda: os.close(1))
+        self.assertEqual(self.read("closed"), self.build("open", "a\n"))
+
+    def test_places_that_cannot_be_written(self):
+        for path, says in (("none/x", "none/x: No such file"), (".", "Is a directory"), ("out/x", "Not a directory")):
+            self.fails("build", "-o", path, data="a\n", says=says)
+        self.check_untouched()
+
+    def test_killed_while_reading(self):
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            with subprocess.Popen([PROGRAM, "build", "-o", "out"], cwd=self.folder, stdin=subprocess.PIPE) as running:
+                running.stdin.write(b"a\n" * 200000)  # more than a pipe holds, so it has begun to read
+                running.stdin.flush()
+                running.send_signal(number)
+                self.assertEqual(running.wait(60), -number)
+                running.stdin.close()
+            self.check_untouched()
+
+    def test_killed_while_writing(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number=number):
+                running = subprocess.Popen([PROGRAM, "build", "-o", "out", "--budget", "128M"], cwd=self.folder,
+                                           stdin=subprocess.DEVNULL)
+                while self.files() == ["out"] and running.poll() is None:
+                    pass
+                running.send_signal(number)
+                self.assertEqual(running.wait(60), -number, "the file was there before the signal")
+                if number == signal.SIGKILL:  # nobody can clean up after that
+                    left, = [name for name in self.files() if name != "out"]
+                    self.assertRegex(left, r"^\.legosketch-")
+                    os.remove(self.folder / left)
+                self.check_untouched()
+
+    @unittest.skipIf(SANITIZED, "sanitizers need more address space than a limit allows")
+    def test_no_memory(self):
+        seen = set()
+        for size in range(16, 256, 4):
+            done = subprocess.run([PROGRAM, "build", "-o", "out", "-f", "tsv", "--budget", "32M"], cwd=self.folder,
+                                  input=b"a\t1\n", stderr=subprocess.PIPE,
+                                  preexec_fn=limit(resource.RLIMIT_AS, size << 20))
+            seen.add(done.returncode)
+            if done.returncode == 0:
+                break
+            self.assertRegex(done.stderr.decode(), "out of memory|Cannot allocate|error while loading shared libraries")
+            self.check_untouched()
+        self.assertLessEqual({0, 1}, seen)  # it failed by itself, and in the end it did not
+        shutil.copy(self.folder / "out", self.folder / "kept")
+        self.previous = self.read("kept")
+        self.fails("build", "-o", "out", "--budget", "8G", data="a\n", says="out of memory",
+                         preexec_fn=limit(resource.RLIMIT_AS, 1 << 30))
+        self.fails("gen", "zipf", "-n", 10**6, "-a", 1.5, says="does not fit into memory",
+                   preexec_fn=limit(resource.RLIMIT_AS, 1 << 30))
+        self.check_untouched("kept")
+
+
+SECRET = bytes.fromhex(
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221"
+    "b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8")
+
+
+def xxh3_64(data):
+    """XXH3 with seed 0, for 65 to 96 bytes."""
+    def mix(at, secret):
+        a, b = struct.unpack_from("<2Q", data, at)
+        c, d = struct.unpack_from("<2Q", SECRET, secret)
+        product = (a ^ c) * (b ^ d)
+        return (product ^ (product >> 64)) % 2**64
+    size = len(data)
+    mixed = sum(mix(16 * i, 32 * i) + mix(size - 16 * (i + 1), 32 * i + 16) for i in range(3))
+    hash = (size * 0x9E3779B185EBCA87 + mixed) % 2**64
+    hash = (hash ^ hash >> 37) * 0x165667919E3779F9 % 2**64
+    return hash ^ hash >> 32
+
+
+def make_model(name=b"tiny", quantum=8):
+    """An untrained model (docs/format.md) of 4 rows and 1024 columns with weights of its own."""
+    body = struct.pack("<8sIIQ4I2f16s4f", b"LEGOMODL", 1, 0, 88, 4, 1024, quantum, 4, 0, 0, name, 0.25, 0.5, 0.75, 1)
+    return body + struct.pack("<Q", xxh3_64(body))
+
+
+class Sketches(Case):
+    def test_merge(self):
+        stream = words(100000)
+        wanted = self.build("all", b"\n".join(stream), "--budget", "200K")
+        for part in range(3):
+            self.build(f"{part}", b"\n".join(stream[part::3]), "--budget", "200K")
+        self.run_program("merge", "-o", "sum", "0", "1", "2")
+        self.assertEqual(self.read("sum"), wanted)
+        self.run_program("merge", "-o", "0", "2", "1", "0")  # onto one of its inputs
+        self.assertEqual(self.read("0"), wanted)
+        self.assertEqual(self.run_program("merge", "-o", "-", "-", data=wanted), wanted)
+
+    def test_merge_of_unequal_bricks(self):
+        parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
+        self.build("a", parts[0], "--bricks", "12", "--columns", "1024")
+        self.build("b", parts[1], "--bricks", "8", "--columns", "1024")
+        self.run_program("merge", "-o", "sum", "a", "b")
+        self.assertEqual(json.loads(self.run_program("info", "--json", "sum"))["bricks"], 4)
+        self.assertEqual(self.read("sum"),
+                         self.build("wanted", b"\n".join(parts), "--bricks", "4", "--columns", "1024"))
+
+    def test_merge_refused(self):
+        self.build("a", "x\n")
+        self.build("b", "x\n", "--seed", "1")
+        before = self.write("out", "something else")
+        self.fails("merge", "-o", "out", "a", "b", says="(?s)cannot merge b into a.*seed")
+        self.fails("merge", "-o", "out", "a", "none", says="cannot read none: No such file")
+        self.assertEqual(self.read(before), b"something else")
+        self.assertEqual(self.files(), ["a", "b", "out"])
+
+    def test_fold(self):
+        data = b"\n".join(words(20000))
+        self.build("a", data, "--bricks", "12", "--columns", "512")
+        for bricks in (12, 6, 4, 3, 2, 1):
+            self.run_program("fold", "-o", "small", "--bricks", bricks, "a")
+            self.assertEqual(self.read("small"), self.build("b", data, "--bricks", bricks, "--columns", "512"))
+        self.fails("fold", "-o", "none", "--bricks", "5", "a", says="a has 12 bricks, which fold to 1, 2, 3, 4, 6")
+        self.fails("fold", "-o", "none", "--bricks", "5", "b", says="b has one brick")
+        self.assertNotIn("none", self.files())
+
+    def test_info(self):
+        self.build("a", b"apple\t5\npear\t-2\n", "--format", "tsv", "--bricks", "6", "--columns", "256",
+                   "--cell-bits", "16", "--seed", 2**64 - 1)
+        told = json.loads(self.run_program("info", "--json", "a"))
+        wanted = dict(kind="sketch", model="rule", trained=False, seed=2**64 - 1, total=3, bricks=6, bricks_now=6,
+                      columns=256, cell_bits=16)
+        self.assertEqual({key: told[key] for key in wanted}, wanted)
+        text = self.run_program("info", "a").decode()
+        for name in ("stream", "memory", "model", "seed", "bricks", "brick", "cells", "spill"):
+            self.assertRegex(text, rf"(?m)^{name}  ")
+        self.assertEqual(self.run_program("info", "-", data=self.read("a")).decode(), text)
+        self.fails("info", "--scan", "a", says="no networks to scan with")
+
+    def test_shapes_that_cannot_be(self):
+        for options in (["--columns", "100"], ["--cell-bits", "12"], ["--budget", "4K", "--bricks", "100000"]):
+            self.fails("build", "-o", "a", *options, data="x\n", says="no sketch of that shape: ")
+        self.assertEqual(self.files(), [])
+
+    def test_damaged(self):
+        good = self.build("a", "apple\n", "--budget", "4K")
+        draw = random.Random(7)
+        cases = [good[:size] for size in (0, 1, 7, 8, 40, 88, len(good) - 1, *draw.sample(range(len(good)), 10))]
+        cases.append(good + b"\0")
+        for at in (0, 8, 12, 16, 24, 32, 40, 56, 60, 64, 66, 68, 72, 80, *draw.sample(range(88, len(good)), 10)):
+            flipped = bytearray(good)
+            flipped[at] ^= 1 << draw.randrange(8)
+            cases.append(bytes(flipped))
+        for number, data in enumerate(cases):
+            with self.subTest(number=number):
+                self.write("bad", data)
+                self.fails("query", "bad", "apple", says=r"\Alegosketch: bad")
+                self.fails("merge", "-o", "out", "a", "bad", says=r"\Alegosketch: bad")
+        self.fails("info", "bad", says="bad: ")
+        self.fails("fold", "-o", "out", "--bricks", "1", "bad", says="bad: ")
+        self.assertEqual(self.files(), ["a", "bad"])
+
+    def test_missing(self):
+        self.fails("build", "-o", "a", "none", says="cannot read none: No such file")
+        self.fails("build", "-o", "a", ".", says="Is a directory")
+        for command in ("query none x", "info none", "fold -o a --bricks 1 none", "merge -o a none", "eval none"):
+            self.fails(*command.split(), says="cannot read none: No such file")
+        self.write("in", "not a sketch")
+        self.fails("query", "in", "x", says="in is not a sketch")
+        self.fails("info", "in", says="in is not a sketch or a model")
+        self.fails("build", "-o", "a", "in", "none", says="none")  # found out before the first is read
+        self.assertEqual(self.files(), ["in"])
+
+    def test_model_files(self):
+        model = self.write("tiny.lego", make_model())
+        other = self.write("other.lego", make_model(b"other", 16))
+        told = json.loads(self.run_program("info", "--json", model))
+        self.assertEqual(told, dict(kind="model", name="tiny", rows=4, columns=1024, quantum=8, trained=False,
+                                    fingerprint="%016x" % struct.unpack("<Q", make_model()[-8:])))
+        self.assertIn(b"tiny", self.run_program("info", model))
+        self.build("a", "apple\napple\n", "--model", model)
+        self.build("b", "apple\n", "--model", model)
+        self.build("c", "apple\n", "--model", other)
+        self.assertEqual(self.query("a", "apple", options=["-m", model]), {b"apple": 2})
+        self.run_program("merge", "-o", "sum", "-m", model, "a", "b")
+        self.run_program("fold", "-o", "sum", "-m", model, "--bricks", "1", "sum")
+        self.assertEqual(self.query("sum", "apple", options=["-m", model]), {b"apple": 3})
+        self.assertEqual(json.loads(self.run_program("info", "--json", "-m", model, "a"))["model"], "tiny")
+        row = json.loads(self.run_program("eval", "-q", "--json", "--methods", "rule", "-m", model, data="x\n"))
+        self.assertEqual((row["model"], row["aae"]), ("tiny", 0))
+        for command in ("query a x", "query -m other.lego a x", "info a", "merge -o x -m tiny.lego a c"):
+            self.fails(*command.split(), says="another model; name the model file")
+        self.fails("build", "-o", "x", "-m", "none", says="'none' is neither a built-in model nor a file")
+        self.fails("build", "-o", "x", "-m", "a", says="a is not a model")
+        self.write("bad.lego", make_model()[:-1] + b"?")
+        self.fails("build", "-o", "x", "-m", "bad.lego", says="bad.lego: .*checksum")
+        self.assertNotIn("x", self.files())
+
+
+    def test_trained_model(self):
+        model = ROOT / "tests" / "golden" / "random.lego"
+        self.assertTrue(json.loads(self.run_program("info", "--json", model))["trained"])
+        self.build("a", b"\n".join(words(20000)), "--model", model, "--budget", "300K")
+        self.run_program("query", "--model", model, "a", "word1")  # says nothing about an untrained one
+        told, *bricks = map(json.loads, self.run_program("info", "--json", "--scan", "-m", model, "a").splitlines())
+        self.assertEqual([brick["brick"] for brick in bricks], list(range(told["bricks_now"])))
+        self.assertEqual(sum(brick["total"] for brick in bricks), 20000)
+        self.assertEqual([list(brick) for brick in bricks], [["brick", "total", "distinct", "skew"]] * told["bricks_now"])
+        table = self.run_program("info", "--scan", "-m", model, "a").decode().split("\n\n")[1].splitlines()
+        self.assertEqual(table[0].split(), ["brick", "items", "counted", "distinct", "skew"])
+        self.assertEqual([int(row.split()[1]) for row in table[1:]], [brick["total"] for brick in bricks])
+
+
+class Gen(Case):
+    def counts(self, distinct, alpha):
+        return [int(((distinct + 1) / j)**alpha + 0.5) for j in range(2, distinct + 2)]
+
+    def test_table(self):
+        for alpha in ("0.5", "0.7", "0.9", "1.1", "1.3", "1.5"):
+            table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
+            rows = [line.split(b"\t") for line in table.splitlines()]
+            self.assertEqual([int(item) for item, _ in rows], list(range(1, 100001)))
+            self.assertEqual([int(count) for _, count in rows], self.counts(100000, float(alpha)))
+
+    def test_streams(self):
+        options = ["gen", "zipf", "--distinct", "2000", "--alpha", "1.2"]
+        lines = self.run_program(*options).split()
+        stream = [int(item) for item in lines]
+        self.assertEqual(sorted(collections.Counter(stream).items()), list(enumerate(self.counts(2000, 1.2), 1)))
+        self.assertNotEqual(stream, sorted(stream))
+        self.assertEqual(lines, self.run_program(*options, "--seed", "0", "--format", "lines").split())
+        other = self.run_program(*options, "--seed", "1").split()
+        self.assertNotEqual(lines, other)
+        self.assertEqual(sorted(lines), sorted(other))
+        self.assertEqual(self.run_program(*options, "--format", "u32"), struct.pack(f"<{len(stream)}I", *stream))
+        self.assertEqual(self.run_program(*options, "--format", "u64"), struct.pack(f"<{len(stream)}Q", *stream))
+        middle = sum(stream[:len(stream) // 2]) / sum(stream)  # shuffled: neither half is heavier
+        self.assertAlmostEqual(middle, 0.5, delta=0.05)
+
+    def test_too_much(self):
+        self.fails("gen", "zipf", "-n", "100000", "-a", "30", says="leave 63 bits")
+
+
+class Eval(Case):
+    def rows(self, *arguments, **more):
+        lines = self.run_program("eval", "-q", "--json", *arguments, **more).splitlines()
+        return [json.loads(line) for line in lines]
+
+    def test_fields(self):
+        stream = words(30000)
+        rows = self.rows("--budget", "20K,1.5M", data=b"\n".join(stream))
+        methods = ["lego", "rule", "cms", "one", "exact"]
+        self.assertEqual([(row["method"], row["budget"]) for row in rows],
+                         [(method, size) for size in (20480, 1572864) for method in methods])
+        counts = collections.Counter(stream).values()
+        for row in rows:
+            self.assertEqual(list(row), FIELDS)
+            self.assertEqual((row["n"], row["N"]), (len(counts), len(stream)))
+            self.assertEqual(row["model"], "rule" if row["method"] in ("lego", "rule") else None)
+            if row["method"] in ("lego", "rule", "cms"):
+                self.assertLessEqual(row["bytes"], row["budget"])
+                self.assertGreater(row["bytes"], 0.9 * row["budget"])
+            if row["method"] == "one":
+                self.assertEqual(row["bytes"], 0)
+                self.assertAlmostEqual(row["aae"], sum(count - 1 for count in counts) / len(counts), 9)
+                self.assertAlmostEqual(row["are"], sum((count - 1) / count for count in counts) / len(counts), 9)
+            if row["method"] == "exact":
+                self.assertEqual((row["aae"], row["are"]), (0, 0))
+                self.assertGreater(row["bytes"], sum(map(len, set(stream))))
+        self.assertGreater(rows[1]["aae"], 0)
+
+    def test_errors_are_those_of_the_sketch(self):
+        stream = words(30000)
+        counts = collections.Counter(stream)
+        errors = {}
+        for seed in (5, 6):
+            self.build("a", b"\n".join(stream), "--budget", "20K", "--seed", seed)
+            answers = self.query("a", data=b"\n".join(counts))
+            errors[seed] = (sum(abs(answers[item] - count) for item, count in counts.items()) / len(counts),
+                            sum(abs(answers[item] - count) / count for item, count in counts.items()) / len(counts))
+            row, = self.rows("--methods", "rule", "--budget", "20K", "--seed", seed, data=b"\n".join(stream))
+            self.assertAlmostEqual(row["aae"], errors[seed][0], 9)
+            self.assertAlmostEqual(row["are"], errors[seed][1], 9)
+        self.assertNotEqual(errors[5], errors[6])
+        row, = self.rows("--methods", "rule", "--budget", "20K", "--seed", 5, "--seeds", 2, data=b"\n".join(stream))
+        self.assertAlmostEqual(row["aae"], (errors[5][0] + errors[6][0]) / 2, 9)
+        self.assertAlmostEqual(row["are"], (errors[5][1] + errors[6][1]) / 2, 9)
+
+    def test_formats_agree(self):
+        stream = [int(random.Random(seed).paretovariate(0.8)) % 2**31 for seed in range(20000)]
+        keys = self.rows("--budget", "10K", "-f", "u32", data=struct.pack("<20000I", *stream))
+        self.assertEqual(keys, self.rows("--budget", "10K", "-f", "u64", data=struct.pack("<20000Q", *stream)))
+        self.write("a.txt.xz", lzma.compress(b"".join(b"%d\n" % item for item in stream)))
+        table = b"".join(b"%d\t%d\n" % pair for pair in collections.Counter(stream).items())
+        lines = self.rows("--budget", "10K", "a.txt.xz")
+        self.assertEqual(lines, self.rows("--budget", "10K", "-f", "tsv", data=table))
+        self.assertEqual([row["n"] for row in lines], [row["n"] for row in keys])
+
+    def test_deletions(self):
+        rows = self.rows("--methods", "one,exact,rule", "-f", "tsv", data=b"a\t5\nb\t3\na\t-4\nb\t-3\nc\t-1\n")
+        for row in rows:
+            self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (1, 0, 0, 0))
+        for row in self.rows(data=b""):
+            self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (0, 0, 0, 0))
+
+    def test_table(self):
+        text = self.run_program("eval", "-q", "--budget", "300K", data=b"\n".join(words(1000))).decode()
+        self.assertRegex(text, r"\AN = 1000 items counted, \d+ distinct")
+        header, *rows = text.split("\n\n")[1].splitlines()
+        self.assertEqual(header.split(), ["method", "model", "budget", "bytes", "AAE", "ARE"])
+        self.assertEqual([row.split()[0] for row in rows], ["lego", "rule", "cms", "one", "exact"])
+        self.assertEqual({len(row) for row in rows}, {len(header)})
+
+    def test_too_small(self):
+        self.fails("eval", "-q", "--methods", "lego", "--budget", "1K", data="a\n", says="lego at 1K: the budget")
+
+    def check_close(self, row, wanted):
+        for name, value in zip(("aae", "are"), wanted):
+            self.assertLess(abs(row[name] - value), 0.05 * value, (row, wanted))
+
+    @unittest.skipUnless((SHARED / "data").is_dir(), f"no real streams: {SHARED / 'data'} is not there")
+    def test_real_streams(self):
+        peers = json.loads((SHARED / "reference" / "real_peers.json").read_text())
+        for name, form, suffix in (("mathoverflow", "u64", "u64"), ("war_and_peace", "lines", "txt")):
+            known = peers[name]
+            sizes = list(known["budgets"])
+            rows = self.rows("-f", form, "--methods", "cms,one", "--seeds", "5",
+                             "--budget", ",".join(size[:-1] for size in sizes), SHARED / "data" / f"{name}.{suffix}.xz")
+            for size, cms, one in zip(sizes, rows[::2], rows[1::2], strict=True):
+                self.assertEqual((cms["n"], cms["N"]), (known["n"], known["N"]))
+                self.check_close(cms, known["budgets"][size]["cms"])
+                self.assertEqual([round(one[key], 4) for key in ("aae", "are")], known["always_1"])
+
+    @unittest.skipUnless((SHARED / "reference").is_dir(), f"no published figures: {SHARED / 'reference'} is not there")
+    def test_published_figures(self):
+        published = json.loads((SHARED / "reference" / "synthetic.json").read_text())
+        for alpha in ("0.5", "0.9"):
+            table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
+            rows = self.rows("-f", "tsv", "--methods", "cms", "--seeds", "3", "--budget", "300K,600K", data=table)
+            for at, row in enumerate(rows):
+                self.check_close(row, (published[alpha]["cms_AAE"][at], published[alpha]["cms_ARE"][at]))
+
+
+class Terminal(Case):
+    def on_terminal(self, arguments, environment={}, feed=None):
+        """Runs it with standard output and error on a terminal; returns the exit status and what it showed."""
+        pid, terminal = os.forkpty()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.environ.pop("NO_COLOR", None)
+            os.environ.update({"TERM": "xterm", "LC_ALL": "C"}, **environment)
+            if feed is not None:
+                os.dup2(feed, 0)
+            os.execv(PROGRAM, [PROGRAM, *arguments])
+        shown = b""
+        while True:
+            try:
+                block = os.read(terminal, 65536)
+            except OSError:  # the other end is gone
+                break
+            if not block:
+                break
+            shown += block
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+    def test_demo(self):
+        options = ["demo", "--distinct", "20000", "--budget", "64K"]
+        text = self.run_program(*options, says="'rule' has no trained networks").decode()
+        self.assertNotIn("\033", text)
+        self.assertTrue(text.isascii())
+        for part in ("How often did item x occur", "Count-Min", "always 1", "middle", "rare", "absent", "####"):
+            self.assertIn(part, text)
+        answer = re.search(r"(?m)^  1 +heavy +(\d+) +(\d+) +(\d+) to (\d+) ", text)
+        truth, estimate, lower, upper = map(int, answer.groups())
+        self.assertEqual(truth, 10001)  # 20001 / 2, rounded
+        self.assertTrue(truth <= upper and lower <= estimate <= upper)
+        code, colored = self.on_terminal(options)
+        self.assertEqual(code, 0)
+        self.assertIn("\033[1m", colored)
+        self.assertEqual(self.on_terminal(options, {"NO_COLOR": "1"})[1].count("\033"), 0)
+
+    def test_no_sketch_on_a_terminal(self):
+        code, shown = self.on_terminal(["build", "-o", "-", "/dev/null"])
+        self.assertEqual(code, 1)
+        self.assertIn("a terminal, which cannot show a sketch", shown)
+
+    def test_progress(self):
+        for quiet in ([], ["--quiet"]):
+            reader, writer = os.pipe()
+            feeder = os.fork()
+            if feeder == 0:
+                os.close(reader)
+                for _ in range(24):
+                    os.write(writer, b"apple\n" * 1000)
+                    time.sleep(0.1)
+                os._exit(0)
+            os.close(writer)
+            code, shown = self.on_terminal(["build", "-o", "out", *quiet], feed=reader)
+            os.close(reader)
+            os.waitpid(feeder, 0)
+            self.assertEqual(code, 0)
+            self.assertEqual(self.query("out", "apple"), {b"apple": 24000})
+            if quiet:
+                self.assertEqual(shown, "")
+            else:
+                self.assertRegex(shown, r"\r\033\[Kbuild  [0-9.]+ k items  [0-9.]+ k/s")
+                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted into [0-9.]+K: [^\n]*\r\n\Z")
+        self.write("in", b"apple\n" * 1000)
+        code, shown = self.on_terminal(["build", "-o", "out", "in"])
+        self.assertNotIn("\033", shown)  # nothing to wait for
+
+
+if __name__ == "__main__":
+    unittest.main()
