@@ -1,0 +1,45 @@
+# The front door. Everything is built by CMakeLists.txt, into build/.
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+jobs := -j$(shell nproc)
+MAKEFLAGS += --no-print-directory
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test check fuzz install clean format help
+
+build: ## install what is missing, then build build/legosketch and the libraries
+	@scripts/setup build
+	@[ -e build/CMakeCache.txt ] || cmake -S . -B build -DLEGO_BUILD_TESTS=OFF --log-level=WARNING
+	@cmake --build build $(jobs)
+
+demo: build ## build, then sketch millions of items and compare with the truth
+	@build/legosketch demo
+
+test: ## every test: quick, long, command, installed package, sanitizers, fuzz targets
+	@scripts/setup test
+	@scripts/test
+
+check: ## the quick loop: build, unit tests, symbols, layers
+	@scripts/setup test
+	@cmake -S . -B build -DLEGO_BUILD_TESTS=ON --log-level=WARNING
+	@cmake --build build $(jobs)
+	@ctest --test-dir build -L quick $(jobs) --output-on-failure --no-tests=error
+
+fuzz: ## the libFuzzer targets, FUZZ_SECONDS=60 each (installs clang)
+	@scripts/setup fuzz
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+install: build ## install to PREFIX=/usr/local, below DESTDIR if given
+	@cmake -S . -B build -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING
+	@DESTDIR=$(DESTDIR) cmake --install build
+	@[ "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig # programs find a new shared library only after this
+
+clean: ## remove build/
+	rm -rf build
+
+format: ## clang-format every C file
+	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli fuzz tests tests/install,$(d)/*.[ch]))
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

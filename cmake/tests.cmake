@@ -1,0 +1,56 @@
+# Tests and their labels: quick (make check), long, cli, reference, install. All of them run in the source folder.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+set(source ${PROJECT_SOURCE_DIR})
+
+function(lego_test name label)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${source})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+endfunction()
+
+# Unit tests see inside the library, so they link its objects rather than the archive. -iquote: a header of ours may
+# share its name with one of the system's.
+file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
+foreach(file ${tests})
+  cmake_path(GET file STEM name)
+  add_executable(${name} ${file} $<TARGET_OBJECTS:lego_objects>)
+  target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
+  target_compile_options(${name} PRIVATE -iquote ${source}/src)
+  target_include_directories(${name} PRIVATE include ${XXHASH_INCLUDE_DIR})
+  target_link_libraries(${name} PRIVATE lego_flags PkgConfig::CMOCKA Threads::Threads m)
+  if(LEGO_BUILD_CLI)
+    target_link_libraries(${name} PRIVATE lego_app)
+  endif()
+  if(name MATCHES "^test_long_")
+    lego_test(${name} long ${name})
+  else()
+    lego_test(${name} quick ${name})
+  endif()
+endforeach()
+
+function(lego_python_test file label) # Debian's Python: setup puts numpy there, whatever python3 comes first in PATH
+  cmake_path(GET file STEM name)
+  lego_test(${name} ${label} /usr/bin/python3 -B ${file})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_cli>)
+endfunction()
+if(LEGO_BUILD_CLI)
+  lego_python_test(tests/test_cli.py cli)
+endif()
+
+if(LEGO_SANITIZE) # the rest looks at what is released, or links it with programs that have no sanitizer
+  return()
+endif()
+
+if(LEGO_BUILD_CLI)
+  lego_python_test(tests/reference/test_reference.py reference)
+endif()
+lego_test(check_symbols quick tests/check_symbols.sh ${CMAKE_CURRENT_BINARY_DIR})
+lego_test(check_layers quick tests/check_layers.sh ${CMAKE_CURRENT_BINARY_DIR})
+
+# The installed package, used in every way it can be.
+lego_test(install install tests/install/run.sh ${CMAKE_CURRENT_BINARY_DIR} install)
+set_tests_properties(install PROPERTIES FIXTURES_SETUP installed)
+foreach(way pkgconfig_shared pkgconfig_static find_package add_subdirectory readme)
+  lego_test(install_${way} install tests/install/run.sh ${CMAKE_CURRENT_BINARY_DIR} ${way})
+  set_tests_properties(install_${way} PROPERTIES FIXTURES_REQUIRED installed)
+endforeach()

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# check_layers.sh BUILD: dependencies point one way, and the library neither speaks nor remembers.
+#   src  on libc and xxHash             lab  on legosketch.h and xxHash             cli  on both, cJSON and libarchive
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+status=0
+
+report() { # title, offending lines
+    [ -z "$2" ] || { echo "$1:"; echo "$2"; status=1; }
+}
+
+# Every #include of a folder as `file: "name"` or `file: <name>`.
+includes() {
+    shopt -s nullglob
+    local files=("$1"/*.[ch])
+    [ ${#files[@]} = 0 ] || awk '/^ *# *include/ { sub(/^ *# *include */, ""); print FILENAME ": " $1 }' "${files[@]}"
+}
+
+# Those of our own headers that are neither legosketch.h nor in one of the folders named after the first.
+foreign() {
+    local from=$1 file name folder found
+    includes "$from" | sed -n 's/"//gp' | while IFS=': ' read -r file name; do
+        found=
+        for folder in include "$@"; do # as "name.h" or as "folder/name.h"
+            [ -e "$folder/${name#"$folder/"}" ] && [[ ${name#"$folder/"} != */* ]] && found=1
+        done
+        [ -n "$found" ] || echo "$file: $name"
+    done
+}
+
+libc='assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic'
+libc+='|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|threads|time|wchar|wctype'
+posix='dirent|fcntl|getopt|poll|pthread|sched|unistd|termios|glob|sys/[a-z]*'
+vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/kernels*
+
+system() { includes "$1" | grep '<' | grep -vE "<($2)\.h>" || true; }
+report 'src includes more than libc and xxHash' "$(foreign src; system src "$libc|pthread|xxhash|$vectors")"
+report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
+report 'cli includes more than legosketch.h, lab, cJSON and libarchive' \
+    "$(foreign cli lab; system cli "$libc|$posix|cjson/cJSON|archive|archive_entry")"
+
+# The archive is one object, so what it leaves undefined is all that the library asks of the outside. __assert_fail is
+# not in a release build; snprintf writes into memory only.
+report 'the library prints or ends the process' "$(nm -u "$build/liblegosketch.a" | awk '{ print $2 }' |
+    grep -E '^(_*v?[fd]?printf(_chk)?|puts|fputs|putchar|putc|fputc|fwrite|write|perror|std(in|out|err)|_?exit|_Exit|quick_exit|abort|raise|__assert_fail)$' || true)"
+
+# Global state: anything of a size in .data, .bss or thread-local storage. (.data.rel.ro is const, with addresses in it.)
+report 'the library has writable globals' "$(objdump -t "$build/liblegosketch.a" | awk -F '\t' '
+    NF == 2 { n = split($1, left, " "); split($2, right, " "); section = left[n]
+        if (section ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && section !~ /^\.data\.rel\.ro/ && right[1] !~ /^0*$/)
+            print section, right[2] }')"
+
+[ $status = 0 ] && echo 'layers point one way; the library prints nothing, never exits and has no global state'
+exit $status

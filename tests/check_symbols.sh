@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# check_symbols.sh BUILD: the libraries define the functions of legosketch.h, and no other name that a user could meet.
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+status=0
+
+# Prints what only one of two sorted lists has, and remembers that there was something.
+same() { # title, list, list
+    local difference
+    difference=$(diff <(echo "$2") <(echo "$3") | grep '^[<>]') || return 0
+    echo "$1:"
+    echo "$difference"
+    status=1
+}
+
+# From `LEGO_API type *lego_name(` take lego_name.
+declared=$(sed -n 's/^LEGO_API [^(]*[ *]\(lego_[a-z0-9_]*\)(.*/\1/p' include/legosketch.h | sort)
+[ -n "$declared" ] || { echo 'no LEGO_API function found in include/legosketch.h'; exit 1; }
+
+# Type A is the name of the version itself (cmake/legosketch.map).
+shared=$(nm -D --defined-only "$build/liblegosketch.so" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' | sort)
+static=$(nm -g --defined-only "$build/liblegosketch.a" | awk 'NF == 3 { print $3 }' | sort)
+same 'legosketch.h (<) against liblegosketch.so (>)' "$declared" "$shared"
+same 'legosketch.h (<) against liblegosketch.a (>)' "$declared" "$static"
+
+# Whoever links the library links nothing else.
+needed=$(readelf -d "$build/liblegosketch.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|ld-linux.*)\.so' || true)
+[ -z "$needed" ] || { echo "liblegosketch.so needs more than libc:" $needed; status=1; }
+
+soname=$(readelf -d "$build/liblegosketch.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+major=$(sed -n 's/#define LEGO_VERSION "\([0-9]*\)\..*/\1/p' include/legosketch.h)
+[ "$soname" = "liblegosketch.so.$major" ] || { echo "SONAME is $soname"; status=1; }
+
+[ $status = 0 ] && echo "$(wc -l <<<"$declared") functions declared, exported by both libraries, and nothing else"
+exit $status
