@@ -50,7 +50,7 @@ lego_test(check_layers quick tests/check_layers.sh ${CMAKE_CURRENT_BINARY_DIR})
 # The installed package, used in every way it can be.
 lego_test(install install tests/install/run.sh ${CMAKE_CURRENT_BINARY_DIR} install)
 set_tests_properties(install PROPERTIES FIXTURES_SETUP installed)
-foreach(way pkgconfig_shared pkgconfig_static find_package add_subdirectory readme)
+foreach(way pkgconfig_shared pkgconfig_static find_package add_subdirectory readme examples)
   lego_test(install_${way} install tests/install/run.sh ${CMAKE_CURRENT_BINARY_DIR} ${way})
   set_tests_properties(install_${way} PROPERTIES FIXTURES_REQUIRED installed)
 endforeach()

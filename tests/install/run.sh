@@ -66,4 +66,11 @@ readme) # every ```c block with a main() is a program that compiles without a wa
         LD_LIBRARY_PATH=$library "./${file%.c}"
     done
     ;;
+
+examples)
+    cd "$work"
+    gcc -std=c17 -Wall -Wextra -Werror -o wordcount "$source/examples/wordcount.c" $(pkg-config --cflags --libs legosketch)
+    answer=$(printf 'The whale, the sea; the' | LD_LIBRARY_PATH=$library ./wordcount the whale ship)
+    [ "$answer" = "$(printf 'the\t3\t(3 to 3)\nwhale\t1\t(1 to 1)\nship\t0\t(0 to 0)')" ] || { echo "$answer"; exit 1; }
+    ;;
 esac
