@@ -87,10 +87,13 @@ static bool open_contents(const char *path, contents *all)
 }
 
 /* Whether it went well; if not, says why. */
-static bool check(const char *path, lego_status status, const char *wanted)
+static bool check(const char *path, const contents *all, lego_status status, const char *wanted)
 {
+    char name[16];
     if (status == LEGO_ERR_MAGIC)
         say("%s is not %s", path, wanted);
+    else if (status == LEGO_ERR_MODEL && lego_sketch_saved_model(all->bytes, all->size, name) == LEGO_OK)
+        say("%s was made with the model '%s': give its file with --model", path, name);
     else if (status != LEGO_OK)
         say_status(path, status);
     return status == LEGO_OK;
@@ -109,9 +112,10 @@ bool load_model(const char *name, const lego_model **model)
     if (!open_contents(name, &all))
         return false;
     lego_status status = lego_model_load(all.bytes, all.size, NULL, &loaded);
+    bool ok = check(name, &all, status, "a model");
     release(&all);
     *model = loaded;
-    return check(name, status, "a model");
+    return ok;
 }
 
 bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch)
@@ -120,8 +124,9 @@ bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch
     if (!open_contents(path, &all))
         return false;
     lego_status status = lego_sketch_load(all.bytes, all.size, model, NULL, sketch);
+    bool ok = check(path, &all, status, "a sketch, which 'legosketch build' makes");
     release(&all);
-    return check(path, status, "a sketch, which 'legosketch build' makes");
+    return ok;
 }
 
 bool load_either(const char *path, const lego_model *model, lego_sketch **sketch, const lego_model **found)
@@ -137,6 +142,7 @@ bool load_either(const char *path, const lego_model *model, lego_sketch **sketch
         status = lego_model_load(all.bytes, all.size, NULL, &loaded);
         *found = loaded;
     }
+    bool ok = check(path, &all, status, "a sketch or a model");
     release(&all);
-    return check(path, status, "a sketch or a model");
+    return ok;
 }

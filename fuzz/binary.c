@@ -54,8 +54,9 @@ int paper_write(void *context, const void *bytes, size_t size)
 size_t random_model(uint8_t *bytes, uint32_t rows, uint32_t columns, uint32_t quantum)
 {
     static const uint32_t layers[][2] = {/* docs/format.md: in, out */
-        {1, 8},   {8, 16}, {16, 32}, {32, 16}, {16, 8},  {8, 4}, {32, 16}, {16, 16}, {16, 8},  {8, 1}, {32, 16},
-        {16, 16}, {16, 8}, {8, 1},   {2, 8},   {8, 16},  {16, 16}, {24, 32}, {32, 16}, {20, 8}, {8, 4}, {4, 1}};
+                                         {1, 8},   {8, 16},  {16, 32}, {32, 16}, {16, 8}, {8, 4}, {32, 16}, {16, 16},
+                                         {16, 8},  {8, 1},   {32, 16}, {16, 16}, {16, 8}, {8, 1}, {2, 8},   {8, 16},
+                                         {16, 16}, {24, 32}, {32, 16}, {20, 8},  {8, 4},  {4, 1}};
     enum { entries = 16 };
     const uint32_t head[] = {1, 1, 0, 0, rows, columns, quantum, entries};
     const float thresholds[] = {10, 2};

@@ -33,7 +33,9 @@ static void take(item_event event, const item_parser *parser, struct found *foun
     found->n += batch->n;
     for (size_t i = 0; i < batch->n; i++) {
         if (batch->keys) found->items = mix(found->items, &batch->keys[i], 8);
-        else found->items = mix(found->items, batch->bytes + batch->offsets[i], batch->offsets[i + 1] - batch->offsets[i]);
+        else
+            found->items =
+                mix(found->items, batch->bytes + batch->offsets[i], batch->offsets[i + 1] - batch->offsets[i]);
         if (batch->counts) found->items = mix(found->items, &batch->counts[i], 8);
         if (batch->lines) found->items = mix(found->items, &batch->lines[i], 8);
     }

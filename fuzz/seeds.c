@@ -78,10 +78,14 @@ static void seed_models(void)
 static void seed_texts(void)
 {
     /* after the two bytes that fuzz_text.c takes off: 0 is lines, 1 tsv, 2 u32, 3 u64 */
-    static const char *const texts[] = {
-        "0.apple\npear\n\napple",        "1.apple\t3\npear\t-2\n\t1\n", "1.a\tb\t9223372036854775807\r\n",
-        "1.x\t9223372036854775808\ny\t\n", "1.z\t1x\nno count\n",       "1.\xff\xfe\t+5\n\t\n\n",
-        "2.123456789",                     "3.12345678abcdefgh90"};
+    static const char *const texts[] = {"0.apple\npear\n\napple",
+                                        "1.apple\t3\npear\t-2\n\t1\n",
+                                        "1.a\tb\t9223372036854775807\r\n",
+                                        "1.x\t9223372036854775808\ny\t\n",
+                                        "1.z\t1x\nno count\n",
+                                        "1.\xff\xfe\t+5\n\t\n\n",
+                                        "2.123456789",
+                                        "3.12345678abcdefgh90"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char name[] = {'t', (char)('0' + i), 0};
         seed(name, texts[i], strlen(texts[i]));

@@ -137,7 +137,7 @@ typedef struct lego_options {
 
 typedef struct lego_estimate {
     double value;  /* the estimate, at most upper */
-    int64_t lower; /* at most the true count, for 95 % of the items or more */
+    int64_t lower; /* at most value, and at most the true count for 95 % of the items or more */
     int64_t upper; /* never below the true count, if no true count is negative */
 } lego_estimate;
 
@@ -216,6 +216,10 @@ LEGO_API lego_status lego_sketch_save(const lego_sketch *sketch, lego_write writ
  * allocated, and may go once the call returns. */
 LEGO_API lego_status lego_sketch_load(const void *bytes, size_t size, const lego_model *model,
                                       const lego_allocator *allocator, lego_sketch **sketch);
+
+/* The name of the model that a sketch's bytes were made with, ended by a zero, for whoever must find it. Only the first
+ * 56 bytes are looked at. */
+LEGO_API lego_status lego_sketch_saved_model(const void *bytes, size_t size, char name[16]);
 
 #ifdef __cplusplus
 }

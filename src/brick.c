@@ -150,18 +150,22 @@ void memory_add(struct memory *memory, const struct place *place, const uint32_t
     }
 }
 
-void memory_add_low(struct memory *memory, const struct place *place, const uint32_t weight[], int64_t count,
-                    int64_t late[])
+unsigned char memory_add_low(struct memory *memory, const struct place *place, const uint32_t weight[], int64_t count,
+                             int64_t late[])
 {
     struct brick brick = brick_of(memory, place->brick);
+    unsigned is_late = 0;
     memory->totals[brick.number] += count;
     brick_changed(memory, brick.number);
     for (uint32_t k = 0; k < memory->shape.rows; k++) {
         struct row row = brick_row(memory, &brick, k);
         int64_t value = count * (int64_t)weight[k];
         int64_t carry = cells_add_low(&row, divisor_mod(brick.level->columns, place->column[k]), value);
-        late[k] = (int64_t)((uint64_t)carry << (row.bits & 63)); /* cells of 64 bits carry nothing */
+        if (carry == 0) continue; /* always so with cells of 64 bits */
+        late[k] = (int64_t)((uint64_t)carry << row.bits);
+        is_late |= 1u << k;
     }
+    return (unsigned char)is_late;
 }
 
 bool shape_folds_to(const struct shape *from, const struct shape *into)

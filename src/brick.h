@@ -24,7 +24,7 @@
 #include <stdatomic.h>
 
 #include "cells.h"
-#include "limits.h"
+#include "sizes.h"
 #include "model.h"
 
 struct shape { /* as made */
@@ -72,7 +72,7 @@ struct brick {
     unsigned char *cells;
 };
 
-/* Spill slots that a memory of this shape has, and its bytes in all; within limits.h nothing overflows. */
+/* Spill slots that a memory of this shape has, and its bytes in all; within sizes.h nothing overflows. */
 uint64_t memory_spill_slots(const struct shape *shape);
 uint64_t memory_bytes(const struct shape *shape);
 uint64_t memory_summary_bytes(const struct shape *shape);
@@ -121,10 +121,10 @@ void brick_read(const struct memory *memory, const struct brick *brick, const st
 /* Adds count to the brick's stream length and count * weight[k] to the item's cell in row k. */
 void memory_add(struct memory *memory, const struct place *place, const uint32_t weight[], int64_t count);
 
-/* The same without the spill: what it leaves for the high part of row k is put, as a value, into late[k]. Calls for
- * different bricks may run at the same time. */
-void memory_add_low(struct memory *memory, const struct place *place, const uint32_t weight[], int64_t count,
-                    int64_t late[]);
+/* The same without the spill: what row k leaves for the high part is put, as a value, into late[k]. Returns in which
+ * rows there is such, bit k for row k. Calls for different bricks may run at the same time. */
+unsigned char memory_add_low(struct memory *memory, const struct place *place, const uint32_t weight[], int64_t count,
+                             int64_t late[]);
 
 /* Adds a value to the cell of row k at this brick hash and column hash, folding as often as it takes. */
 void memory_add_value(struct memory *memory, uint32_t k, uint32_t brick_hash, uint32_t column_hash, int64_t value);

@@ -1,7 +1,7 @@
 /* cells: folding. Adding and reading are in cells.h, to be inlined. */
 #include "cells.h"
 
-#include "limits.h"
+#include "sizes.h"
 
 /* Sums low parts into the wide cells. They grow from the end down: new cell i covers old cells 2i and 2i + 1, which for
  * the first half are summed already, and the second half is read from a copy. */

@@ -78,6 +78,7 @@ lego_estimate decode(const struct lego_model *model, const struct reads *reads, 
     if (stream && stream->distinct > model->distinct_min && stream->skew < model->skew_max) {
         double network = decode_network(model, reads, stream);
         if (network < estimate.value) estimate.value = network > 0 ? network : 0; /* NaN: the rule stays */
+        if (estimate.value < (double)estimate.lower) estimate.lower = (int64_t)estimate.value;
     }
     return estimate;
 }

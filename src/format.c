@@ -444,6 +444,19 @@ static void fill_memory(const struct parts *parts, struct memory *memory)
     }
 }
 
+lego_status lego_sketch_saved_model(const void *bytes, size_t size, char name[NAME_SIZE])
+{
+    const unsigned char *p = bytes;
+    char found[NAME_SIZE];
+    if (memcmp(p, sketch_magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
+    if (size < 40 + NAME_SIZE) return LEGO_ERR_TRUNCATED;
+    if (get32(p + 8) != FORMAT_VERSION) return LEGO_ERR_VERSION;
+    memcpy(found, p + 40, NAME_SIZE);
+    if (!name_valid(found)) return LEGO_ERR_CORRUPT;
+    memcpy(name, found, NAME_SIZE);
+    return LEGO_OK;
+}
+
 /* The model the bytes ask for: the given one or a built-in one, if fingerprint and name agree. */
 static const lego_model *find_model(const unsigned char *p, const lego_model *model)
 {

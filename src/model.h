@@ -3,7 +3,7 @@
 #define LEGO_SRC_MODEL_H
 
 #include "legosketch.h"
-#include "limits.h"
+#include "sizes.h"
 
 enum model_kind { MODEL_RULE = 0, MODEL_PAPER = 1 };
 

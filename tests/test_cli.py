@@ -605,7 +605,7 @@ class Sketches(Case):
         row = json.loads(self.run_program("eval", "-q", "--json", "--methods", "rule", "-m", model, data="x\n"))
         self.assertEqual((row["model"], row["aae"]), ("tiny", 0))
         for command in ("query a x", "query -m other.lego a x", "info a", "merge -o x -m tiny.lego a c"):
-            self.fails(*command.split(), says="another model; name the model file")
+            self.fails(*command.split(), says="was made with the model")
         self.fails("build", "-o", "x", "-m", "none", says="'none' is neither a built-in model nor a file")
         self.fails("build", "-o", "x", "-m", "a", says="a is not a model")
         self.write("bad.lego", make_model()[:-1] + b"?")

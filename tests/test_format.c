@@ -249,6 +249,14 @@ static void models_are_told_apart(void **unused)
     assert_null(b);
     assert_int_equal(lego_sketch_load(bytes.p, bytes.size, model, NULL, &b), LEGO_OK);
     assert_same(a, b);
+    char name[16] = "";
+    assert_int_equal(lego_sketch_saved_model(bytes.p, 55, name), LEGO_ERR_TRUNCATED);
+    assert_int_equal(lego_sketch_saved_model(file.p, file.size, name), LEGO_ERR_MAGIC);
+    assert_string_equal(name, "");
+    assert_int_equal(lego_sketch_saved_model(bytes.p, 56, name), LEGO_OK);
+    assert_string_equal(name, "random");
+    bytes.p[55] = 'x'; /* not ended by a zero */
+    assert_int_equal(lego_sketch_saved_model(bytes.p, 56, name), LEGO_ERR_CORRUPT);
     lego_sketch_destroy(a);
     lego_sketch_destroy(b);
     lego_model_destroy(model);

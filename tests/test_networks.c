@@ -62,6 +62,7 @@ static void check_decode(const lego_model *model, FILE *f)
     lego_estimate e = decode(model, &reads, &stream); /* random.lego always chooses the network */
     assert_int_equal(e.upper, (int64_t)floor(rest[7]));
     double most = (double)e.upper;
+    assert_true((double)e.lower <= e.value);
     assert_close(e.value, rest[8] > most ? most : rest[8] < 0 && most > 0 ? 0 : rest[8]);
 }
 

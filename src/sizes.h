@@ -1,6 +1,6 @@
-/* limits: what a shape may be, in one place. */
-#ifndef LEGO_SRC_LIMITS_H
-#define LEGO_SRC_LIMITS_H
+/* sizes: how large a shape or a model may be, in one place. */
+#ifndef LEGO_SRC_SIZES_H
+#define LEGO_SRC_SIZES_H
 
 enum {
     COLUMNS_MAX = 8192,  /* a fold keeps half a row of 4-byte cells on the stack: 32 KB */
