@@ -6,12 +6,18 @@ jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check fuzz install clean format help
+.PHONY: build gpu demo test check fuzz install clean format help
 
 build: ## install what is missing, then build build/legosketch and the libraries
 	@scripts/setup build
 	@[ -e build/CMakeCache.txt ] || cmake -S . -B build -DLEGO_BUILD_TESTS=OFF --log-level=WARNING
 	@cmake --build build $(jobs)
+
+gpu: ## build build/gpu/legosketch, which also trains on an NVIDIA GPU (needs nvcc)
+	@scripts/setup build
+	@command -v nvcc >/dev/null || { echo 'make gpu: there is no nvcc in PATH; install the CUDA toolkit' >&2; exit 1; }
+	@cmake -S . -B build/gpu -DLEGO_CUDA=ON --log-level=WARNING
+	@cmake --build build/gpu $(jobs)
 
 demo: build ## build, then sketch millions of items and compare with the truth
 	@build/legosketch demo

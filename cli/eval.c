@@ -25,15 +25,15 @@ static struct {
     uint32_t seeds;
     int format, policy;
     bool json, quiet;
-} given = {.methods = "lego,rule,cms,one,exact", .budgets = "1M", .seeds = 1};
+} given = {.methods = "lego,rule,lego-paper,cms,one,exact", .budgets = "1M", .seeds = 1};
 
 static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &given.methods,
-     "of lego (the sketch), rule (its upper bound), cms (Count-Min), one (the constant 1), exact (a hash table); all"},
+     "of lego (the sketch), rule (its upper bound), lego-paper (as the paper has it), cms (Count-Min), one (the constant 1), exact (a hash table); all"},
     {"budget", 'b', OPTION_TEXT, "LIST", &given.budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
-    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "model of lego and rule (the default model)"},
+    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "model of lego, rule (the default model) and lego-paper (paper)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
      "lines: an item a line; tsv: item TAB count; u32, u64: raw little-endian keys (lines)"},
     {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy, "at a malformed line: stop, or skip it (stop)"},
@@ -48,7 +48,7 @@ typedef struct plan {
     const estimator_kind *kinds[LIST_MAX];
     uint64_t budgets[LIST_MAX];
     size_t kind_count, budget_count;
-    bool uses_model;
+    bool default_model; /* a method has the default model if none is given */
 } plan;
 
 static bool add_kind(plan *wanted, const char *word, size_t length)
@@ -57,7 +57,7 @@ static bool add_kind(plan *wanted, const char *word, size_t length)
     if (kind == NULL)
         return false;
     wanted->kinds[wanted->kind_count++] = kind;
-    wanted->uses_model = wanted->uses_model || kind->uses_model;
+    wanted->default_model = wanted->default_model || (kind->uses_model && kind->model == NULL);
     return true;
 }
 
@@ -119,7 +119,7 @@ static bool print_result(const exact_table *truth, const trial *spec, const metr
     }
     char budget[VALUE_TEXT];
     value_print_size(budget, spec->budget);
-    printf("%-8s %-12s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, model.name != NULL ? model.name : "-",
+    printf("%-10s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, model.name != NULL ? model.name : "-",
            budget, bytes, result->aae, result->are);
     return true;
 }
@@ -129,8 +129,9 @@ static bool run_trials(const exact_table *truth, const plan *wanted, const lego_
     size_t trials = wanted->kind_count * wanted->budget_count;
     progress_begin("eval", trials, given.quiet);
     for (size_t i = 0; i < trials; i++) {
-        trial spec = {wanted->kinds[i % wanted->kind_count], model, wanted->budgets[i / wanted->kind_count], given.seed,
-                      given.seeds};
+        const estimator_kind *kind = wanted->kinds[i % wanted->kind_count];
+        trial spec = {kind, model != NULL ? model : lego_model_builtin(kind->model),
+                      wanted->budgets[i / wanted->kind_count], given.seed, given.seeds};
         metrics result;
         uint64_t bytes;
         lego_status status = metrics_run(truth, &spec, &result, &bytes);
@@ -160,8 +161,6 @@ static int run(int count, char **operands)
     exact_table *truth;
     if (!load_model(given.model, &model))
         return EXIT_FAILED;
-    if (model == NULL)
-        model = lego_model_builtin(NULL);
     if (exact_create(&truth) != LEGO_OK) {
         say_no_memory();
         return EXIT_FAILED;
@@ -169,12 +168,12 @@ static int run(int count, char **operands)
     stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
                    .label = "count", .sink = count_batch, .context = truth};
     bool ok = stream_read(&from, operands, count);
-    if (ok && wanted.uses_model && !given.quiet)
-        say_if_untrained(model);
+    if (ok && wanted.default_model && !given.quiet)
+        say_if_untrained(model != NULL ? model : lego_model_builtin(NULL));
     if (ok && !given.json) {
         printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n", exact_total(truth),
                exact_size(truth), given.seeds, given.seeds == 1 ? "" : "s");
-        printf("%-8s %-12s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
+        printf("%-10s %-10s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
     }
     ok = ok && run_trials(truth, &wanted, model);
     exact_destroy(truth);

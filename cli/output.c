@@ -130,7 +130,7 @@ bool output_check(const char *path)
     return error == 0 || fail(path, error);
 }
 
-/* ---- writing a sketch ----------------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------------------------- */
 
 static int write_some(void *context, const void *bytes, size_t size)
 {
@@ -138,10 +138,10 @@ static int write_some(void *context, const void *bytes, size_t size)
 }
 
 /* Writes to an open file; 0 or an error number. */
-static int save(const lego_sketch *sketch, FILE *file)
+static int save(output_save *saver, const void *what, FILE *file)
 {
     errno = 0;
-    lego_status status = lego_sketch_save(sketch, write_some, file);
+    lego_status status = saver(what, write_some, file);
     if (status == LEGO_OK && fflush(file) == 0)
         return 0;
     if (status == LEGO_ERR_MEMORY)
@@ -149,12 +149,12 @@ static int save(const lego_sketch *sketch, FILE *file)
     return errno != 0 ? errno : EIO;
 }
 
-static int save_in_place(const lego_sketch *sketch, const char *path)
+static int save_in_place(output_save *saver, const void *what, const char *path)
 {
     FILE *file = fopen(path, "wb");
     if (file == NULL)
         return errno;
-    int error = save(sketch, file);
+    int error = save(saver, what, file);
     if (fclose(file) != 0 && error == 0)
         error = errno;
     return error;
@@ -214,12 +214,12 @@ static int sync_folder(const char *path)
     return error;
 }
 
-static int replace(const lego_sketch *sketch, const place *where)
+static int replace(output_save *saver, const void *what, const place *where)
 {
     FILE *file = open_temporary(where);
     int error = file == NULL ? errno : 0;
     if (file != NULL) {
-        error = save(sketch, file);
+        error = save(saver, what, file);
         if (error == 0 && fsync(fileno(file)) != 0)
             error = errno;
         if (fclose(file) != 0 && error == 0)
@@ -233,17 +233,27 @@ static int replace(const lego_sketch *sketch, const place *where)
     return error;
 }
 
-bool output_sketch(const char *path, const lego_sketch *sketch)
+bool output_file(const char *path, output_save *saver, const void *what)
 {
     if (is_stdout(path)) {
-        save(sketch, stdout); /* leaves the failure in the stream, where the flush finds it */
+        save(saver, what, stdout); /* leaves the failure in the stream, where the flush finds it */
         return output_flush();
     }
     place where;
     int error = find_place(path, &where);
     if (error == 0)
-        error = where.in_place ? save_in_place(sketch, where.path) : replace(sketch, &where);
+        error = where.in_place ? save_in_place(saver, what, where.path) : replace(saver, what, &where);
     return error == 0 || fail(path, error);
+}
+
+static lego_status save_sketch(const void *sketch, lego_write write, void *context)
+{
+    return lego_sketch_save(sketch, write, context);
+}
+
+bool output_sketch(const char *path, const lego_sketch *sketch)
+{
+    return output_file(path, save_sketch, sketch);
 }
 
 bool output_flush(void)

@@ -15,8 +15,12 @@ void output_prepare(void);
 /* Whether writing to `path` can work at all, asked before the work starts. Says what is wrong. */
 bool output_check(const char *path);
 
-/* Writes the sketch to `path`, or to standard output if that is "-". A file that was there is replaced in one step, and
- * only by a complete and synced one; on any failure, which is said, it stays as it was. */
+/* Gives the bytes of `what` to write(), piece by piece. */
+typedef lego_status output_save(const void *what, lego_write write, void *context);
+
+/* Writes to `path`, or to standard output if that is "-". A file that was there is replaced in one step, and only by a
+ * complete and synced one; on any failure, which is said, it stays as it was. */
+bool output_file(const char *path, output_save *saver, const void *what);
 bool output_sketch(const char *path, const lego_sketch *sketch);
 
 /* False, from the first failure on, if standard output cannot be written; said once, unless a reader just left. */

@@ -15,7 +15,7 @@ enum { BAR_MOST = 40 };
 
 static struct {
     bool active, drawn;
-    const char *label;
+    const char *label, *unit, *remark;
     uint64_t total;
     double start, last;
 } bar;
@@ -32,9 +32,16 @@ void progress_begin(const char *label, uint64_t total, bool quiet)
     bar.active = !quiet && isatty(STDERR_FILENO);
     bar.drawn = false;
     bar.label = label;
+    progress_describe("items", "");
     bar.total = total;
     bar.start = now();
     bar.last = bar.start;
+}
+
+void progress_describe(const char *unit, const char *remark)
+{
+    bar.unit = unit;
+    bar.remark = remark;
 }
 
 static int terminal_width(void)
@@ -72,7 +79,7 @@ static void draw(double time, uint64_t done, uint64_t items)
     char percent[16] = "";
     if (bar.total > 0)
         snprintf(percent, sizeof percent, "  %3d%%", (int)(share * 100));
-    snprintf(text, sizeof text, "%s  %s items  %s/s%s", percent, count, rate, left);
+    snprintf(text, sizeof text, "%s  %s %s  %s/s%s%s", percent, count, bar.unit, rate, left, bar.remark);
 
     int room = terminal_width() - 1; /* a line that wraps cannot be cleared */
     int cells = room - (int)(strlen(bar.label) + strlen(text)) - 4;

@@ -17,7 +17,7 @@ foreach(file ${tests})
   target_compile_definitions(${name} PRIVATE _POSIX_C_SOURCE=200809L)
   target_compile_options(${name} PRIVATE -iquote ${source}/src)
   target_include_directories(${name} PRIVATE include ${XXHASH_INCLUDE_DIR})
-  target_link_libraries(${name} PRIVATE lego_flags PkgConfig::CMOCKA Threads::Threads m)
+  target_link_libraries(${name} PRIVATE lego_flags lego_train PkgConfig::CMOCKA Threads::Threads m)
   if(LEGO_BUILD_CLI)
     target_link_libraries(${name} PRIVATE lego_app)
   endif()
@@ -28,6 +28,16 @@ foreach(file ${tests})
   endif()
 endforeach()
 
+# Where there is no GPU, as in CI, it is built and skipped.
+if(LEGO_CUDA)
+  add_executable(cuda_test_train tests/cuda_test_train.c $<TARGET_OBJECTS:lego_objects>)
+  target_compile_options(cuda_test_train PRIVATE -iquote ${source}/src)
+  target_include_directories(cuda_test_train PRIVATE include ${XXHASH_INCLUDE_DIR})
+  target_link_libraries(cuda_test_train PRIVATE lego_flags lego_train PkgConfig::CMOCKA Threads::Threads m)
+  lego_test(cuda_test_train gpu cuda_test_train)
+  set_tests_properties(cuda_test_train PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
 function(lego_python_test file label) # Debian's Python: setup puts numpy there, whatever python3 comes first in PATH
   cmake_path(GET file STEM name)
   lego_test(${name} ${label} /usr/bin/python3 -B ${file})
@@ -35,6 +45,7 @@ function(lego_python_test file label) # Debian's Python: setup puts numpy there,
 endfunction()
 if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_cli.py cli)
+  lego_python_test(tests/test_train_cli.py cli)
 endif()
 
 if(LEGO_SANITIZE) # the rest looks at what is released, or links it with programs that have no sanitizer

@@ -5,7 +5,7 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query merge fold info gen eval demo help'
+    local commands='build query merge fold info gen eval demo train help'
     local options='' values=''
     COMPREPLY=()
 
@@ -26,6 +26,9 @@ _legosketch()
             options='--methods -b --budget --seeds -s --seed -m --model -f --format --on-error --json -q --quiet
                 -h --help' ;;
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
+        train)
+            options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
+                --resume -l --log --fixed-v --no-normalisation --no-scan --plain-loss --bench -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
             return ;;
@@ -35,16 +38,19 @@ _legosketch()
     case $before in
         -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
+        -p | --preset) values='paper quick' ;;
+        --backend) values='cpu cuda' ;;
         --methods) values='lego rule cms one exact' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
         -m | --model)
             COMPREPLY=($(compgen -W 'rule' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
-        -o | --output)
+        -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))
             return ;;
-        -s | --seed | --seeds | -t | --threads | --bricks | -k | --columns | -n | --distinct | -a | --alpha) return ;;
+        -s | --seed | --seeds | -t | --threads | --bricks | -k | --columns | -n | --distinct | -a | --alpha \
+            | --tasks | --every | --name) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))
@@ -52,7 +58,7 @@ _legosketch()
         COMPREPLY=($(compgen -W "$options" -- "$word"))
     elif [[ $command == gen ]]; then
         COMPREPLY=($(compgen -W 'zipf' -- "$word"))
-    elif [[ $command != demo ]]; then
+    elif [[ $command != demo && $command != train ]]; then
         COMPREPLY=($(compgen -f -- "$word"))
     fi
 }

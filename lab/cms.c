@@ -78,4 +78,4 @@ static void destroy(void *self)
     free(self);
 }
 
-const estimator_kind estimator_cms = {"cms", false, true, create, add, estimate, bytes, destroy};
+const estimator_kind estimator_cms = {"cms", false, true, create, add, estimate, bytes, destroy, NULL};

@@ -23,10 +23,12 @@ typedef struct estimator_kind {
     lego_status (*estimate)(const void *self, const void *item, size_t size, double *value);
     uint64_t (*bytes)(const void *self); /* all that it uses, which may differ from the budget */
     void (*destroy)(void *self);
+    const char *model; /* the built-in model to create it with if none is asked for; NULL: the default */
 } estimator_kind;
 
 extern const estimator_kind estimator_lego;  /* the sketch with its model's decoder */
 extern const estimator_kind estimator_rule;  /* the same sketch, answering with the rule min floor(m/w) */
+extern const estimator_kind estimator_lego_paper; /* as the paper has it: its model, bricks of 100 KB, 4-byte cells */
 extern const estimator_kind estimator_cms;   /* Count-Min */
 extern const estimator_kind estimator_one;   /* answers 1 whatever is asked */
 extern const estimator_kind estimator_exact; /* a hash table of every item */

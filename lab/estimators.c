@@ -6,7 +6,7 @@
 #include <string.h>
 
 const estimator_kind *const estimator_kinds[] = {
-    &estimator_lego, &estimator_rule, &estimator_cms, &estimator_one, &estimator_exact, NULL,
+    &estimator_lego, &estimator_rule, &estimator_lego_paper, &estimator_cms, &estimator_one, &estimator_exact, NULL,
 };
 
 const estimator_kind *estimator_find(const char *name, size_t length)

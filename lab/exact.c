@@ -216,4 +216,4 @@ static void destroy(void *self)
     exact_destroy(self);
 }
 
-const estimator_kind estimator_exact = {"exact", false, false, create, add, estimate, bytes, destroy};
+const estimator_kind estimator_exact = {"exact", false, false, create, add, estimate, bytes, destroy, NULL};

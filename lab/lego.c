@@ -1,5 +1,6 @@
-/* The Lego sketch as an estimator, twice: with its model's decoder (`lego`), and with the rule alone (`rule`), which
- * is the upper bound that every sketch gives.
+/* The Lego sketch as an estimator, three times: with its model's decoder (`lego`), with the rule alone (`rule`), which is
+ * the upper bound that every sketch gives, and as the paper has it (`lego-paper`): its model, a brick for every 100 KB,
+ * 4-byte cells. The spill and the totals are paid for out of the columns, about 5070 instead of 5120.
  *
  * SPDX-License-Identifier: MIT */
 #include "estimator.h"
@@ -10,6 +11,21 @@ static lego_status create(uint64_t budget, uint64_t seed, const lego_model *mode
     options.budget = budget;
     options.seed = seed;
     options.model = model;
+    lego_sketch *sketch;
+    lego_status status = lego_sketch_create(&options, &sketch);
+    if (status == LEGO_OK)
+        *self = sketch;
+    return status;
+}
+
+static lego_status create_paper(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.budget = budget;
+    options.seed = seed;
+    options.model = model;
+    options.bricks = budget < 2 * 102400 ? 1 : (uint32_t)(budget / 102400);
+    options.cell_bits = 32;
     lego_sketch *sketch;
     lego_status status = lego_sketch_create(&options, &sketch);
     if (status == LEGO_OK)
@@ -50,5 +66,7 @@ static void destroy(void *self)
     lego_sketch_destroy(self);
 }
 
-const estimator_kind estimator_lego = {"lego", true, true, create, add, decode, bytes, destroy};
-const estimator_kind estimator_rule = {"rule", true, true, create, add, bound, bytes, destroy};
+const estimator_kind estimator_lego = {"lego", true, true, create, add, decode, bytes, destroy, NULL};
+const estimator_kind estimator_rule = {"rule", true, true, create, add, bound, bytes, destroy, NULL};
+const estimator_kind estimator_lego_paper = {"lego-paper", true, true, create_paper, add, decode, bytes, destroy,
+                                             "paper"};

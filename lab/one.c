@@ -35,4 +35,4 @@ static void destroy(void *self)
     (void)self;
 }
 
-const estimator_kind estimator_one = {"one", false, false, create, add, estimate, bytes, destroy};
+const estimator_kind estimator_one = {"one", false, false, create, add, estimate, bytes, destroy, NULL};

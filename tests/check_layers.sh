@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_layers.sh BUILD: dependencies point one way, and the library neither speaks nor remembers.
-#   src  on libc and xxHash             lab  on legosketch.h and xxHash             cli  on both, cJSON and libarchive
+#   src  on libc and xxHash   lab  on legosketch.h and xxHash   train  on src and xxHash
+#   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -37,19 +38,25 @@ vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/kernels*
 system() { includes "$1" | grep '<' | grep -vE "<($2)\.h>" || true; }
 report 'src includes more than libc and xxHash' "$(foreign src; system src "$libc|pthread|xxhash|$vectors")"
 report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
-report 'cli includes more than legosketch.h, lab, cJSON and libarchive' \
-    "$(foreign cli lab; system cli "$libc|$posix|cjson/cJSON|archive|archive_entry")"
+report 'train includes more than src and xxHash' "$(foreign train src; system train "$libc|$posix|xxhash")"
+report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma and libzstd' \
+    "$(foreign cli lab train; system cli "$libc|$posix|cjson/cJSON|zlib|lzma|zstd|zstd_errors")"
+
+# Read first, where a failure ends the script; inside a pipe or an argument it would look like nothing found.
+undefined=$(nm -u "$build/liblegosketch.a")
+symbols=$(objdump -t "$build/liblegosketch.a")
+[ -n "$undefined" ] || { echo "$build/liblegosketch.a is empty: not even malloc is asked for" >&2; exit 1; }
 
 # The archive is one object, so what it leaves undefined is all that the library asks of the outside. __assert_fail is
 # not in a release build; snprintf writes into memory only.
-report 'the library prints or ends the process' "$(nm -u "$build/liblegosketch.a" | awk '{ print $2 }' |
+report 'the library prints or ends the process' "$(awk '{ print $2 }' <<<"$undefined" |
     grep -E '^(_*v?[fd]?printf(_chk)?|puts|fputs|putchar|putc|fputc|fwrite|write|perror|std(in|out|err)|_?exit|_Exit|quick_exit|abort|raise|__assert_fail)$' || true)"
 
 # Global state: anything of a size in .data, .bss or thread-local storage. (.data.rel.ro is const, with addresses in it.)
-report 'the library has writable globals' "$(objdump -t "$build/liblegosketch.a" | awk -F '\t' '
+report 'the library has writable globals' "$(awk -F '\t' '
     NF == 2 { n = split($1, left, " "); split($2, right, " "); section = left[n]
         if (section ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && section !~ /^\.data\.rel\.ro/ && right[1] !~ /^0*$/)
-            print section, right[2] }')"
+            print section, right[2] }' <<<"$symbols")"
 
 [ $status = 0 ] && echo 'layers point one way; the library prints nothing, never exits and has no global state'
 exit $status

@@ -33,6 +33,24 @@ static void builtin_is_consistent(void **unused)
     free(bytes.p);
 }
 
+static void paper_is_its_file(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    struct bytes file = read_file("models/paper.lego"), bytes = model_to_bytes(model);
+    assert_int_equal(file.size, bytes.size);
+    assert_memory_equal(file.p, bytes.p, file.size);
+    lego_model *loaded;
+    assert_int_equal(lego_model_load(file.p, file.size, NULL, &loaded), LEGO_OK);
+    assert_int_equal(model->fingerprint, loaded->fingerprint);
+    assert_memory_equal(model->table16, loaded->table16, sizeof model->table16);
+    assert_memory_equal(model->layer_at, loaded->layer_at, sizeof model->layer_at);
+    assert_true(model->mean_weight == loaded->mean_weight);
+    lego_model_destroy(loaded);
+    free(file.p);
+    free(bytes.p);
+}
+
 static void files_are_read_as_written(void **unused)
 {
     (void)unused;
@@ -110,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builtin_is_consistent),
+        cmocka_unit_test(paper_is_its_file),
         cmocka_unit_test(files_are_read_as_written),
         cmocka_unit_test(weights_are_normalised_and_rounded),
         cmocka_unit_test(weights_are_exact),

@@ -1,0 +1,216 @@
+/* legosketch train: the paper's networks from nothing but a seed.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "bench.h"
+#include "options.h"
+#include "output.h"
+#include "say.h"
+#include "training.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+    int preset, backend;
+    uint64_t tasks, seed, every;
+    const char *output, *name, *checkpoint, *log;
+    uint32_t threads;
+    bool resume, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
+} given = {.name = "paper"};
+
+enum { PRESET_PAPER, PRESET_QUICK };
+enum { BACKEND_CPU, BACKEND_CUDA };
+enum { QUICK_TASKS = 96000 };
+
+static const option_entry options[] = {
+    {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
+    {"preset", 'p', OPTION_CHOICE, "paper|quick", &given.preset, "paper: 4000000 tasks; quick: 96000 (paper)"},
+    {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step"},
+    {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
+    {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
+    {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
+    {"name", 0, OPTION_TEXT, "NAME", &given.name, "name of the model: 1 to 15 of a-z 0-9 - and dot (paper)"},
+    {"checkpoint", 'c', OPTION_TEXT, "FILE", &given.checkpoint,
+     "keep a checkpoint here; else there is one at the output's name with .checkpoint until the model is written"},
+    {"every", 0, OPTION_U64, "N", &given.every, "steps between two checkpoints (a hundredth of them)"},
+    {"resume", 'r', OPTION_FLAG, NULL, &given.resume, "go on from the checkpoint"},
+    {"log", 'l', OPTION_TEXT, "FILE", &given.log, "write losses and errors here, a JSON object a line"},
+    {"fixed-v", 0, OPTION_FLAG, NULL, &given.fixed_v, "for research: V stays as it starts"},
+    {"no-normalisation", 0, OPTION_FLAG, NULL, &given.no_normalisation, "for research: embeddings are V itself"},
+    {"no-scan", 0, OPTION_FLAG, NULL, &given.no_scan, "for research: without memory scanning"},
+    {"plain-loss", 0, OPTION_FLAG, NULL, &given.plain_loss, "for research: errors without the rule as their guide"},
+    {"bench", 0, OPTION_FLAG, NULL, &given.bench,
+     "measure the CPU backend against the machine's peak, and train nothing"},
+    {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress"},
+    {0},
+};
+
+static const struct backend *chosen_backend(void)
+{
+    if (given.backend == BACKEND_CPU)
+        return &backend_cpu;
+#ifdef HAVE_CUDA
+    return &backend_cuda;
+#else
+    say("this build has no CUDA: 'make gpu' makes one that has, where the CUDA toolkit (nvcc) is installed");
+    return NULL;
+#endif
+}
+
+/* ---- what the options add up to --------------------------------------------------------------------------------- */
+
+static struct recipe chosen_recipe(void)
+{
+    struct recipe recipe = recipe_paper();
+    recipe.seed = given.seed;
+    recipe.tasks = given.tasks != 0 ? given.tasks : given.preset == PRESET_QUICK ? QUICK_TASKS : recipe.tasks;
+    recipe.fixed_table = given.fixed_v;
+    recipe.no_norm = given.no_normalisation;
+    recipe.no_scan = given.no_scan;
+    recipe.plain_loss = given.plain_loss;
+    return recipe;
+}
+
+static int keep(void *context, const void *bytes, size_t size)
+{
+    unsigned char **at = context;
+    memcpy(*at, bytes, size);
+    *at += size;
+    return 0;
+}
+
+/* Whether a model of that name can be read back: the library knows what a name is. */
+static bool name_works(const struct run *run)
+{
+    static unsigned char bytes[TRAIN_PARAMETERS * 4 + 1024];
+    unsigned char *at = bytes;
+    lego_model *model = NULL;
+    bool ok = train_export(&run->recipe, run->state.average, given.name, keep, &at) == LEGO_OK &&
+              lego_model_load(bytes, (size_t)(at - bytes), NULL, &model) == LEGO_OK;
+    lego_model_destroy(model);
+    return ok;
+}
+
+/* Says which option is missing or impossible; 0 if none is. */
+static int check_options(int count, char **operands, const struct recipe *recipe)
+{
+    if (count > 0)
+        return options_wrong(&command_train, "'%s': it takes no argument, tasks are drawn from the seed", operands[0]);
+    if (given.bench)
+        return 0;
+    if (given.output == NULL)
+        return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
+    const char *problem = recipe_problem(recipe);
+    if (problem != NULL)
+        return options_wrong(&command_train, "%s", problem);
+    bool to_stdout = strcmp(given.output, "-") == 0;
+    if (to_stdout && given.resume && given.checkpoint == NULL)
+        return options_wrong(&command_train, "--resume needs --checkpoint FILE if the model goes to standard output");
+    if ((given.checkpoint != NULL && strcmp(given.checkpoint, given.output) == 0) ||
+        (given.log != NULL && strcmp(given.log, given.output) == 0) ||
+        (given.log != NULL && given.checkpoint != NULL && strcmp(given.log, given.checkpoint) == 0))
+        return options_wrong(&command_train, "--out, --checkpoint and --log must be different files");
+    return 0;
+}
+
+/* FILE.checkpoint; NULL if there is no memory. */
+static char *default_checkpoint(void)
+{
+    size_t size = strlen(given.output) + sizeof ".checkpoint";
+    char *path = malloc(size);
+    if (path == NULL)
+        say_no_memory();
+    else
+        snprintf(path, size, "%s.checkpoint", given.output);
+    return path;
+}
+
+/* Starts, or goes on; nothing that an earlier run left is overwritten. */
+static bool prepare(struct run *run, const training_files *files)
+{
+    if (!output_check(files->output) || (files->checkpoint != NULL && !output_check(files->checkpoint)))
+        return false;
+    if (files->resume)
+        return training_load(files->checkpoint, run);
+    if (files->checkpoint != NULL && access(files->checkpoint, F_OK) == 0) {
+        say("%s is there already: --resume goes on with it; to start afresh, remove it or name another --checkpoint",
+            files->checkpoint);
+        return false;
+    }
+    return true;
+}
+
+static bool train(const struct backend *backend, struct run *run)
+{
+    uint64_t steps = recipe_steps(&run->recipe);
+    training_files files = {.output = given.output, .name = given.name, .checkpoint = given.checkpoint,
+                            .log = given.log, .every = given.every, .resume = given.resume, .quiet = given.quiet,
+                            .keep_checkpoint = given.checkpoint != NULL};
+    if (files.every == 0)
+        files.every = steps > 100 ? steps / 100 : 1;
+    char *path = NULL;
+    if (given.checkpoint == NULL && strcmp(given.output, "-") != 0) {
+        path = default_checkpoint();
+        if (path == NULL)
+            return false;
+        files.checkpoint = path;
+    }
+    bool ok = prepare(run, &files) && training_run(backend, given.threads, run, &files);
+    free(path);
+    return ok;
+}
+
+/* ---- the bench -------------------------------------------------------------------------------------------------- */
+
+static int bench(void)
+{
+    struct train_bench result;
+    if (!train_bench(given.threads, &result)) {
+        say_no_memory();
+        return EXIT_FAILED;
+    }
+    printf("%s\n", result.description);
+    printf("peak       %7.1f GFLOP/s, multiply-adds in registers\n", result.peak * 1e-9);
+    printf("forward    %7.1f GFLOP/s, %2.0f %% of peak: the decoder\n", result.forward * 1e-9,
+           100 * result.forward / result.peak);
+    printf("backward   %7.1f GFLOP/s, %2.0f %%\n", result.backward * 1e-9, 100 * result.backward / result.peak);
+    printf("both       %7.1f GFLOP/s, %2.0f %%\n", result.both * 1e-9, 100 * result.both / result.peak);
+    printf("training   %7.1f tasks/s, whole steps of the paper's recipe\n", result.tasks);
+    return EXIT_DONE;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
+static int run(int count, char **operands)
+{
+    static struct run run;
+    run.recipe = chosen_recipe();
+    int wrong = check_options(count, operands, &run.recipe);
+    if (wrong != 0)
+        return wrong;
+    if (given.bench)
+        return bench();
+    state_start(&run.recipe, &run.state);
+    if (!name_works(&run))
+        return options_wrong(&command_train, "a model cannot be called '%s': 1 to 15 of a-z 0-9 - and dot", given.name);
+    const struct backend *backend = chosen_backend();
+    return backend != NULL && train(backend, &run) ? EXIT_DONE : EXIT_FAILED;
+}
+
+const command command_train = {
+    .name = "train",
+    .summary = "train the networks of a model",
+    .synopsis = "-o FILE [OPTION...]",
+    .text = "Trains the paper's networks on synthetic streams drawn from the seed, and writes\n"
+            "the model. The same seed gives the same model on the same kind of machine. A run\n"
+            "that was stopped, by a signal or worse, goes on with --resume to the identical\n"
+            "result.",
+    .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
+                "  legosketch train --preset paper --backend cuda -o paper.lego\n"
+                "  legosketch train --bench\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,132 @@
+/* The CUDA backend against the CPU's: the same losses and gradients to 1e-4, the same bits every time. Built with
+ * LEGO_CUDA only; without a GPU it is skipped. */
+#include <math.h>
+
+#include "backend.h"
+#include "parameters.h"
+#include "support.h"
+
+enum { SKIPPED = 77 };
+
+static struct recipe recipe_of(uint32_t n_min, uint32_t n_max, int ablation)
+{
+    struct recipe r = recipe_paper();
+    r.seed = 7;
+    r.tasks = 800;
+    r.n_min = n_min;
+    r.n_max = n_max;
+    r.fixed_table = ablation == 1;
+    r.no_norm = ablation == 2;
+    r.no_scan = ablation == 3;
+    r.plain_loss = ablation == 4;
+    return r;
+}
+
+static struct session *open_session(const struct backend *backend, const struct recipe *recipe)
+{
+    char error[BACKEND_ERROR];
+    struct session *session = backend->open(recipe, 0, error);
+    if (!session) fail_msg("%s: %s", backend->name, error);
+    return session;
+}
+
+/* Where V, each layer and the loss weights end. */
+#define END_OF(layer, name, in, out) AT_##layer + ((in) + 1) * (out),
+static const int ends[] = {TRAIN_TABLE, MODEL_LAYERS(END_OF) TRAIN_PARAMETERS};
+
+/* To 1e-4 of the norm; V to 1e-3: where an item is alone in two of its cells m / v is the same there, and rounding
+ * chooses through which of them the gradient of f'' goes. */
+static void assert_gradients_agree(const float *cpu, const float *cuda)
+{
+    for (size_t part = 0, i = 0; part < sizeof ends / sizeof *ends; part++) {
+        double norm = 0, off = 0;
+        for (; i < (size_t)ends[part]; i++) {
+            norm += (double)cpu[i] * (double)cpu[i];
+            off += ((double)cpu[i] - (double)cuda[i]) * ((double)cpu[i] - (double)cuda[i]);
+        }
+        if (!(sqrt(off) <= (part == 0 ? 1e-3 : 1e-4) * sqrt(norm) + 1e-12))
+            fail_msg("part %zu: %g off, of a norm of %g", part, sqrt(off), sqrt(norm));
+    }
+}
+
+static void gradients_agree_with_the_cpu(void **unused)
+{
+    (void)unused;
+    static float cpu[TRAIN_PARAMETERS], cuda[TRAIN_PARAMETERS];
+    for (int ablation = 0; ablation <= 4; ablation++) {
+        /* Crowded bricks, where few items are alone. */
+        struct recipe recipe = recipe_of(20000, 50000, ablation);
+        struct session *a = open_session(&backend_cpu, &recipe), *b = open_session(&backend_cuda, &recipe);
+        for (uint64_t step = 0; step < 3; step++) {
+            struct losses x, y;
+            assert_int_equal(backend_cpu.gradient(a, step, cpu, &x), BACKEND_DONE);
+            assert_int_equal(backend_cuda.gradient(b, step, cuda, &y), BACKEND_DONE);
+            assert_true(fabs(x.total - y.total) <= 1e-4 * fabs(x.total));
+            for (int m = 0; m < TRAIN_LOSSES; m++) assert_true(fabs(x.metric[m] - y.metric[m]) <= 1e-4 * x.metric[m]);
+            assert_gradients_agree(cpu, cuda);
+        }
+        backend_cpu.close(a);
+        backend_cuda.close(b);
+    }
+}
+
+static void the_same_bits_every_time_and_after_a_break(void **unused)
+{
+    (void)unused;
+    static struct state whole, half, again;
+    static struct losses losses[100];
+    struct recipe recipe = recipe_of(1000, 50000, 0);
+    uint32_t done;
+    struct session *a = open_session(&backend_cuda, &recipe), *b = open_session(&backend_cuda, &recipe);
+    assert_int_equal(backend_cuda.steps(a, 100, losses, &done), BACKEND_DONE);
+    assert_int_equal(done, 100);
+    assert_true(backend_cuda.save(a, &whole));
+    assert_int_equal(backend_cuda.steps(b, 37, losses, &done), BACKEND_DONE);
+    assert_true(backend_cuda.save(b, &half));
+    assert_int_equal(half.step, 37);
+    backend_cuda.close(b);
+    b = open_session(&backend_cuda, &recipe);
+    assert_true(backend_cuda.load(b, &half));
+    assert_int_equal(backend_cuda.steps(b, 63, losses, &done), BACKEND_DONE);
+    assert_true(backend_cuda.save(b, &again));
+    assert_memory_equal(&whole, &again, sizeof whole);
+    backend_cuda.close(a);
+    backend_cuda.close(b);
+}
+
+static void steps_stop_at_nonsense(void **unused)
+{
+    (void)unused;
+    static struct state state, after;
+    struct losses losses[8];
+    struct recipe recipe = recipe_of(1000, 2000, 0);
+    uint32_t done;
+    struct session *s = open_session(&backend_cuda, &recipe);
+    assert_true(backend_cuda.save(s, &state));
+    state.parameters[AT_DEC_OUT_2] = NAN;
+    assert_true(backend_cuda.load(s, &state));
+    assert_int_equal(backend_cuda.steps(s, 8, losses, &done), BACKEND_NOT_FINITE);
+    assert_int_equal(done, 0);
+    assert_true(isnan(losses[0].total) || isinf(losses[0].total));
+    assert_true(backend_cuda.save(s, &after));
+    assert_memory_equal(after.first, state.first, sizeof state.first); /* nothing was updated */
+    backend_cuda.close(s);
+}
+
+int main(void)
+{
+    struct recipe recipe = recipe_of(1000, 2000, 0);
+    char error[BACKEND_ERROR];
+    struct session *session = backend_cuda.open(&recipe, 0, error);
+    if (!session) {
+        printf("skipped: %s\n", error);
+        return SKIPPED;
+    }
+    backend_cuda.close(session);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_agree_with_the_cpu),
+        cmocka_unit_test(the_same_bits_every_time_and_after_a_break),
+        cmocka_unit_test(steps_stop_at_nonsense),
+    };
+    return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+}

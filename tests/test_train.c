@@ -1,0 +1,569 @@
+/* Training on the CPU against golden figures of another program, and against itself: threads, stops, switches. */
+#include <math.h>
+
+#include "backend.h"
+#include "checkpoint.h"
+#include "cpu.h"
+#include "parameters.h"
+#include "support.h"
+
+static struct session *open_session(const struct recipe *recipe, unsigned threads, const struct kernels *kernels)
+{
+    char error[BACKEND_ERROR] = "";
+    struct session *session = cpu_open(recipe, threads, kernels ? kernels : cpu_best(), error);
+    if (!session) fail_msg("%s", error);
+    return session;
+}
+
+static void run(struct session *session, uint32_t count, struct losses *losses)
+{
+    uint32_t done;
+    assert_int_equal(backend_cpu.steps(session, count, losses, &done), BACKEND_DONE);
+    assert_int_equal(done, count);
+}
+
+/* ---- golden figures --------------------------------------------------------------------------------------------- */
+
+/* One case of tests/golden/training.txt, whose head says what the lines are. */
+struct golden {
+    char name[16];
+    struct recipe recipe;
+    struct state state;
+    float gradient[TRAIN_PARAMETERS];
+    struct losses losses; /* of step 0 */
+    struct losses step[16];
+    double norm[TRAIN_PARAMETERS]; /* of the part that a parameter belongs to */
+    int compared;
+};
+
+static void assert_near(double ours, double theirs, double tolerance, const char *what, int i)
+{
+    if (!(fabs(ours - theirs) <= tolerance))
+        fail_msg("%s %d: %.9g, expected %.9g; %.2g apart", what, i, ours, theirs, fabs(ours - theirs));
+}
+
+static void assert_ratio(double ours, double theirs, double tolerance, const char *what, int i)
+{
+    assert_near(ours, theirs, tolerance * fabs(theirs) + 1e-12, what, i);
+}
+
+/* Where a part of that name starts and ends. */
+static void find_part(const char *name, int *from, int *to)
+{
+    *from = 0, *to = TRAIN_TABLE;
+    for (int i = 0; strcmp(name, "V") != 0 && i < LAYERS; i++) {
+        *from = *to;
+        *to += (int)((model_layers[i].in + 1) * model_layers[i].out);
+        if (strcmp(name, model_layers[i].name) == 0) return;
+    }
+    if (strcmp(name, "loss") == 0) *from = AT_LOSS, *to = TRAIN_PARAMETERS;
+}
+
+static void read_case(const char *line, struct golden *g)
+{
+    *g = (struct golden){.recipe = recipe_paper()};
+    struct recipe *r = &g->recipe;
+    assert_int_equal(sscanf(line, "%15s %lu %lu %u %u %u %u %u %u", g->name, &r->seed, &r->tasks, &r->n_min, &r->n_max,
+                            &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss), 9);
+    state_start(r, &g->state);
+}
+
+static void compute(struct golden *g, const struct kernels *kernels)
+{
+    struct session *session = open_session(&g->recipe, 0, kernels);
+    backend_cpu.load(session, &g->state);
+    assert_int_equal(backend_cpu.gradient(session, 0, g->gradient, &g->losses), BACKEND_DONE);
+    run(session, strcmp(g->name, "crowded") == 0 ? 1 : 10, g->step);
+    backend_cpu.close(session);
+}
+
+static void check_task(const char *line, const struct golden *g)
+{
+    uint64_t step, key;
+    uint32_t slot, n;
+    double alpha, scale;
+    assert_int_equal(sscanf(line, "%lu %u %lu %u %lf %lf", &step, &slot, &key, &n, &alpha, &scale), 6);
+    struct task task = task_draw(&g->recipe, step, slot);
+    assert_true(task.key == key && task.n == n);
+    assert_ratio((double)task.alpha, alpha, 1e-7, "alpha", (int)slot);
+    assert_ratio((double)task.scale, scale, 1e-7, "scale", (int)slot);
+}
+
+static void check_numbers(const char *line, const double *ours, int n, double tolerance,
+                          const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        char *end;
+        double theirs = strtod(line, &end);
+        assert_true(end != line);
+        assert_ratio(ours[i], theirs, tolerance, what, i);
+        line = end;
+    }
+}
+
+static void check_norm(const char *line, struct golden *g)
+{
+    char name[32];
+    double theirs, square = 0;
+    int from, to;
+    assert_int_equal(sscanf(line, "%31s %lf", name, &theirs), 2);
+    find_part(name, &from, &to);
+    for (int i = from; i < to; i++) {
+        square += (double)g->gradient[i] * (double)g->gradient[i];
+        g->norm[i] = theirs;
+    }
+    /* an item alone in two cells may take either for f'', and V's gradient with it: `tied` and `dot` say how far */
+    if (strcmp(name, "V") != 0) assert_ratio(sqrt(square), theirs, 1e-4, name, 0);
+}
+
+static void check_gradient(const char *line, struct golden *g)
+{
+    char *end;
+    int i = (int)strtol(line, &end, 10);
+    for (line = end;; line = end, i++) {
+        double theirs = strtod(line, &end);
+        if (end == line) return;
+        g->compared++;
+        if (i >= TRAIN_TABLE) assert_near((double)g->gradient[i], theirs, 1e-4 * g->norm[i], "gradient", i);
+    }
+}
+
+static void check_tied(const char *line, const struct golden *g)
+{
+    int i;
+    double low, high;
+    assert_int_equal(sscanf(line, "%d %lf %lf", &i, &low, &high), 3);
+    double ours = (double)g->gradient[i], slack = 1e-4 * g->norm[i];
+    if (!(ours >= low - slack && ours <= high + slack)) fail_msg("gradient %d: %g, not %g to %g", i, ours, low, high);
+}
+
+static void check_dot(const char *line, const struct golden *g)
+{
+    double ours = 0;
+    for (int i = 0; i < TRAIN_TABLE; i++) ours += (double)g->state.parameters[i] * (double)g->gradient[i];
+    assert_ratio(ours, strtod(line, NULL), 1e-4, "dot", 0);
+}
+
+static void check_loss(const char *line, const struct golden *g)
+{
+    char *end;
+    long step = strtol(line, &end, 10);
+    assert_ratio(g->step[step].total, strtod(end, &end), 1e-3, "loss of step", (int)step);
+    check_numbers(end, g->step[step].metric, TRAIN_LOSSES, 1e-3, "metric of a step");
+}
+
+/* A line of a case, `word` and the rest. */
+static void check_line(const char *word, const char *rest, struct golden *g, const struct kernels *kernels)
+{
+    if (strcmp(word, "set") == 0) {
+        char *end;
+        long i = strtol(rest, &end, 10);
+        g->state.parameters[i] = strtof(end, NULL);
+    } else if (strcmp(word, "parameter") == 0) {
+        char *end;
+        long i = strtol(rest, &end, 10);
+        assert_ratio((double)g->state.parameters[i], strtod(end, NULL), 1e-7, word, (int)i);
+    } else if (strcmp(word, "task") == 0) {
+        check_task(rest, g);
+    } else if (strcmp(word, "total") == 0) {
+        compute(g, kernels);
+        check_numbers(rest, &g->losses.total, 1, 1e-4, word);
+    } else if (strcmp(word, "metric") == 0) {
+        check_numbers(rest, g->losses.metric, TRAIN_LOSSES, 1e-4, word);
+    } else if (strcmp(word, "error") == 0) {
+        check_numbers(rest, g->losses.error, 3, 1e-4, word);
+    } else if (strcmp(word, "guide") == 0) {
+        for (int i = 0; i < 3; i++) assert_near(g->losses.guide[i], strtod(rest, (char **)&rest), 1e-5, word, i);
+    } else if (strcmp(word, "norm") == 0) {
+        check_norm(rest, g);
+    } else if (strcmp(word, "gradient") == 0) {
+        check_gradient(rest, g);
+    } else if (strcmp(word, "tied") == 0) {
+        check_tied(rest, g);
+    } else if (strcmp(word, "dot") == 0) {
+        check_dot(rest, g);
+    } else {
+        assert_string_equal(word, "loss");
+        check_loss(rest, g);
+    }
+}
+
+static void golden_file(const struct kernels *kernels)
+{
+    static struct golden g;
+    FILE *f = fopen("tests/golden/training.txt", "r");
+    assert_non_null(f);
+    char line[512], word[16];
+    int at, cases = 0, compared = 0;
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#' || sscanf(line, "%15s%n", word, &at) != 1) continue;
+        if (strcmp(word, "case") == 0) {
+            compared += g.compared;
+            read_case(line + at, &g);
+            cases++;
+        } else {
+            check_line(word, line + at, &g, kernels);
+        }
+    }
+    fclose(f);
+    assert_true(cases >= 10 && compared >= 2 * TRAIN_PARAMETERS);
+}
+
+static void golden_figures(void **unused)
+{
+    (void)unused;
+    for (int i = 0; cpu_kernels[i]; i++)
+        if (cpu_kernels[i]->supported()) golden_file(cpu_kernels[i]);
+}
+
+/* ---- the same whatever happens ----------------------------------------------------------------------------------- */
+
+static struct recipe small_recipe(uint64_t tasks)
+{
+    struct recipe recipe = recipe_paper();
+    recipe.tasks = tasks;
+    recipe.n_min = 100;
+    recipe.n_max = 3000;
+    return recipe;
+}
+
+static void assert_same_state(const struct state *a, const struct state *b)
+{
+    assert_int_equal(a->step, b->step);
+    assert_memory_equal(a->parameters, b->parameters, sizeof a->parameters);
+    assert_memory_equal(a->average, b->average, sizeof a->average);
+    assert_memory_equal(a->first, b->first, sizeof a->first);
+    assert_memory_equal(a->second, b->second, sizeof a->second);
+}
+
+/* The state after so many steps from the start. */
+static void train(const struct recipe *recipe, unsigned threads, uint32_t steps, struct state *state)
+{
+    static struct losses losses[64];
+    struct session *session = open_session(recipe, threads, NULL);
+    run(session, steps, losses);
+    backend_cpu.save(session, state);
+    backend_cpu.close(session);
+}
+
+static void threads_do_not_matter(void **unused)
+{
+    (void)unused;
+    static struct state one, other;
+    struct recipe recipe = small_recipe(48);
+    train(&recipe, 1, 6, &one);
+    const unsigned threads[] = {2, 3, 8, 20};
+    for (size_t i = 0; i < 4; i++) {
+        train(&recipe, threads[i], 6, &other);
+        assert_same_state(&one, &other);
+    }
+}
+
+/* Stopped after any step and gone on from a checkpoint's bytes: the same bits at the end. */
+static void stops_do_not_matter(void **unused)
+{
+    (void)unused;
+    enum { STEPS = 6 };
+    static struct state whole;
+    static struct run run_now, read;
+    static unsigned char bytes[CHECKPOINT_SIZE];
+    static struct losses losses[STEPS];
+    struct recipe recipe = small_recipe(8 * STEPS);
+    train(&recipe, 2, STEPS, &whole);
+    for (uint32_t at = 0; at <= STEPS; at++) {
+        run_now = (struct run){.recipe = recipe, .summed = at, .sums = {.total = 0.1 * at}};
+        train(&recipe, 1, at, &run_now.state);
+        checkpoint_write(&run_now, bytes);
+        assert_null(checkpoint_read(bytes, sizeof bytes, &read));
+        assert_true(read.summed == at && read.sums.total == 0.1 * at);
+        struct session *session = open_session(&read.recipe, 2, NULL);
+        backend_cpu.load(session, &read.state);
+        run(session, STEPS - at, losses);
+        backend_cpu.save(session, &run_now.state);
+        backend_cpu.close(session);
+        assert_same_state(&whole, &run_now.state);
+    }
+}
+
+static void kernels_agree(void **unused)
+{
+    (void)unused;
+    static float gradient[8][TRAIN_PARAMETERS];
+    struct recipe recipe = small_recipe(8);
+    recipe.n_min = recipe.n_max = 20000;
+    struct losses losses[8];
+    for (int i = 0; cpu_kernels[i]; i++) {
+        if (!cpu_kernels[i]->supported()) continue;
+        struct session *session = open_session(&recipe, 0, cpu_kernels[i]);
+        assert_int_equal(backend_cpu.gradient(session, 0, gradient[i], &losses[i]), BACKEND_DONE);
+        backend_cpu.close(session);
+    }
+    int plain = 0;
+    while (cpu_kernels[plain + 1]) plain++;
+    for (int i = 0; i < plain; i++) {
+        if (!cpu_kernels[i]->supported()) continue;
+        double apart = 0, norm = 0;
+        for (int j = 0; j < TRAIN_PARAMETERS; j++) {
+            apart += pow((double)gradient[i][j] - (double)gradient[plain][j], 2);
+            norm += pow((double)gradient[plain][j], 2);
+        }
+        assert_true(sqrt(apart) <= 1e-4 * sqrt(norm));
+        assert_ratio(losses[i].total, losses[plain].total, 1e-4, "loss", i);
+    }
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------------------- */
+
+/* A short run: what was wildly wrong is much less so. */
+static void errors_fall(void **unused)
+{
+    (void)unused;
+    enum { STEPS = 40 };
+    static struct losses losses[STEPS];
+    struct recipe recipe = small_recipe(8 * STEPS);
+    recipe.n_min = recipe.n_max = 4000;
+    struct session *session = open_session(&recipe, 0, NULL);
+    run(session, STEPS, losses);
+    backend_cpu.close(session);
+    double first = 0, last = 0, first_aae = 0, last_aae = 0; /* of five steps each */
+    for (int i = 0; i < 5; i++) {
+        first += losses[i].total, last += losses[STEPS - 5 + i].total;
+        first_aae += losses[i].error[0], last_aae += losses[STEPS - 5 + i].error[0];
+    }
+    assert_true(last < first / 10);
+    assert_true(last_aae < first_aae / 5);
+}
+
+static void rate_falls_in_ten_stages(void **unused)
+{
+    (void)unused;
+    struct recipe recipe = small_recipe(8 * 200);
+    assert_true(adam_rate(&recipe, 0) == 1 && adam_rate(&recipe, 19) == 1);
+    for (int stage = 1; stage < 10; stage++) {
+        assert_ratio(adam_rate(&recipe, 20 * (uint64_t)stage), pow(10, -stage / 10.0), 1e-12, "stage", stage);
+        assert_true(adam_rate(&recipe, 20 * (uint64_t)stage + 19) == adam_rate(&recipe, 20 * (uint64_t)stage));
+    }
+    assert_ratio(adam_rate(&recipe, 200), 0.1, 1e-12, "stage", 10);
+    assert_ratio(adam_rate(&recipe, 20000), 0.1, 1e-12, "stage", 10);
+}
+
+/* A first step moves every parameter that has a gradient by its rate, whatever the size of the gradient. */
+static void adam_moves_by_the_rate(void **unused)
+{
+    (void)unused;
+    static struct state state, before;
+    static float gradient[TRAIN_PARAMETERS];
+    struct recipe recipe = small_recipe(80);
+    state_start(&recipe, &state);
+    before = state;
+    for (int i = 0; i < TRAIN_PARAMETERS; i++) gradient[i] = i % 3 == 0 ? 1000 : i % 3 == 1 ? -1e-3F : 0;
+    assert_true(adam_update(&recipe, gradient, &state));
+    assert_int_equal(state.step, 1);
+    for (int i = 0; i < TRAIN_PARAMETERS; i++) {
+        double moved = (double)state.parameters[i] - (double)before.parameters[i];
+        double rate = i < TRAIN_TABLE ? 1e-4 : 1e-3;
+        bool clamped = i < TRAIN_TABLE && (state.parameters[i] <= 0.001F || state.parameters[i] >= 1);
+        if (i % 3 == 0 && !clamped) assert_near(moved, -rate, 1e-6, "moved", i);
+        if (i % 3 == 1) assert_true(moved >= 0); /* clipped to nearly nothing beside epsilon */
+        if (i % 3 == 2) assert_true(moved == 0);
+    }
+    before = state;
+    gradient[77] = NAN;
+    assert_false(adam_update(&recipe, gradient, &state));
+    assert_same_state(&before, &state);
+    gradient[77] = INFINITY;
+    assert_false(adam_update(&recipe, gradient, &state));
+    assert_same_state(&before, &state);
+}
+
+static void nonsense_stops_the_run(void **unused)
+{
+    (void)unused;
+    static struct state state, after;
+    struct losses losses[3];
+    uint32_t done = 9;
+    struct recipe recipe = small_recipe(80);
+    state_start(&recipe, &state);
+    state.parameters[AT_DEC_OUT_2] = NAN;
+    struct session *session = open_session(&recipe, 2, NULL);
+    backend_cpu.load(session, &state);
+    assert_int_equal(backend_cpu.steps(session, 3, losses, &done), BACKEND_NOT_FINITE);
+    assert_int_equal(done, 0);
+    backend_cpu.save(session, &after);
+    assert_int_equal(after.step, 0);
+    backend_cpu.close(session);
+}
+
+/* ---- switches ---------------------------------------------------------------------------------------------------- */
+
+static bool all_zero(const float *gradient, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        if (gradient[i] != 0) return false;
+    return true;
+}
+
+static void gradient_of(const struct recipe *recipe, float gradient[TRAIN_PARAMETERS], struct losses *losses)
+{
+    struct session *session = open_session(recipe, 0, NULL);
+    assert_int_equal(backend_cpu.gradient(session, 0, gradient, losses), BACKEND_DONE);
+    backend_cpu.close(session);
+}
+
+static void switches_do_what_they_say(void **unused)
+{
+    (void)unused;
+    static float plain[TRAIN_PARAMETERS], g[TRAIN_PARAMETERS];
+    static struct state state;
+    struct losses base, losses;
+    struct recipe recipe = small_recipe(80), other = recipe;
+    gradient_of(&recipe, plain, &base);
+    assert_false(all_zero(plain, 0, TRAIN_TABLE));
+
+    other.fixed_table = 1;
+    gradient_of(&other, g, &losses);
+    assert_true(all_zero(g, 0, TRAIN_TABLE));
+    assert_memory_equal(g + TRAIN_TABLE, plain + TRAIN_TABLE, (TRAIN_PARAMETERS - TRAIN_TABLE) * sizeof *g);
+    train(&other, 0, 3, &state);
+    static struct state start;
+    state_start(&other, &start);
+    assert_memory_equal(state.parameters, start.parameters, TRAIN_TABLE * sizeof(float));
+
+    other = recipe;
+    other.no_scan = 1;
+    gradient_of(&other, g, &losses);
+    assert_true(all_zero(g, AT_SCAN_CELL_0, AT_DEC_PAIR_0) && all_zero(g, AT_LOSS + 3, TRAIN_PARAMETERS));
+    assert_true(losses.metric[3] == 0 && losses.metric[4] == 0 && losses.guide[0] == base.guide[0]);
+
+    other = recipe;
+    other.plain_loss = 1;
+    gradient_of(&other, g, &losses);
+    for (int i = 0; i < 3; i++) assert_ratio(losses.metric[i], losses.error[i], 1e-12, "plain loss", i);
+    assert_true(losses.error[0] == base.error[0]);
+
+    other = recipe;
+    other.no_norm = 1;
+    gradient_of(&other, g, &losses);
+    assert_true(losses.error[0] != base.error[0] && losses.guide[0] > 0);
+}
+
+static void impossible_recipes(void **unused)
+{
+    (void)unused;
+    char error[BACKEND_ERROR];
+    struct recipe recipe = small_recipe(12);
+    assert_null(backend_cpu.open(&recipe, 1, error));
+    assert_non_null(strstr(error, "multiple of 8"));
+    recipe = small_recipe(8);
+    recipe.n_max = 50;
+    assert_null(backend_cpu.open(&recipe, 1, error));
+    recipe = small_recipe(8);
+    recipe.scale_min = NAN;
+    assert_null(backend_cpu.open(&recipe, 1, error));
+    recipe = recipe_paper();
+    assert_null(recipe_problem(&recipe));
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+static void damaged_checkpoints(void **unused)
+{
+    (void)unused;
+    static struct run made, read, before;
+    static unsigned char bytes[CHECKPOINT_SIZE + 1], copy[CHECKPOINT_SIZE];
+    made.recipe = small_recipe(80);
+    state_start(&made.recipe, &made.state);
+    checkpoint_write(&made, bytes);
+    assert_null(checkpoint_read(bytes, CHECKPOINT_SIZE, &read));
+    assert_memory_equal(&made.state, &read.state, sizeof made.state);
+    before = read;
+    for (size_t size = 0; size < CHECKPOINT_SIZE; size += size < 300 ? 1 : 1009)
+        assert_non_null(checkpoint_read(bytes, size, &read));
+    assert_non_null(checkpoint_read(bytes, CHECKPOINT_SIZE + 1, &read));
+    for (size_t i = 0; i < CHECKPOINT_SIZE; i += i < 300 ? 1 : 509) {
+        memcpy(copy, bytes, sizeof copy);
+        copy[i] ^= 0x10;
+        assert_non_null(checkpoint_read(copy, sizeof copy, &read));
+    }
+    made.state.parameters[5] = NAN; /* the checksum is right then */
+    checkpoint_write(&made, copy);
+    assert_non_null(checkpoint_read(copy, sizeof copy, &read));
+    made.state.parameters[5] = 1;
+    made.state.step = 11;
+    checkpoint_write(&made, copy);
+    assert_non_null(checkpoint_read(copy, sizeof copy, &read));
+    assert_memory_equal(&before, &read, sizeof read);
+}
+
+static void recipes_differ(void **unused)
+{
+    (void)unused;
+    char text[100];
+    struct recipe a = recipe_paper(), b = a;
+    assert_false(checkpoint_difference(&a, &b, text, sizeof text));
+    b.seed = 5;
+    assert_true(checkpoint_difference(&a, &b, text, sizeof text));
+    assert_string_equal(text, "--seed 0, not 5");
+    b = a;
+    b.no_scan = 1;
+    assert_true(checkpoint_difference(&a, &b, text, sizeof text));
+    assert_string_equal(text, "without --no-scan");
+    b = a;
+    b.rate = 1;
+    assert_true(checkpoint_difference(&a, &b, text, sizeof text));
+}
+
+/* The library reads the model and decodes as the trainer did. */
+static void models_come_out(void **unused)
+{
+    (void)unused;
+    static struct state state;
+    struct recipe recipe = recipe_paper();
+    state_start(&recipe, &state);
+    struct bytes bytes = {malloc(1 << 16), 0};
+    lego_model *model;
+    assert_int_equal(train_export(&recipe, state.parameters, "mine", append_bytes, &bytes), LEGO_OK);
+    assert_int_equal(lego_model_load(bytes.p, bytes.size, NULL, &model), LEGO_OK);
+    assert_string_equal(model->name, "mine");
+    assert_true(model->kind == MODEL_PAPER && model->quantum == 1024 && model->columns == 5120 && model->rows == 5);
+    assert_true(model->distinct_min == 10000 && model->skew_max == 1);
+    assert_memory_equal(model->table, state.parameters, TRAIN_TABLE * sizeof(float));
+    assert_int_equal(model_weights(MODEL_PAPER), AT_LOSS - AT_SCAN_CELL_0);
+    assert_memory_equal(model->weights, state.parameters + TRAIN_TABLE, (AT_LOSS - TRAIN_TABLE) * sizeof(float));
+    assert_int_equal(model->layer_at[DEC_MIX_0], AT_DEC_MIX_0 - TRAIN_TABLE);
+    lego_model_destroy(model);
+    bytes.size = 0;
+    assert_int_equal(train_export(&recipe, state.parameters, "a name too long!", append_bytes, &bytes),
+                     LEGO_ERR_ARGUMENT);
+    recipe.no_scan = 1;
+    assert_int_equal(train_export(&recipe, state.parameters, "blind", append_bytes, &bytes), LEGO_OK);
+    assert_int_equal(lego_model_load(bytes.p, bytes.size, NULL, &model), LEGO_OK);
+    lego_sketch *sketch = make(1, 5120, 32, model);
+    lego_scan scan;
+    for (uint64_t i = 0; i < 1000; i++) lego_sketch_add_u64(sketch, i, (int64_t)i);
+    assert_int_equal(lego_sketch_scan(sketch, 0, &scan), LEGO_OK);
+    assert_true(scan.distinct == 0 && scan.skew == 0 && model->distinct_min < 0);
+    lego_sketch_destroy(sketch);
+    lego_model_destroy(model);
+    free(bytes.p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_figures),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(stops_do_not_matter),
+        cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(errors_fall),
+        cmocka_unit_test(rate_falls_in_ten_stages),
+        cmocka_unit_test(adam_moves_by_the_rate),
+        cmocka_unit_test(nonsense_stops_the_run),
+        cmocka_unit_test(switches_do_what_they_say),
+        cmocka_unit_test(impossible_recipes),
+        cmocka_unit_test(damaged_checkpoints),
+        cmocka_unit_test(recipes_differ),
+        cmocka_unit_test(models_come_out),
+    };
+    return cmocka_run_group_tests_name("train", tests, NULL, NULL);
+}

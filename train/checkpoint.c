@@ -1,0 +1,182 @@
+/* checkpoint: bytes <-> runs, as checkpoint.h lays them out, and runs -> models. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "checkpoint.h"
+
+#include "parameters.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, CHECKSUM = 8, LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
+
+static const char magic[8] = {'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'};
+
+_Static_assert(sizeof(struct losses) == LOSS_NUMBERS * sizeof(double), "losses are doubles and nothing else");
+
+/* ---- one pass over the fields, in either direction -------------------------------------------------------------- */
+
+/* Where the next field is, and which way it goes. Reading and writing are the same list of fields, so they agree. */
+struct cursor {
+    unsigned char *at;
+    bool write;
+};
+
+static void field(struct cursor *cursor, void *value, size_t size)
+{
+    unsigned char *p = value;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#error "checkpoints are little-endian: swap the bytes here"
+#endif
+    if (cursor->write)
+        memcpy(cursor->at, p, size);
+    else
+        memcpy(p, cursor->at, size);
+    cursor->at += size;
+}
+
+static void recipe_fields(struct cursor *c, struct recipe *r)
+{
+    uint64_t *longs[] = {&r->seed, &r->tasks};
+    uint32_t *counts[] = {&r->n_min, &r->n_max}, *flags[] = {&r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
+    float *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->rate, &r->rate_table};
+    for (size_t i = 0; i < 2; i++) field(c, longs[i], sizeof *longs[i]);
+    for (size_t i = 0; i < 2; i++) field(c, counts[i], sizeof *counts[i]);
+    for (size_t i = 0; i < 6; i++) field(c, reals[i], sizeof *reals[i]);
+    for (size_t i = 0; i < 4; i++) field(c, flags[i], sizeof *flags[i]);
+}
+
+static void run_fields(struct cursor *c, struct run *run)
+{
+    recipe_fields(c, &run->recipe);
+    field(c, &run->state.step, sizeof run->state.step);
+    field(c, &run->summed, sizeof run->summed);
+    field(c, &run->sums, sizeof run->sums);
+    field(c, run->state.parameters, sizeof run->state.parameters);
+    field(c, run->state.first, sizeof run->state.first);
+    field(c, run->state.second, sizeof run->state.second);
+    field(c, run->state.average, sizeof run->state.average);
+}
+
+static void head_fields(struct cursor *c, char name[8], uint32_t *version, uint32_t *parameters, uint64_t *size)
+{
+    field(c, name, 8);
+    field(c, version, sizeof *version);
+    field(c, parameters, sizeof *parameters);
+    field(c, size, sizeof *size);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+
+void checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_SIZE])
+{
+    struct run copy = *run;
+    char name[8];
+    uint32_t version = VERSION, parameters = TRAIN_PARAMETERS;
+    uint64_t size = CHECKPOINT_SIZE;
+    memcpy(name, magic, sizeof name);
+    struct cursor cursor = {bytes, true};
+    head_fields(&cursor, name, &version, &parameters, &size);
+    run_fields(&cursor, &copy);
+    uint64_t checksum = XXH3_64bits(bytes, CHECKPOINT_SIZE - CHECKSUM);
+    field(&cursor, &checksum, sizeof checksum);
+}
+
+static bool all_finite(const struct state *state)
+{
+    for (int i = 0; i < TRAIN_PARAMETERS; i++)
+        if (!isfinite(state->parameters[i]) || !isfinite(state->first[i]) || !isfinite(state->second[i]) ||
+            !isfinite(state->average[i]))
+            return false;
+    return true;
+}
+
+const char *checkpoint_read(const unsigned char *bytes, size_t size, struct run *run)
+{
+    unsigned char head[24], copy[CHECKPOINT_SIZE];
+    char name[8];
+    uint32_t version, parameters;
+    uint64_t length, checksum;
+    if (size < 8 || memcmp(bytes, magic, sizeof magic) != 0) return "is not a checkpoint of 'legosketch train'";
+    if (size < sizeof head) return "ends too early";
+    memcpy(head, bytes, sizeof head);
+    struct cursor cursor = {head, false};
+    head_fields(&cursor, name, &version, &parameters, &length);
+    if (version != VERSION) return "is a checkpoint of another version of legosketch";
+    if (parameters != TRAIN_PARAMETERS) return "is a checkpoint of other networks";
+    if (length != CHECKPOINT_SIZE || size != CHECKPOINT_SIZE) return "ends too early, or goes on too long";
+    memcpy(copy, bytes, sizeof copy);
+    memcpy(&checksum, copy + CHECKPOINT_SIZE - CHECKSUM, sizeof checksum);
+    if (checksum != XXH3_64bits(copy, CHECKPOINT_SIZE - CHECKSUM)) return "was damaged: its checksum is wrong";
+    struct run found;
+    cursor = (struct cursor){copy + sizeof head, false};
+    run_fields(&cursor, &found);
+    if (recipe_problem(&found.recipe) || found.state.step > recipe_steps(&found.recipe) ||
+        found.summed > found.state.step || !all_finite(&found.state))
+        return "has the right checksum and impossible content";
+    *run = found;
+    return NULL;
+}
+
+/* ---- recipes that differ ---------------------------------------------------------------------------------------- */
+
+bool checkpoint_difference(const struct recipe *made, const struct recipe *asked, char *text, size_t size)
+{
+    const struct {
+        const char *option;
+        uint32_t made, asked;
+    } flags[] = {{"--fixed-v", made->fixed_table, asked->fixed_table},
+                 {"--no-normalisation", made->no_norm, asked->no_norm},
+                 {"--no-scan", made->no_scan, asked->no_scan},
+                 {"--plain-loss", made->plain_loss, asked->plain_loss}};
+    if (made->seed != asked->seed) {
+        snprintf(text, size, "--seed %" PRIu64 ", not %" PRIu64, made->seed, asked->seed);
+        return true;
+    }
+    if (made->tasks != asked->tasks) {
+        snprintf(text, size, "--tasks %" PRIu64 ", not %" PRIu64, made->tasks, asked->tasks);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].made != flags[i].asked) {
+            snprintf(text, size, "%s %s", flags[i].made ? "with" : "without", flags[i].option);
+            return true;
+        }
+    if (made->n_min != asked->n_min || made->n_max != asked->n_max || made->alpha_min != asked->alpha_min ||
+        made->alpha_max != asked->alpha_max || made->scale_min != asked->scale_min ||
+        made->scale_max != asked->scale_max || made->rate != asked->rate || made->rate_table != asked->rate_table) {
+        snprintf(text, size, "another --preset");
+        return true;
+    }
+    return false;
+}
+
+/* ---- the model -------------------------------------------------------------------------------------------------- */
+
+lego_status train_export(const struct recipe *recipe, const float parameters[TRAIN_PARAMETERS], const char *name,
+                         lego_write write, void *context)
+{
+    struct lego_model model = {.kind = MODEL_PAPER,
+                               .rows = TRAIN_ROWS,
+                               .columns = TRAIN_COLUMNS,
+                               .quantum = 1024,
+                               .table_size = TRAIN_TABLE,
+                               .distinct_min = 10000,
+                               .skew_max = 1};
+    float weights[AT_LOSS - AT_SCAN_CELL_0];
+    memcpy(weights, parameters + AT_SCAN_CELL_0, sizeof weights);
+    if (recipe->no_scan) { /* the last layers give 0, and s(n) = 0 is above the limit */
+        memset(weights + (AT_SCAN_IMPLICIT_2 - AT_SCAN_CELL_0), 0, (IN_SCAN_IMPLICIT_2 + 1) * OUT_SCAN_IMPLICIT_2 * 4);
+        memset(weights + (AT_SCAN_SKEW_3 - AT_SCAN_CELL_0), 0, (IN_SCAN_SKEW_3 + 1) * OUT_SCAN_SKEW_3 * 4);
+        memset(weights + (AT_SCAN_DISTINCT_3 - AT_SCAN_CELL_0), 0, (IN_SCAN_DISTINCT_3 + 1) * OUT_SCAN_DISTINCT_3 * 4);
+        model.distinct_min = -1;
+    }
+    if (strlen(name) >= sizeof model.name) return LEGO_ERR_ARGUMENT;
+    memcpy(model.name, name, strlen(name));
+    memcpy(model.table, parameters, TRAIN_TABLE * sizeof *parameters);
+    model.weights = weights;
+    return lego_model_save(&model, write, context);
+}
