@@ -11,7 +11,7 @@
  * | 72     | 16   | u32 fixed_table, no_norm, no_scan, plain_loss |
  * | 88     | 8    | u64 steps done              |
  * | 96     | 104  | u64 steps in the sums, 12 f64: sums of losses since the last line of the log |
- * | 200    | 4 each | f32 parameters, first and second moments |
+ * | 200    | 4 each | f32 parameters, first and second moments, average |
  * | end - 8 | 8   | u64 XXH3-64 of all before   | */
 #ifndef LEGO_TRAIN_CHECKPOINT_H
 #define LEGO_TRAIN_CHECKPOINT_H

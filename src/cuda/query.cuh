@@ -1,0 +1,293 @@
+/* query: errors of the decoder, the loss, and the gradients of decoder and V. */
+#ifndef LEGO_CUDA_QUERY_CUH
+#define LEGO_CUDA_QUERY_CUH
+
+#include "layers.cuh"
+#include "scan.cuh"
+#include "task.cuh"
+
+namespace {
+
+struct pair_net {
+    float x[2], a[8], c[16], y[16];
+};
+
+__device__ void pair_forward(const float *w, pair_net &p)
+{
+    forward<DEC_PAIR_0>(w + layer_at(DEC_PAIR_0) - DEC_AT, p.x, p.a, 0);
+    forward<DEC_PAIR_1>(w + layer_at(DEC_PAIR_1) - DEC_AT, p.a, p.c, 0);
+    forward<DEC_PAIR_2>(w + layer_at(DEC_PAIR_2) - DEC_AT, p.c, p.y, 0);
+}
+
+/* An item's reads. They wait in shared memory, [row][thread], so that the loop over the rows need not be unrolled. */
+struct reads {
+    float (*m)[ITEMS], (*v)[ITEMS];
+    float rule;
+    int least;
+};
+
+__device__ reads read_item(const device &s, int b, const item &x, float (*m)[ITEMS], float (*v)[ITEMS])
+{
+    reads r = {m, v, 0, 0};
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+        float read = read_cell(s, b, k, x.column[k]), q = read / x.v[k];
+        m[k][threadIdx.x] = read;
+        v[k][threadIdx.x] = x.v[k];
+        if (k == 0 || q < r.rule) {
+            r.rule = q;
+            r.least = k;
+        }
+    }
+    return r;
+}
+
+struct decoded {
+    float joined[24], wide[32], mixed[20], a[8], b[4], answer;
+};
+
+__device__ void decode_forward(const float *w, const reads &r, const told &t, decoded &d)
+{
+#pragma unroll
+    for (int i = 0; i < 16; i++) d.joined[i] = 0;
+#pragma unroll 1
+    for (int k = 0; k < ROWS; k++) {
+        pair_net p;
+        p.x[0] = r.m[k][threadIdx.x];
+        p.x[1] = r.v[k][threadIdx.x];
+        pair_forward(w, p);
+#pragma unroll
+        for (int i = 0; i < 16; i++) d.joined[i] += p.y[i] * (1.0f / ROWS);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) d.joined[16 + i] = t.implicit[i];
+    d.joined[20] = d.mixed[16] = r.rule;
+    d.joined[21] = d.mixed[17] = t.n;
+    d.joined[22] = d.mixed[18] = t.skew;
+    d.joined[23] = d.mixed[19] = t.distinct;
+    forward<DEC_MIX_0>(w + layer_at(DEC_MIX_0) - DEC_AT, d.joined, d.wide, LEAKY);
+    forward<DEC_MIX_1>(w + layer_at(DEC_MIX_1) - DEC_AT, d.wide, d.mixed, LEAKY);
+    forward<DEC_OUT_0>(w + layer_at(DEC_OUT_0) - DEC_AT, d.mixed, d.a, LEAKY);
+    forward<DEC_OUT_1>(w + layer_at(DEC_OUT_1) - DEC_AT, d.a, d.b, LEAKY);
+    forward<DEC_OUT_2>(w + layer_at(DEC_OUT_2) - DEC_AT, d.b, &d.answer, 1);
+}
+
+__global__ void __launch_bounds__(ITEMS, 4) errors(device s)
+{
+    __shared__ float m[ROWS][ITEMS], v[ROWS][ITEMS];
+    __shared__ __align__(16) float w[round4(DEC_SIZE)];
+    __shared__ float table[TABLE];
+    __shared__ double warp_sums[ITEMS / 32][6];
+    for (int i = threadIdx.x; i < DEC_SIZE; i += ITEMS) w[i] = s.parameters[DEC_AT + i];
+    if (threadIdx.x < TABLE) table[threadIdx.x] = s.parameters[threadIdx.x];
+    __syncthreads();
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s); tile += gridDim.x) {
+        int b;
+        uint32_t i;
+        double sums[6] = {0, 0, 0, 0, 0, 0};
+        if (find_tile(s, tile, &b, &i)) {
+            item x = make_item(s.tasks[b], i, table, s.recipe.no_norm);
+            reads r = read_item(s, b, x, m, v);
+            decoded d;
+            decode_forward(w, r, read_told(s, b), d);
+            float e = fabsf(d.answer - x.f), g = fabsf(r.rule - x.f);
+            sums[0] = e;
+            sums[1] = e / x.f;
+            sums[2] = (double)e * e;
+            sums[3] = g;
+            sums[4] = g / x.f;
+            sums[5] = (double)g * g;
+        }
+        for (int j = 0; j < 6; j++) {
+            for (int d = 16; d > 0; d /= 2) sums[j] += __shfl_xor_sync(0xffffffff, sums[j], d);
+            if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32][j] = sums[j];
+        }
+        __syncthreads();
+        if (threadIdx.x < 6) {
+            double sum = 0;
+            for (int j = 0; j < ITEMS / 32; j++) sum += warp_sums[j][threadIdx.x];
+            s.tile_sums[(size_t)tile * 6 + threadIdx.x] = sum;
+        }
+        __syncthreads();
+    }
+}
+
+/* One warp a task sums its tiles, each lane its share, then the lanes as a tree; its first lane takes the task's losses,
+ * and the first thread those of the step. */
+__global__ void loss(device s)
+{
+    __shared__ struct losses part[TASKS];
+    __shared__ double typical[TASKS]; /* dL / df' of an item */
+    int b = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const drawn &t = s.tasks[b];
+    const float *weight = s.parameters + LOSS_AT;
+    double error[6];
+    for (int j = 0; j < 6; j++) {
+        double sum = 0;
+        for (uint32_t i = lane; i < t.tiles; i += 32) sum += s.tile_sums[(size_t)(t.first_tile + i) * 6 + j];
+        for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
+        error[j] = sum / t.n;
+    }
+    if (lane == 0) {
+        struct losses &l = part[b];
+        double worth[3];
+        for (int m = 0; m < 3; m++) {
+            double e = error[m], guide = error[m + 3] + 0.001, scale = 0.5 / ((double)weight[m] * weight[m]) / TASKS;
+            l.error[m] = e;
+            l.guide[m] = error[m + 3];
+            l.metric[m] = s.recipe.plain_loss ? e : e / guide * e / guide;
+            worth[m] = scale * (s.recipe.plain_loss ? 1 : 2 * e / guide / guide) / t.n;
+            s.worth[b * 3 + m] = (float)worth[m];
+        }
+        typical[b] = worth[0] + worth[1] + 2 * worth[2] * sqrt(error[2]);
+        told r = read_told(s, b);
+        double skew = r.skew - t.alpha, distinct = (double)r.distinct - t.n;
+        l.metric[3] = s.recipe.no_scan ? 0 : skew * skew;
+        l.metric[4] = s.recipe.no_scan ? 0 : distinct * distinct;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    struct losses l;
+    memset(&l, 0, sizeof l);
+    double most = 1e-30;
+    for (int c = 0; c < TASKS; c++) {
+        for (int m = 0; m < 3; m++) {
+            l.error[m] += part[c].error[m] / TASKS;
+            l.guide[m] += part[c].guide[m] / TASKS;
+        }
+        for (int m = 0; m < LOSSES; m++) l.metric[m] += part[c].metric[m] / TASKS;
+        most = fmax(most, typical[c]);
+    }
+    for (int m = 0; m < LOSSES; m++) {
+        double w = weight[m], share = m < 3 ? 1 : s.recipe.no_scan ? 0 : 0.1;
+        l.total += share * (0.5 / (w * w) * l.metric[m] + log(1 + w * w));
+        s.gradient[LOSS_AT + m] = (float)(share * (-l.metric[m] / (w * w * w) + 2 * w / (1 + w * w)));
+    }
+    /* dv / df' is up to f'' / v, 10^8, and there are 4 * 10^5 items: from 2^12 on that leaves the sum within 63 bits, and
+     * rounding is below a thousandth of what the usual item adds. A loss starts at 10^14 and ends near 1. */
+    *s.table_scale = exp2(12 - ceil(log2(most)));
+    *s.losses = l;
+}
+
+/* Shared memory of the query kernel, in floats. */
+constexpr int QUERY_SUMS = sums_at<DEC_PAIR_0, DEC_OUT_2>() + 16 * tiling<DEC_OUT_2>::ACTIVE;
+constexpr int QUERY_SHARED = (round4(DEC_SIZE) + STAGE + QUERY_SUMS + TABLE) * 4 + TABLE * 8;
+
+/* Backward through one row's pair of read and weight; returns dv. */
+__device__ float pair_backward(const float *w, pair_net &p, float *dy, float *sums, float *stage)
+{
+    float d1[16], d2[8], d3[2];
+    through<16>(dy, p.y, 0);
+    multiply<DEC_PAIR_2>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_2>(), stage, p.c, dy);
+    backward<DEC_PAIR_2>(w + layer_at(DEC_PAIR_2) - DEC_AT, dy, d1);
+    through<16>(d1, p.c, 0);
+    multiply<DEC_PAIR_1>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_1>(), stage, p.a, d1);
+    backward<DEC_PAIR_1>(w + layer_at(DEC_PAIR_1) - DEC_AT, d1, d2);
+    through<8>(d2, p.a, 0);
+    multiply<DEC_PAIR_0>(sums, stage, p.x, d2);
+    backward<DEC_PAIR_0>(w + layer_at(DEC_PAIR_0) - DEC_AT, d2, d3);
+    return d3[1];
+}
+
+/* From df' back to the 24 joined values; *drule gets what reaches f''. */
+__device__ void decode_backward(const float *w, decoded &d, float slope_of_loss, float *joined, float *drule, float *sums,
+                                float *stage)
+{
+    float d1[1] = {slope_of_loss}, d2[4], d3[8], d4[20], d5[32];
+    multiply<DEC_OUT_2>(sums + sums_at<DEC_PAIR_0, DEC_OUT_2>(), stage, d.b, d1);
+    backward<DEC_OUT_2>(w + layer_at(DEC_OUT_2) - DEC_AT, d1, d2);
+    through<4>(d2, d.b, LEAKY);
+    multiply<DEC_OUT_1>(sums + sums_at<DEC_PAIR_0, DEC_OUT_1>(), stage, d.a, d2);
+    backward<DEC_OUT_1>(w + layer_at(DEC_OUT_1) - DEC_AT, d2, d3);
+    through<8>(d3, d.a, LEAKY);
+    multiply<DEC_OUT_0>(sums + sums_at<DEC_PAIR_0, DEC_OUT_0>(), stage, d.mixed, d3);
+    backward<DEC_OUT_0>(w + layer_at(DEC_OUT_0) - DEC_AT, d3, d4);
+    *drule = d4[16];
+    through<16>(d4, d.mixed, LEAKY);
+    multiply<DEC_MIX_1>(sums + sums_at<DEC_PAIR_0, DEC_MIX_1>(), stage, d.wide, d4);
+    backward<DEC_MIX_1>(w + layer_at(DEC_MIX_1) - DEC_AT, d4, d5);
+    through<32>(d5, d.wide, LEAKY);
+    multiply<DEC_MIX_0>(sums + sums_at<DEC_PAIR_0, DEC_MIX_0>(), stage, d.joined, d5);
+    backward<DEC_MIX_0>(w + layer_at(DEC_MIX_0) - DEC_AT, d5, joined);
+    *drule += joined[20];
+}
+
+__device__ void add_table(long long *table_sums, uint32_t index, double gradient)
+{
+    long long fixed = llrint(fmin(fmax(gradient, -0x1p44), 0x1p44)); /* 2^44 * 4 * 10^5 items: no overflow */
+    atomicAdd(reinterpret_cast<unsigned long long *>(&table_sums[index]), (unsigned long long)fixed);
+}
+
+__global__ void __launch_bounds__(ITEMS, 3) query(device s)
+{
+    extern __shared__ __align__(16) float shared[];
+    float *w = shared, *stage = w + round4(DEC_SIZE), *sums = stage + STAGE, *table = sums + QUERY_SUMS;
+    long long *table_sums = reinterpret_cast<long long *>(table + TABLE);
+    __shared__ float warp_implicit[ITEMS / 32][4], m[ROWS][ITEMS], v[ROWS][ITEMS];
+    __shared__ unsigned char index[ROWS][ITEMS];
+    for (int i = threadIdx.x; i < DEC_SIZE; i += ITEMS) w[i] = s.parameters[DEC_AT + i];
+    for (int i = threadIdx.x; i < QUERY_SUMS; i += ITEMS) sums[i] = 0;
+    if (threadIdx.x < TABLE) {
+        table[threadIdx.x] = s.parameters[threadIdx.x];
+        table_sums[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    double table_scale = *s.table_scale;
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s); tile += gridDim.x) {
+        int b;
+        uint32_t i;
+        bool real = find_tile(s, tile, &b, &i);
+        item x = make_item(s.tasks[b], real ? i : 0, table, s.recipe.no_norm);
+        reads r = read_item(s, b, x, m, v);
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) index[k][threadIdx.x] = (unsigned char)x.index[k];
+        float f = x.f, norm = x.norm;
+        decoded d;
+        decode_forward(w, r, read_told(s, b), d);
+
+        float e = d.answer - f, sign = e > 0 ? 1.0f : e < 0 ? -1.0f : 0.0f;
+        const float *worth = s.worth + 3 * b;
+        float slope = real ? worth[0] * sign + worth[1] * sign / f + worth[2] * 2 * e : 0;
+        float joined[24], drule;
+        decode_backward(w, d, slope, joined, &drule, sums, stage);
+#pragma unroll 1
+        for (int k = 0; k < ROWS; k++) {
+            pair_net p;
+            p.x[0] = m[k][threadIdx.x];
+            p.x[1] = v[k][threadIdx.x];
+            pair_forward(w, p);
+            float dy[16];
+#pragma unroll
+            for (int j = 0; j < 16; j++) dy[j] = joined[j] * (1.0f / ROWS);
+            float dv = pair_backward(w, p, dy, sums, stage);
+            if (k == r.least) dv -= drule * p.x[0] / (p.x[1] * p.x[1]);
+            if (real && !s.recipe.fixed_table) add_table(table_sums, index[k][threadIdx.x], (double)dv * norm * table_scale);
+        }
+        for (int j = 0; j < 4; j++) {
+            float di = joined[16 + j];
+            for (int o = 16; o > 0; o /= 2) di += __shfl_xor_sync(0xffffffff, di, o);
+            if (threadIdx.x % 32 == 0) warp_implicit[threadIdx.x / 32][j] = di;
+        }
+        __syncthreads();
+        if (threadIdx.x < 4) {
+            float di = 0;
+            for (int j = 0; j < ITEMS / 32; j++) di += warp_implicit[j][threadIdx.x];
+            s.tile_implicit[(size_t)tile * 4 + threadIdx.x] = di;
+        }
+        __syncthreads();
+    }
+    float *out = s.partial_dec + (size_t)blockIdx.x * DEC_SIZE;
+    collect<DEC_PAIR_0>(sums, out + layer_at(DEC_PAIR_0) - DEC_AT);
+    collect<DEC_PAIR_1>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_1>(), out + layer_at(DEC_PAIR_1) - DEC_AT);
+    collect<DEC_PAIR_2>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_2>(), out + layer_at(DEC_PAIR_2) - DEC_AT);
+    collect<DEC_MIX_0>(sums + sums_at<DEC_PAIR_0, DEC_MIX_0>(), out + layer_at(DEC_MIX_0) - DEC_AT);
+    collect<DEC_MIX_1>(sums + sums_at<DEC_PAIR_0, DEC_MIX_1>(), out + layer_at(DEC_MIX_1) - DEC_AT);
+    collect<DEC_OUT_0>(sums + sums_at<DEC_PAIR_0, DEC_OUT_0>(), out + layer_at(DEC_OUT_0) - DEC_AT);
+    collect<DEC_OUT_1>(sums + sums_at<DEC_PAIR_0, DEC_OUT_1>(), out + layer_at(DEC_OUT_1) - DEC_AT);
+    collect<DEC_OUT_2>(sums + sums_at<DEC_PAIR_0, DEC_OUT_2>(), out + layer_at(DEC_OUT_2) - DEC_AT);
+    if (threadIdx.x < TABLE) s.partial_table[(size_t)blockIdx.x * TABLE + threadIdx.x] = table_sums[threadIdx.x];
+}
+
+} // namespace
+
+#endif
