@@ -40,11 +40,11 @@ _legosketch()
         --on-error) values='stop skip' ;;
         -p | --preset) values='paper quick' ;;
         --backend) values='cpu cuda' ;;
-        --methods) values='lego rule cms one exact' ;;
+        --methods) values='lego rule lego-paper cms one exact' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
         -m | --model)
-            COMPREPLY=($(compgen -W 'rule' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
+            COMPREPLY=($(compgen -W 'rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
         -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))
