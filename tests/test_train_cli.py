@@ -41,7 +41,7 @@ class Train(Case):
     def test_log(self):
         self.train("a.lego", "--log", "log", "--no-scan")
         first, *lines = [json.loads(line) for line in self.read("log").splitlines()]
-        self.assertEqual((first["seed"], first["tasks"], first["no_scan"], first["fixed_v"]), (0, 8 * STEPS, True, False))
+        self.assertEqual([first[key] for key in ("seed", "tasks", "no_scan", "fixed_v")], [0, 8 * STEPS, True, False])
         self.assertEqual([line["step"] for line in lines], list(range(1, STEPS + 1)))
         for line in lines:
             self.assertGreater(line["loss"], 0)
@@ -142,10 +142,12 @@ class Train(Case):
         for arguments, says in [
             ([], "--out FILE is missing"), (["-o", "a", "--tasks", "12"], "not a multiple of 8"),
             (["-o", "a", "--preset", "fast"], "'fast' is not one of these words: paper|quick"),
-            (["-o", "a", "--name", "Upper"], "cannot be called 'Upper'"), (["-o", "a", "--name", ""], "cannot be called ''"),
+            (["-o", "a", "--name", "Upper"], "cannot be called 'Upper'"),
+            (["-o", "a", "--name", ""], "cannot be called ''"),
             (["-o", "a", "--name", "x" * 16], "cannot be called"), (["-o", "a", "stream.txt"], "takes no argument"),
             (["-o", "-", "--resume"], "--resume needs --checkpoint"), (["-o", "a", "--threads", "0"], "'0' is not"),
-            (["-o", "a", "--checkpoint", "a"], "must be different files"), (["-o", "a", "--log", "a"], "must be different"),
+            (["-o", "a", "--checkpoint", "a"], "must be different files"),
+            (["-o", "a", "--log", "a"], "must be different"),
         ]:
             with self.subTest(arguments=arguments):
                 self.run_program("train", *arguments, code=2, says=says)
