@@ -45,6 +45,8 @@ function(lego_python_test file label) # Debian's Python: setup puts numpy there,
 endfunction()
 if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_cli.py cli)
+  lego_python_test(tests/test_cli_compressed.py cli)
+  lego_python_test(tests/test_cli_eval.py cli)
   lego_python_test(tests/test_train_cli.py cli)
 endif()
 

@@ -1,0 +1,166 @@
+"""gen and eval of the command: streams as the paper defines them, errors against exact counts and published figures.
+
+SPDX-License-Identifier: MIT
+"""
+import collections, json, lzma, os, random, struct, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_cli import FIELDS, SHARED, Case, words
+
+
+class Gen(Case):
+    def counts(self, distinct, alpha):
+        return [int(((distinct + 1) / j)**alpha + 0.5) for j in range(2, distinct + 2)]
+
+    def test_table(self):
+        for alpha in ("0.5", "0.7", "0.9", "1.1", "1.3", "1.5"):
+            table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
+            rows = [line.split(b"\t") for line in table.splitlines()]
+            self.assertEqual([int(item) for item, _ in rows], list(range(1, 100001)))
+            self.assertEqual([int(count) for _, count in rows], self.counts(100000, float(alpha)))
+
+    def test_streams(self):
+        options = ["gen", "zipf", "--distinct", "2000", "--alpha", "1.2"]
+        lines = self.run_program(*options).split()
+        stream = [int(item) for item in lines]
+        self.assertEqual(sorted(collections.Counter(stream).items()), list(enumerate(self.counts(2000, 1.2), 1)))
+        self.assertNotEqual(stream, sorted(stream))
+        self.assertEqual(lines, self.run_program(*options, "--seed", "0", "--format", "lines").split())
+        other = self.run_program(*options, "--seed", "1").split()
+        self.assertNotEqual(lines, other)
+        self.assertEqual(sorted(lines), sorted(other))
+        self.assertEqual(self.run_program(*options, "--format", "u32"), struct.pack(f"<{len(stream)}I", *stream))
+        self.assertEqual(self.run_program(*options, "--format", "u64"), struct.pack(f"<{len(stream)}Q", *stream))
+
+    def test_order(self):
+        """The shuffle as cli/zipf.c describes it: splitmix64 seeds xoshiro256**, which drives Fisher-Yates."""
+        for seed in (0, 12345):
+            state = []
+            for i in range(4):
+                z = (seed + (i + 1) * 0x9E3779B97F4A7C15) % 2**64
+                z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+                z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+                state.append(z ^ z >> 31)
+
+            def rotate(x, k):
+                return (x << k | x >> (64 - k)) % 2**64
+
+            def draw():
+                a, b, c, d = state
+                state[:] = a ^ b ^ d, a ^ b ^ c, a ^ c ^ (b << 17) % 2**64, rotate(b ^ d, 45)
+                return rotate(b * 5 % 2**64, 7) * 9 % 2**64
+            wanted = [rank for rank, count in enumerate(self.counts(300, 0.8), 1) for _ in range(count)]
+            for i in range(len(wanted) - 1, 0, -1):
+                j = i + 1
+                while j > i:  # as many bits as i has, drawn again until they do not exceed it
+                    j = draw() % 2**i.bit_length()
+                wanted[i], wanted[j] = wanted[j], wanted[i]
+            made = self.run_program("gen", "zipf", "-n", "300", "-a", "0.8", "--seed", seed).split()
+            self.assertEqual([int(item) for item in made], wanted)
+
+    def test_too_much(self):
+        self.fails("gen", "zipf", "-n", "100000", "-a", "30", says="leave 63 bits")
+
+
+class Eval(Case):
+    def rows(self, *arguments, **more):
+        lines = self.run_program("eval", "-q", "--json", *arguments, **more).splitlines()
+        return [json.loads(line) for line in lines]
+
+    def test_fields(self):
+        stream = words(30000)
+        rows = self.rows("--budget", "20K,1.5M", data=b"\n".join(stream))
+        methods = ["lego", "rule", "lego-paper", "cms", "one", "exact"]
+        self.assertEqual([(row["method"], row["budget"]) for row in rows],
+                         [(method, size) for size in (20480, 1572864) for method in methods])
+        counts = collections.Counter(stream).values()
+        for row in rows:
+            self.assertEqual(list(row), FIELDS)
+            self.assertEqual((row["n"], row["N"]), (len(counts), len(stream)))
+            self.assertEqual(row["model"], {"lego": "rule", "rule": "rule", "lego-paper": "paper"}.get(row["method"]))
+            if row["method"] in ("lego", "rule", "cms"):
+                self.assertLessEqual(row["bytes"], row["budget"])
+                self.assertGreater(row["bytes"], 0.9 * row["budget"])
+            if row["method"] == "one":
+                self.assertEqual(row["bytes"], 0)
+                self.assertAlmostEqual(row["aae"], sum(count - 1 for count in counts) / len(counts), 9)
+                self.assertAlmostEqual(row["are"], sum((count - 1) / count for count in counts) / len(counts), 9)
+            if row["method"] == "exact":
+                self.assertEqual((row["aae"], row["are"]), (0, 0))
+                self.assertGreater(row["bytes"], sum(map(len, set(stream))))
+        self.assertGreater(rows[1]["aae"], 0)
+
+    def test_errors_are_those_of_the_sketch(self):
+        stream = words(30000)
+        counts = collections.Counter(stream)
+        errors = {}
+        for seed in (5, 6):
+            self.build("a", b"\n".join(stream), "--budget", "20K", "--seed", seed)
+            answers = self.query("a", data=b"\n".join(counts))
+            errors[seed] = (sum(abs(answers[item] - count) for item, count in counts.items()) / len(counts),
+                            sum(abs(answers[item] - count) / count for item, count in counts.items()) / len(counts))
+            row, = self.rows("--methods", "rule", "--budget", "20K", "--seed", seed, data=b"\n".join(stream))
+            self.assertAlmostEqual(row["aae"], errors[seed][0], 9)
+            self.assertAlmostEqual(row["are"], errors[seed][1], 9)
+        self.assertNotEqual(errors[5], errors[6])
+        row, = self.rows("--methods", "rule", "--budget", "20K", "--seed", 5, "--seeds", 2, data=b"\n".join(stream))
+        self.assertAlmostEqual(row["aae"], (errors[5][0] + errors[6][0]) / 2, 9)
+        self.assertAlmostEqual(row["are"], (errors[5][1] + errors[6][1]) / 2, 9)
+
+    def test_formats_agree(self):
+        stream = [int(random.Random(seed).paretovariate(0.8)) % 2**31 for seed in range(20000)]
+        keys = self.rows("--budget", "10K", "-f", "u32", data=struct.pack("<20000I", *stream))
+        self.assertEqual(keys, self.rows("--budget", "10K", "-f", "u64", data=struct.pack("<20000Q", *stream)))
+        self.write("a.txt.xz", lzma.compress(b"".join(b"%d\n" % item for item in stream)))
+        table = b"".join(b"%d\t%d\n" % pair for pair in collections.Counter(stream).items())
+        lines = self.rows("--budget", "10K", "a.txt.xz")
+        self.assertEqual(lines, self.rows("--budget", "10K", "-f", "tsv", data=table))
+        self.assertEqual([row["n"] for row in lines], [row["n"] for row in keys])
+
+    def test_deletions(self):
+        rows = self.rows("--methods", "one,exact,rule", "-f", "tsv", data=b"a\t5\nb\t3\na\t-4\nb\t-3\nc\t-1\n")
+        for row in rows:
+            self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (1, 0, 0, 0))
+        for row in self.rows(data=b""):
+            self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (0, 0, 0, 0))
+
+    def test_table(self):
+        text = self.run_program("eval", "-q", "--budget", "300K", data=b"\n".join(words(1000))).decode()
+        self.assertRegex(text, r"\AN = 1000 items counted, \d+ distinct")
+        header, *rows = text.split("\n\n")[1].splitlines()
+        self.assertEqual(header.split(), ["method", "model", "budget", "bytes", "AAE", "ARE"])
+        self.assertEqual([row.split()[0] for row in rows], ["lego", "rule", "lego-paper", "cms", "one", "exact"])
+        self.assertEqual({len(row) for row in rows}, {len(header)})
+
+    def test_too_small(self):
+        self.fails("eval", "-q", "--methods", "lego", "--budget", "1K", data="a\n", says="lego at 1K: the budget")
+
+    def check_close(self, row, wanted):
+        for name, value in zip(("aae", "are"), wanted):
+            self.assertLess(abs(row[name] - value), 0.05 * value, (row, wanted))
+
+    @unittest.skipUnless((SHARED / "data").is_dir(), f"no real streams: {SHARED / 'data'} is not there")
+    def test_real_streams(self):
+        peers = json.loads((SHARED / "reference" / "real_peers.json").read_text())
+        for name, form, suffix in (("mathoverflow", "u64", "u64"), ("war_and_peace", "lines", "txt")):
+            known = peers[name]
+            sizes = list(known["budgets"])
+            rows = self.rows("-f", form, "--methods", "cms,one", "--seeds", "5",
+                             "--budget", ",".join(size[:-1] for size in sizes), SHARED / "data" / f"{name}.{suffix}.xz")
+            for size, cms, one in zip(sizes, rows[::2], rows[1::2], strict=True):
+                self.assertEqual((cms["n"], cms["N"]), (known["n"], known["N"]))
+                self.check_close(cms, known["budgets"][size]["cms"])
+                self.assertEqual([round(one[key], 4) for key in ("aae", "are")], known["always_1"])
+
+    @unittest.skipUnless((SHARED / "reference").is_dir(), f"no published figures: {SHARED / 'reference'} is not there")
+    def test_published_figures(self):
+        published = json.loads((SHARED / "reference" / "synthetic.json").read_text())
+        for alpha in ("0.5", "0.9"):
+            table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
+            rows = self.rows("-f", "tsv", "--methods", "cms", "--seeds", "3", "--budget", "300K,600K", data=table)
+            for at, row in enumerate(rows):
+                self.check_close(row, (published[alpha]["cms_AAE"][at], published[alpha]["cms_ARE"][at]))
+
+
+if __name__ == "__main__":
+    unittest.main()
