@@ -43,7 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(LEGO_BUILD_SHARED) || defined(__GNUC__)
+#ifdef __GNUC__
 #define LEGO_API __attribute__((visibility("default")))
 #else
 #define LEGO_API

@@ -56,7 +56,6 @@ struct lego_model {
     uint32_t table16[TABLE_MAX]; /* round(65536 V): the weights are computed from integers, alike on every CPU */
     uint32_t layer_at[LAYERS];   /* where a layer's matrix starts in weights; its bias follows */
     const float *weights;        /* NULL for a rule model */
-    uint64_t weights_size;       /* in floats */
     lego_allocator allocator;
     size_t allocated;
 };

@@ -730,5 +730,4 @@ const lego_model model_paper = {
     5230, 5266,
     },
     .weights = weights,
-    .weights_size = 5271,
 };

@@ -34,8 +34,7 @@ static struct session *open_session(const struct backend *backend, const struct 
 #define END_OF(layer, name, in, out) AT_##layer + ((in) + 1) * (out),
 static const int ends[] = {TRAIN_TABLE, MODEL_LAYERS(END_OF) TRAIN_PARAMETERS};
 
-/* To 1e-4 of the norm; V to 1e-3: where an item is alone in two of its cells m / v is the same there, and rounding
- * chooses through which of them the gradient of f'' goes. */
+/* To 1e-4 of the norm. V was 1.8e-4 off when this last ran on a GPU, which docs/training.md says is open. */
 static void assert_gradients_agree(const float *cpu, const float *cuda)
 {
     for (size_t part = 0, i = 0; part < sizeof ends / sizeof *ends; part++) {
@@ -44,7 +43,7 @@ static void assert_gradients_agree(const float *cpu, const float *cuda)
             norm += (double)cpu[i] * (double)cpu[i];
             off += ((double)cpu[i] - (double)cuda[i]) * ((double)cpu[i] - (double)cuda[i]);
         }
-        if (!(sqrt(off) <= (part == 0 ? 1e-3 : 1e-4) * sqrt(norm) + 1e-12))
+        if (!(sqrt(off) <= 1e-4 * sqrt(norm) + 1e-12))
             fail_msg("part %zu: %g off, of a norm of %g", part, sqrt(off), sqrt(norm));
     }
 }
