@@ -29,7 +29,7 @@ struct workspace {
     struct scanner scanner;
     real cells[TRAIN_ROWS][TRAIN_COLUMNS];
     vec dw[TRAIN_PARAMETERS];
-    real best[BLOCK];           /* the row whose m / v is least */
+    real best[BLOCK];           /* the row that f'' is from */
     double total;               /* N */
     int64_t sums[TRAIN_ROWS][TRAIN_COLUMNS];
     struct items items;
@@ -129,17 +129,22 @@ static void query_row(const struct items *items, const real *restrict cells, con
     for (int c = 0; c < BLOCK; c++) v[c] = scale[c] * table[index[c]];
 }
 
-/* f'', the least of m / v, and the row it is from: of equal ones the first. */
-static void query_rule(int k, const real *m, const real *v, real *rule, real *best)
+/* f'' = m / v of the least row, and which row that is: the first of those that tie (see TRAIN_TIE). */
+static void query_rule(struct decoder *d, real *best)
 {
     for (int c = 0; c < BLOCK; c += LANES) {
-        vec ratio = vec_load(m + c) / vec_load(v + c), row = splat((real)k);
-        if (k > 0) {
-            lanes_mask less = ratio < vec_load(rule + c);
-            ratio = select_lanes(less, ratio, vec_load(rule + c));
-            row = select_lanes(less, row, vec_load(best + c));
+        vec ratio[TRAIN_ROWS], least = {0}, row = {0};
+        for (int k = 0; k < TRAIN_ROWS; k++) {
+            ratio[k] = vec_load(d->pair[k][0] + c) / vec_load(d->pair[k][1] + c);
+            least = k == 0 ? ratio[0] : select_lanes(ratio[k] < least, ratio[k], least);
         }
-        vec_store(rule + c, ratio);
+        vec bound = least * splat((real)TRAIN_TIE);
+        for (int k = TRAIN_ROWS - 1; k >= 0; k--) {
+            lanes_mask tied = ratio[k] <= bound;
+            least = select_lanes(tied, ratio[k], least);
+            row = select_lanes(tied, splat((real)k), row);
+        }
+        vec_store(d->joined[JOINED_RULE] + c, least);
         vec_store(best + c, row);
     }
 }
@@ -147,10 +152,9 @@ static void query_rule(int k, const real *m, const real *v, real *rule, real *be
 static void query_read(const real *table, size_t first, struct workspace *s)
 {
     struct decoder *d = &s->decoder;
-    for (int k = 0; k < TRAIN_ROWS; k++) {
+    for (int k = 0; k < TRAIN_ROWS; k++)
         query_row(&s->items, s->cells[k], table, first, k, d->pair[k][0], d->pair[k][1]);
-        query_rule(k, d->pair[k][0], d->pair[k][1], d->joined[JOINED_RULE], s->best);
-    }
+    query_rule(d, s->best);
 }
 
 /* Adds |e|, |e| / f and e^2 of n estimates; eight sums side by side keep a vector unit busy. */

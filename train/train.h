@@ -35,6 +35,11 @@ struct task {
     float alpha, scale;
 };
 
+/* f'' of an item is m / v of the first row that is not above the least one times this. An item alone in two of its cells
+ * reads its own frequency from both, and rounding (of the cells to 2^-24 beside an m of 0.01 or so, and of floats) must
+ * not choose which of them gets the gradient, or no two backends would agree. */
+#define TRAIN_TIE 1.00001
+
 /* What a step measured: means over its 8 tasks. */
 struct losses {
     double total;                      /* L = L' + 0.1 L'' */

@@ -15,7 +15,7 @@ extern "C" {
 namespace {
 
 constexpr int ROWS = TRAIN_ROWS, COLUMNS = TRAIN_COLUMNS, TABLE = TRAIN_TABLE, TASKS = TRAIN_BATCH, LOSSES = TRAIN_LOSSES;
-constexpr int ITEMS = 128, CELLS = COLUMNS / 10;
+constexpr int ITEMS = 128, CELLS = COLUMNS / 10, QUARTERS = CELLS / ITEMS;
 constexpr double FIXED = 16777216.0; /* 2^24: a cell counts in units of its inverse */
 
 #define LAYER_IN(layer, name, in, out) in,
@@ -39,7 +39,7 @@ struct drawn {
 };
 
 struct scanned { /* one row of a brick */
-    float implicit[4], skew, distinct;
+    float mean[32], implicit[4], skew, distinct;
 };
 
 struct device {
@@ -59,7 +59,7 @@ struct device {
     double *table_scale;              /* of the fixed point that gradients of V are summed in */
     float *partial_dec;               /* [block][DEC_SIZE] */
     long long *partial_table;         /* [block][TABLE], fixed point */
-    float *partial_scan;              /* [task * ROWS][SCAN_SIZE] */
+    float *partial_scan;              /* [task * ROWS * QUARTERS][SCAN_SIZE] */
     struct losses *losses;            /* of this step */
     struct losses *history;           /* [HISTORY], by step modulo its size */
     int blocks;                       /* of the query kernel */

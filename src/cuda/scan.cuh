@@ -1,4 +1,4 @@
-/* scan: g_scan forward and back, a block a row of a brick. */
+/* scan: g_scan forward, a block a row of a brick, and back, a block a quarter of the cells of a row. */
 #ifndef LEGO_CUDA_SCAN_CUH
 #define LEGO_CUDA_SCAN_CUH
 
@@ -9,9 +9,14 @@ namespace {
 
 constexpr float LEAKY = 0.01f;
 
+__device__ double exact_cell(const device &s, int b, int k, uint32_t column)
+{
+    return (double)(long long)s.bricks[((size_t)b * ROWS + k) * COLUMNS + column] / FIXED;
+}
+
 __device__ float read_cell(const device &s, int b, int k, uint32_t column)
 {
-    return (float)((double)(long long)s.bricks[((size_t)b * ROWS + k) * COLUMNS + column] / FIXED);
+    return (float)exact_cell(s, b, k, column);
 }
 
 struct cell_net {
@@ -114,6 +119,7 @@ __global__ void __launch_bounds__(ITEMS) scan(device s)
     heads_forward(w, h);
     if (threadIdx.x == 0) {
         scanned r;
+        for (int i = 0; i < 32; i++) r.mean[i] = h.mean[i];
         for (int i = 0; i < 4; i++) r.implicit[i] = h.i2[i];
         r.skew = h.a3[0];
         r.distinct = h.n3[0];
@@ -204,31 +210,31 @@ __global__ void __launch_bounds__(ITEMS) rescan(device s)
     extern __shared__ __align__(16) float shared[];
     float *w = shared, *stage = w + round4(SCAN_SIZE), *sums = stage + STAGE;
     __shared__ heads h;
-    __shared__ float warp_sums[ITEMS / 32][32];
     for (int i = threadIdx.x; i < SCAN_SIZE; i += ITEMS) w[i] = s.parameters[SCAN_AT + i];
     for (int i = threadIdx.x; i < RESCAN_SUMS; i += ITEMS) sums[i] = 0;
     __syncthreads();
-    int b = blockIdx.x / ROWS, k = blockIdx.x % ROWS;
+    int row = blockIdx.x / QUARTERS, quarter = blockIdx.x % QUARTERS, b = row / ROWS, k = row % ROWS;
     float *gradient = s.partial_scan + (size_t)blockIdx.x * SCAN_SIZE;
-    mean_over_cells(s, w, b, k, h, warp_sums);
+    if (threadIdx.x < 32) h.mean[threadIdx.x] = s.scans[row].mean[threadIdx.x];
+    __syncthreads();
     heads_forward(w, h);
     heads_backward(s, w, b, h, gradient);
-    for (int c = threadIdx.x; c < CELLS; c += ITEMS) {
-        cell_net n;
-        n.x = read_cell(s, b, k, c);
-        cell_forward(w, n);
-        float d1[32], d2[16], d3[8];
+    if (quarter != 0) /* every block needs dmean; the gradients of the heads count once */
+        for (int i = layer_at(SCAN_IMPLICIT_0) - SCAN_AT + threadIdx.x; i < SCAN_SIZE; i += ITEMS) gradient[i] = 0;
+    cell_net n;
+    n.x = read_cell(s, b, k, quarter * ITEMS + threadIdx.x);
+    cell_forward(w, n);
+    float d1[32], d2[16], d3[8];
 #pragma unroll
-        for (int i = 0; i < 32; i++) d1[i] = h.dmean[i] * (1.0f / CELLS);
-        through<32>(d1, n.y, 0);
-        multiply<SCAN_CELL_2>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_2>(), stage, n.c, d1);
-        backward<SCAN_CELL_2>(w + layer_at(SCAN_CELL_2) - SCAN_AT, d1, d2);
-        through<16>(d2, n.c, 0);
-        multiply<SCAN_CELL_1>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_1>(), stage, n.a, d2);
-        backward<SCAN_CELL_1>(w + layer_at(SCAN_CELL_1) - SCAN_AT, d2, d3);
-        through<8>(d3, n.a, 0);
-        multiply<SCAN_CELL_0>(sums, stage, &n.x, d3);
-    }
+    for (int i = 0; i < 32; i++) d1[i] = h.dmean[i] * (1.0f / CELLS);
+    through<32>(d1, n.y, 0);
+    multiply<SCAN_CELL_2>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_2>(), stage, n.c, d1);
+    backward<SCAN_CELL_2>(w + layer_at(SCAN_CELL_2) - SCAN_AT, d1, d2);
+    through<16>(d2, n.c, 0);
+    multiply<SCAN_CELL_1>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_1>(), stage, n.a, d2);
+    backward<SCAN_CELL_1>(w + layer_at(SCAN_CELL_1) - SCAN_AT, d2, d3);
+    through<8>(d3, n.a, 0);
+    multiply<SCAN_CELL_0>(sums, stage, &n.x, d3);
     collect<SCAN_CELL_0>(sums, gradient + layer_at(SCAN_CELL_0) - SCAN_AT);
     collect<SCAN_CELL_1>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_1>(), gradient + layer_at(SCAN_CELL_1) - SCAN_AT);
     collect<SCAN_CELL_2>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_2>(), gradient + layer_at(SCAN_CELL_2) - SCAN_AT);

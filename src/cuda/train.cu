@@ -41,7 +41,7 @@ void enqueue_gradient(session *t)
     errors<<<s.blocks * 2, ITEMS, 0, t->stream>>>(s);
     loss<<<1, TASKS * 32, 0, t->stream>>>(s);
     query<<<s.blocks, ITEMS, QUERY_SHARED, t->stream>>>(s);
-    if (!s.recipe.no_scan) rescan<<<TASKS * ROWS, ITEMS, RESCAN_SHARED, t->stream>>>(s);
+    if (!s.recipe.no_scan) rescan<<<TASKS * ROWS * QUARTERS, ITEMS, RESCAN_SHARED, t->stream>>>(s);
     sum<<<(LOSS_AT * 32 + 255) / 256, 256, 0, t->stream>>>(s);
 }
 
@@ -67,7 +67,7 @@ cudaError_t allocate(session *t)
                  {(void **)&s.table_scale, sizeof(double)},
                  {(void **)&s.partial_dec, sizeof(float) * DEC_SIZE * s.blocks},
                  {(void **)&s.partial_table, sizeof(long long) * TABLE * s.blocks},
-                 {(void **)&s.partial_scan, sizeof(float) * SCAN_SIZE * TASKS * ROWS},
+                 {(void **)&s.partial_scan, sizeof(float) * SCAN_SIZE * TASKS * ROWS * QUARTERS},
                  {(void **)&s.losses, sizeof(struct losses)},
                  {(void **)&s.history, sizeof(struct losses) * HISTORY},
                  {(void **)&s.step, sizeof(uint64_t)},

@@ -13,12 +13,11 @@ __global__ void sum(device s)
     if (p >= LOSS_AT) return;
     double total = 0;
     if (p < TABLE) {
-        long long whole = 0;
-        for (int i = lane; i < s.blocks; i += 32) whole += s.partial_table[(size_t)i * TABLE + p];
-        total = (double)whole / *s.table_scale;
+        for (int i = lane; i < s.blocks; i += 32) total += (double)s.partial_table[(size_t)i * TABLE + p] / *s.table_scale;
     } else if (p < DEC_AT) {
         if (!s.recipe.no_scan)
-            for (int i = lane; i < TASKS * ROWS; i += 32) total += s.partial_scan[(size_t)i * SCAN_SIZE + p - SCAN_AT];
+            for (int i = lane; i < TASKS * ROWS * QUARTERS; i += 32)
+                total += s.partial_scan[(size_t)i * SCAN_SIZE + p - SCAN_AT];
     } else {
         for (int i = lane; i < s.blocks; i += 32) total += s.partial_dec[(size_t)i * DEC_SIZE + p - DEC_AT];
     }

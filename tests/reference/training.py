@@ -17,6 +17,7 @@ import lego
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "training.txt")
 ROWS, COLUMNS, TENTH, TABLE, BATCH = 5, 5120, 512, 80, 8
+TIE = 1e-5
 V_MIN, V_MAX = float(np.float32(0.001)), 1.0
 LAYERS_SIZE = sum((inputs + 1) * outputs for _, inputs, outputs in lego.LAYERS)
 SIZE = TABLE + LAYERS_SIZE + 5
@@ -144,16 +145,12 @@ def store(parameters, recipe, task):
     cells = np.array([np.bincount(columns[k], f * v[k], COLUMNS) for k in range(ROWS)])
     m = np.array([cells[k][columns[k]] for k in range(ROWS)])
     # An item alone in two of its cells has a tie, which rounding must not decide: the first of the rows.
-    best = np.argmax(tied(m / v, 1e-9), axis=0)
+    best = np.argmax(m / v <= (m / v).min(axis=0) * (1 + TIE), axis=0)
     f2 = np.take_along_axis(m / v, best[None], 0)[0]
     brick = Brick(task, f, index, scale, cells[:, :TENTH], m, f.sum(), best, errors(f2, f))
     if not recipe.no_scan:
         _, brick.alpha, brick.distinct, _ = scan_forward(parameters, brick.memory)
     return brick
-
-
-def tied(ratio, tolerance):
-    return ratio <= ratio.min(axis=0) * (1 + tolerance)
 
 
 def errors(estimate, f):
@@ -237,17 +234,17 @@ def decode_forward(parameters, brick, implicit):
 
 
 def decode_backward(parameters, gradient, brick, tape, df):
-    """-> d_implicit[4], and what every row of an item would give V if it were the minimum, [row][item]"""
+    """-> d_implicit[4]"""
     pair, mix, out, v = tape
     dx = chain_backward(parameters, gradient, out, df[:, None])
     d_mix, df2 = dx[:, :16], dx[:, 16]
     dx = chain_backward(parameters, gradient, mix, d_mix)
     d_pooled, d_implicit, df2 = dx[:, :16], dx[:, 16:20].sum(axis=0), df2 + dx[:, 20]
     dx = chain_backward(parameters, gradient, pair, np.tile(d_pooled / ROWS, (ROWS, 1, 1)))
-    if_best = brick.scale * df2 * -brick.m / v**2
-    dv = brick.scale * dx[:, :, 1] + np.where(np.arange(ROWS)[:, None] == brick.best, if_best, 0)
+    through_rule = brick.scale * df2 * -brick.m / v**2
+    dv = brick.scale * dx[:, :, 1] + np.where(np.arange(ROWS)[:, None] == brick.best, through_rule, 0)
     gradient.v += np.bincount(brick.index.ravel(), dv.ravel(), TABLE)
-    return d_implicit, if_best
+    return d_implicit
 
 
 # ---- the loss -------------------------------------------------------------------------------------------------------
@@ -261,7 +258,7 @@ class Losses:
 
 
 def evaluate(recipe, arena, bricks, with_gradient=True):
-    """The loss at these parameters, with the constants of the bricks. -> Losses, gradient, [if_best of each brick]"""
+    """The loss at these parameters, with the constants of the bricks. -> Losses, gradient"""
     parameters, gradient = Parameters(arena), Parameters(np.zeros(SIZE))
     w = parameters.w
     metric, error = np.zeros(5, arena.dtype), np.zeros(3, arena.dtype)
@@ -269,7 +266,6 @@ def evaluate(recipe, arena, bricks, with_gradient=True):
     if recipe.no_scan:
         part[3:] = 0
     d_metric = part * 0.5 / w**2 / len(bricks)  # of L by a task's own part of a metric
-    ties = []
     for brick in bricks:
         implicit, alpha, n, scan_tape = np.zeros(4), 0.0, 0.0, None
         if not recipe.no_scan:
@@ -287,8 +283,7 @@ def evaluate(recipe, arena, bricks, with_gradient=True):
         difference = f1 - brick.f
         sign = np.sign(difference)
         df = (de[0] * sign + de[1] * sign / brick.f + de[2] * 2 * difference) / len(f1)
-        d_implicit, if_best = decode_backward(parameters, gradient, brick, decode_tape, df)
-        ties.append(if_best)
+        d_implicit = decode_backward(parameters, gradient, brick, decode_tape, df)
         if not recipe.no_scan:
             scan_backward(parameters, gradient, scan_tape, d_implicit, *(d_metric[3:] * 2 * off))
     total = np.sum(part * (0.5 / w**2 * metric + np.log(1 + w**2)))
@@ -296,7 +291,7 @@ def evaluate(recipe, arena, bricks, with_gradient=True):
     if recipe.fixed_table:
         gradient.v[:] = 0
     guide = np.mean([brick.guide for brick in bricks], axis=0)
-    return Losses(total, metric, error, guide), gradient.arena, ties
+    return Losses(total, metric, error, guide), gradient.arena
 
 
 # ---- a step ---------------------------------------------------------------------------------------------------------
@@ -334,7 +329,7 @@ class Trainer:
         self.step = t
 
     def advance(self):
-        losses, gradient, _ = evaluate(self.recipe, self.arena, batch(self.recipe, self.arena, self.step))
+        losses, gradient = evaluate(self.recipe, self.arena, batch(self.recipe, self.arena, self.step))
         self.update(gradient)
         return losses
 
@@ -348,17 +343,13 @@ HEAD = """\
 # case NAME seed tasks n_min n_max fixed_table no_norm no_scan plain_loss     everything below belongs to it
 #     small      a few hundred items: hardly two share a cell, so every guide is about 0 and L is MSE / 0.001 squared
 #     balanced   cells are shared, and what `set` changes makes every part of the loss matter
-#     crowded    so many items that ties (see tied) are rare: the one to compare the gradient of V by
+#     crowded    few items are alone in a cell
 # set INDEX value             the case starts with this parameter instead of the drawn one
 # parameter INDEX value       how the parameters start, after `set`
 # task STEP SLOT key n alpha scale
 # total L | metric of[5] | error of[3] | guide of[3]     struct losses of step 0; without a scan metric[3], [4] are 0
 # norm NAME value             of the gradient of step 0 before clipping: V, each layer (with its bias), loss weights
 # gradient INDEX value ...    the same, of the parameters INDEX, INDEX + 1, ...
-# dot value                   sum of V[i] * gradient[i]: does not depend on how ties are resolved
-# tied INDEX low high         An item alone in two or more of its cells has the same m / v there. The gradient through
-#                             f'' belongs to the first of those rows, but rounding may choose another. From low to high:
-#                             what gradient[INDEX] may be for any choice among rows equal to 1e-4.
 # loss STEP L metric[5]       of each step, before its update
 """
 
@@ -383,18 +374,6 @@ def sampled():
         yield from sorted({part.start + (part.stop - part.start) // 3, part.stop - 1})
 
 
-def tied_range(arena, gradient, bricks, ties):
-    low, high = gradient[:TABLE].copy(), gradient[:TABLE].copy()
-    for brick, if_best in zip(bricks, ties):
-        candidates = tied(brick.m / (brick.scale * arena[brick.index]), 1e-4)
-        candidates &= candidates.sum(axis=0) > 1
-        chosen = candidates & (np.arange(ROWS)[:, None] == brick.best)
-        for bound, part in (low, np.minimum), (high, np.maximum):
-            np.add.at(bound, brick.index[chosen], -if_best[chosen])
-            np.add.at(bound, brick.index[candidates], part(if_best[candidates], 0))
-    return low, high
-
-
 def numbers(values):
     return " ".join("%.10g" % x for x in np.atleast_1d(values))
 
@@ -415,18 +394,13 @@ def case_lines(name, recipe, steps, runs):
             yield f"task {step} {slot} {task.key} {task.n} {numbers([task.alpha, task.scale])}"
 
     bricks = batch(recipe, trainer.arena, 0)
-    losses, gradient, ties = evaluate(recipe, trainer.arena, bricks)
+    losses, gradient = evaluate(recipe, trainer.arena, bricks)
     for part in "total", "metric", "error", "guide":
         yield f"{part} {numbers(getattr(losses, part))}"
     for part, span in Parameters(gradient).span.items():
         yield f"norm {part} {numbers(np.linalg.norm(gradient[span]))}"
     for i, end in runs:
         yield f"gradient {i} {numbers(gradient[i:end])}"
-    if not recipe.fixed_table:
-        yield f"dot {numbers(trainer.arena[:TABLE] @ gradient[:TABLE])}"
-        low, high = tied_range(trainer.arena, gradient, bricks, ties)
-        for i in [i for run in runs for i in range(*run) if i < TABLE]:
-            yield f"tied {i} {numbers([low[i], high[i]])}"
 
     yield f"loss 0 {numbers([losses.total, *losses.metric])}"
     trainer.update(gradient)
