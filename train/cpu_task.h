@@ -11,10 +11,7 @@
 
 #include <math.h>
 
-enum {
-    FLUSH_BLOCKS = 16, /* so often the lanes of dw go into doubles: 2048 items, so that no float sum is long */
-    CELL_BITS = 24,    /* cells are sums of integers, multiples of 2^-24: the same whatever the order */
-};
+enum { FLUSH_BLOCKS = 16 }; /* so often the lanes of dw go into doubles: 2048 items, so that no float sum is long */
 
 /* Items of a task, one array for each field; padded to whole blocks. */
 struct items {
@@ -109,10 +106,10 @@ static void task_store(const struct task *task, const real *table, struct worksp
     for (int k = 0; k < TRAIN_ROWS; k++) {
         for (uint32_t i = 0; i < task->n; i++) {
             real v = s->items.scale[i] * table[s->items.index[k][i]];
-            double addend = (double)s->items.frequency[i] * (double)v * (1 << CELL_BITS);
+            double addend = (double)s->items.frequency[i] * (double)v * TRAIN_UNIT;
             s->sums[k][s->items.column[k][i]] += (int64_t)(addend + 0.5);
         }
-        for (int c = 0; c < TRAIN_COLUMNS; c++) s->cells[k][c] = (real)((double)s->sums[k][c] / (1 << CELL_BITS));
+        for (int c = 0; c < TRAIN_COLUMNS; c++) s->cells[k][c] = (real)((double)s->sums[k][c] / TRAIN_UNIT);
     }
 }
 
@@ -129,20 +126,22 @@ static void query_row(const struct items *items, const real *restrict cells, con
     for (int c = 0; c < BLOCK; c++) v[c] = scale[c] * table[index[c]];
 }
 
-/* f'' = m / v of the least row, and which row that is: the first of those that tie (see TRAIN_TIE). */
+/* f'' = m / v of the least row, and which row that is: of those that tie, the one of least weight (see TRAIN_TIE). */
 static void query_rule(struct decoder *d, real *best)
 {
     for (int c = 0; c < BLOCK; c += LANES) {
-        vec ratio[TRAIN_ROWS], least = {0}, row = {0};
+        vec ratio[TRAIN_ROWS], least = {0}, weight = splat((real)(2 * TRAIN_ROWS)), row = {0}; /* all weights are below */
         for (int k = 0; k < TRAIN_ROWS; k++) {
             ratio[k] = vec_load(d->pair[k][0] + c) / vec_load(d->pair[k][1] + c);
             least = k == 0 ? ratio[0] : select_lanes(ratio[k] < least, ratio[k], least);
         }
         vec bound = least * splat((real)TRAIN_TIE);
-        for (int k = TRAIN_ROWS - 1; k >= 0; k--) {
-            lanes_mask tied = ratio[k] <= bound;
-            least = select_lanes(tied, ratio[k], least);
-            row = select_lanes(tied, splat((real)k), row);
+        for (int k = 0; k < TRAIN_ROWS; k++) {
+            vec v = vec_load(d->pair[k][1] + c);
+            lanes_mask tied = ratio[k] <= bound, better = tied & (v < weight);
+            least = select_lanes(better, ratio[k], least);
+            weight = select_lanes(better, v, weight);
+            row = select_lanes(better, splat((real)k), row);
         }
         vec_store(d->joined[JOINED_RULE] + c, least);
         vec_store(best + c, row);
@@ -180,7 +179,7 @@ static void query_exact_rule(size_t first, const struct workspace *s, double *re
 {
     for (size_t c = 0; c < BLOCK; c++) {
         int k = (int)s->best[c];
-        double m = (double)s->sums[k][s->items.column[k][first + c]] / (1 << CELL_BITS);
+        double m = (double)s->sums[k][s->items.column[k][first + c]] / TRAIN_UNIT;
         rule[c] = m / (double)s->decoder.pair[k][1][c];
     }
 }

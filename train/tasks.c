@@ -17,6 +17,24 @@ struct recipe recipe_paper(void)
                            .rate_table = 1e-4F};
 }
 
+struct recipe recipe_quick(void)
+{
+    struct recipe recipe = recipe_paper();
+    recipe.tasks = 72000;
+    recipe.n_min = 15000;
+    recipe.rate = 3e-3F;
+    recipe.rate_table = 3e-4F;
+    return recipe;
+}
+
+/* At least the N of any task: a sum over j from 2 is below the integral from 1. */
+static double longest_stream(const struct recipe *recipe)
+{
+    double n = (double)recipe->n_max + 1, alpha = (double)recipe->alpha_max;
+    double integral = fabs(alpha - 1) < 1e-3 ? 1.01 * log(n) : (pow(n, 1 - alpha) - 1) / (1 - alpha);
+    return (double)recipe->scale_max * pow(n, alpha) * integral;
+}
+
 const char *recipe_problem(const struct recipe *recipe)
 {
     if (recipe->tasks == 0 || recipe->tasks % TRAIN_BATCH != 0) return "the tasks are not a multiple of 8, a step's";
@@ -27,6 +45,8 @@ const char *recipe_problem(const struct recipe *recipe)
         return "the skewness is not from 0 to 2";
     if (!(recipe->scale_min > 0 && recipe->scale_max >= recipe->scale_min && recipe->scale_max <= 1000))
         return "the least frequency is not from 0 to 1000";
+    if (!(longest_stream(recipe) * TRAIN_ROWS * TRAIN_UNIT < 0x1p62))
+        return "a stream may be too long for its cells: fewer items, less skewness or smaller frequencies";
     if (!(recipe->rate >= 0 && recipe->rate <= 1 && recipe->rate_table >= 0 && recipe->rate_table <= 1))
         return "a learning rate is not from 0 to 1";
     return NULL;

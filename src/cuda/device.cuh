@@ -16,7 +16,6 @@ namespace {
 
 constexpr int ROWS = TRAIN_ROWS, COLUMNS = TRAIN_COLUMNS, TABLE = TRAIN_TABLE, TASKS = TRAIN_BATCH, LOSSES = TRAIN_LOSSES;
 constexpr int ITEMS = 128, CELLS = COLUMNS / 10, QUARTERS = CELLS / ITEMS;
-constexpr double FIXED = 16777216.0; /* 2^24: a cell counts in units of its inverse */
 
 #define LAYER_IN(layer, name, in, out) in,
 #define LAYER_OUT(layer, name, in, out) out,

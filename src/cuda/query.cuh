@@ -23,14 +23,14 @@ __device__ void pair_forward(const float *w, pair_net &p)
 struct reads {
     float (*m)[ITEMS], (*v)[ITEMS];
     float rule;
-    int least;         /* the row that f'' is from: the first of those that tie */
+    int least;         /* the row that f'' is from (TRAIN_TIE) */
     double exact_rule; /* f'' from the exact cell: where most items are alone in one the guide is close to 0 */
 };
 
 __device__ reads read_item(const device &s, int b, const item &x, float (*m)[ITEMS], float (*v)[ITEMS])
 {
     reads r = {m, v, 0, 0, 0};
-    float ratio[ROWS], least = 0;
+    float ratio[ROWS], least = 0, weight = 2 * ROWS; /* all weights are below */
     double exact[ROWS];
 #pragma unroll
     for (int k = 0; k < ROWS; k++) {
@@ -42,8 +42,9 @@ __device__ reads read_item(const device &s, int b, const item &x, float (*m)[ITE
         least = k == 0 || ratio[k] < least ? ratio[k] : least;
     }
 #pragma unroll
-    for (int k = ROWS - 1; k >= 0; k--)
-        if (ratio[k] <= least * (float)TRAIN_TIE) {
+    for (int k = 0; k < ROWS; k++)
+        if (ratio[k] <= least * (float)TRAIN_TIE && x.v[k] < weight) {
+            weight = x.v[k];
             r.rule = ratio[k];
             r.least = k;
             r.exact_rule = exact[k] / (double)x.v[k];

@@ -11,7 +11,7 @@ constexpr float LEAKY = 0.01f;
 
 __device__ double exact_cell(const device &s, int b, int k, uint32_t column)
 {
-    return (double)(long long)s.bricks[((size_t)b * ROWS + k) * COLUMNS + column] / FIXED;
+    return (double)(long long)s.bricks[((size_t)b * ROWS + k) * COLUMNS + column] / TRAIN_UNIT;
 }
 
 __device__ float read_cell(const device &s, int b, int k, uint32_t column)
@@ -134,7 +134,7 @@ struct told {
 
 __device__ told read_told(const device &s, int b)
 {
-    told t = {{0, 0, 0, 0}, (float)((double)s.mass[b] / FIXED), 0, 0};
+    told t = {{0, 0, 0, 0}, (float)((double)s.mass[b] / TRAIN_UNIT), 0, 0};
     if (s.recipe.no_scan) return t;
     for (int k = 0; k < ROWS; k++) {
         const scanned &r = s.scans[b * ROWS + k];

@@ -101,8 +101,8 @@ __global__ void store(device s)
 #pragma unroll
             for (int k = 0; k < ROWS; k++)
                 atomicAdd(&s.bricks[((size_t)b * ROWS + k) * COLUMNS + x.column[k]],
-                          (unsigned long long)llrint((double)x.f * x.v[k] * FIXED));
-            atomicAdd(&mass, (unsigned long long)llrint((double)x.f * FIXED));
+                          (unsigned long long)llrint((double)x.f * x.v[k] * TRAIN_UNIT));
+            atomicAdd(&mass, (unsigned long long)llrint((double)x.f * TRAIN_UNIT));
         }
         __syncthreads();
         if (threadIdx.x == 0) atomicAdd(&s.mass[b], mass);

@@ -144,8 +144,8 @@ def store(parameters, recipe, task):
     v = scale * v
     cells = np.array([np.bincount(columns[k], f * v[k], COLUMNS) for k in range(ROWS)])
     m = np.array([cells[k][columns[k]] for k in range(ROWS)])
-    # An item alone in two of its cells has a tie, which rounding must not decide: the first of the rows.
-    best = np.argmax(m / v <= (m / v).min(axis=0) * (1 + TIE), axis=0)
+    # An item alone in two of its cells has a tie, which rounding must not decide: the row of least weight.
+    best = np.argmin(np.where(m / v <= (m / v).min(axis=0) * (1 + TIE), v, np.inf), axis=0)
     f2 = np.take_along_axis(m / v, best[None], 0)[0]
     brick = Brick(task, f, index, scale, cells[:, :TENTH], m, f.sum(), best, errors(f2, f))
     if not recipe.no_scan:
