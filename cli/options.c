@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    OPTIONS_MAX = 20,    /* a table has fewer */
+    OPTIONS_MAX = 32,    /* a table has fewer */
     FIRST_LONG = 256,    /* what getopt_long returns for table entry 0: above every letter */
     HELP = FIRST_LONG + OPTIONS_MAX,
     HELP_COLUMN = 26,    /* where the explanations start */

@@ -17,9 +17,11 @@ static struct {
     int preset, backend;
     uint64_t tasks, seed, every;
     const char *output, *name, *checkpoint, *log;
-    uint32_t threads;
+    uint32_t threads, n_min;
+    uint64_t scouts;
+    double alpha_max, scout_alpha, rate, rate_v; /* negative: not given */
     bool resume, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
-} given = {.name = "paper"};
+} given = {.name = "paper", .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
 
 enum { PRESET_PAPER, PRESET_QUICK };
 enum { BACKEND_CPU, BACKEND_CUDA };
@@ -41,6 +43,13 @@ static const option_entry options[] = {
     {"no-normalisation", 0, OPTION_FLAG, NULL, &given.no_normalisation, "for research: embeddings are V itself"},
     {"no-scan", 0, OPTION_FLAG, NULL, &given.no_scan, "for research: without memory scanning"},
     {"plain-loss", 0, OPTION_FLAG, NULL, &given.plain_loss, "for research: errors without the rule as their guide"},
+    {"n-min", 0, OPTION_U32, "N", &given.n_min, "for research: no task has fewer items (1000; quick 15000)"},
+    {"alpha-max", 0, OPTION_REAL, "A", &given.alpha_max, "for research: no task is of more skewness (1)"},
+    {"scouts", 0, OPTION_U64, "N", &given.scouts,
+     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (0)"},
+    {"scout-alpha", 0, OPTION_REAL, "A", &given.scout_alpha, "for research: the --alpha-max of scouts (1.4)"},
+    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001; quick 0.003)"},
+    {"rate-v", 0, OPTION_REAL, "R", &given.rate_v, "for research: learning rate of V (0.0001; quick 0.0003)"},
     {"bench", 0, OPTION_FLAG, NULL, &given.bench,
      "measure the CPU backend against the machine's peak, and train nothing"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress"},
@@ -61,6 +70,24 @@ static const struct backend *chosen_backend(void)
 
 /* ---- what the options add up to --------------------------------------------------------------------------------- */
 
+/* What the options for research change of a preset's numbers. */
+static void change_numbers(struct recipe *recipe)
+{
+    if (given.n_min != 0)
+        recipe->n_min = given.n_min;
+    if (given.alpha_max >= 0)
+        recipe->alpha_max = (float)given.alpha_max;
+    if (given.rate >= 0)
+        recipe->rate = (float)given.rate;
+    if (given.rate_v >= 0)
+        recipe->rate_table = (float)given.rate_v;
+    if (given.scouts > 0) {
+        recipe->scouts = given.scouts < TRAIN_BATCH ? (uint32_t)given.scouts : TRAIN_BATCH; /* which is refused */
+        recipe->scout_n_min = 1000;
+        recipe->scout_alpha_max = given.scout_alpha >= 0 ? (float)given.scout_alpha : 1.4F;
+    }
+}
+
 static struct recipe chosen_recipe(void)
 {
     struct recipe recipe = given.preset == PRESET_QUICK ? recipe_quick() : recipe_paper();
@@ -70,6 +97,7 @@ static struct recipe chosen_recipe(void)
     recipe.no_norm = given.no_normalisation;
     recipe.no_scan = given.no_scan;
     recipe.plain_loss = given.plain_loss;
+    change_numbers(&recipe);
     return recipe;
 }
 
@@ -102,6 +130,8 @@ static int check_options(int count, char **operands, const struct recipe *recipe
         return 0;
     if (given.output == NULL)
         return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
+    if (given.scout_alpha >= 0 && given.scouts == 0)
+        return options_wrong(&command_train, "--scout-alpha is of scouts, and without --scouts there are none");
     const char *problem = recipe_problem(recipe);
     if (problem != NULL)
         return options_wrong(&command_train, "%s", problem);

@@ -169,10 +169,33 @@ static void end_line(training *t)
         fail_log(t);
 }
 
+static const char *json_bool(uint32_t flag)
+{
+    return flag ? "true" : "false";
+}
+
+/* The first line: what is trained, how, and by what. */
+static void log_recipe(training *t)
+{
+    const struct recipe *r = &t->run->recipe;
+    fprintf(t->log, "{\"version\":\"%s\",\"name\":\"%s\",\"seed\":%" PRIu64 ",\"tasks\":%" PRIu64 ",\"batch\":%d",
+            LEGO_VERSION, t->files->name, r->seed, r->tasks, TRAIN_BATCH);
+    fprintf(t->log, ",\"n_min\":%" PRIu32 ",\"n_max\":%" PRIu32 ",\"alpha_min\":%g,\"alpha_max\":%g", r->n_min,
+            r->n_max, (double)r->alpha_min, (double)r->alpha_max);
+    fprintf(t->log, ",\"scale_min\":%g,\"scale_max\":%g,\"rate\":%g,\"rate_v\":%g", (double)r->scale_min,
+            (double)r->scale_max, (double)r->rate, (double)r->rate_table);
+    fprintf(t->log, ",\"scouts\":%" PRIu32, r->scouts);
+    if (r->scouts > 0)
+        fprintf(t->log, ",\"scout_n_min\":%" PRIu32 ",\"scout_alpha_max\":%g", r->scout_n_min,
+                (double)r->scout_alpha_max);
+    fprintf(t->log, ",\"fixed_v\":%s,\"no_normalisation\":%s,\"no_scan\":%s,\"plain_loss\":%s,\"backend\":\"%s\"}\n",
+            json_bool(r->fixed_table), json_bool(r->no_norm), json_bool(r->no_scan), json_bool(r->plain_loss),
+            t->backend->describe(t->session));
+}
+
 static bool open_log(training *t)
 {
     const struct run *run = t->run;
-    const struct recipe *r = &run->recipe;
     if (t->files->log == NULL)
         return true;
     t->log = t->files->resume ? fopen(t->files->log, "r+") : NULL;
@@ -183,12 +206,7 @@ static bool open_log(training *t)
         return false;
     }
     if (run->state.step == 0)
-        fprintf(t->log, "{\"version\":\"%s\",\"name\":\"%s\",\"seed\":%" PRIu64 ",\"tasks\":%" PRIu64
-                ",\"batch\":%d,\"fixed_v\":%s,\"no_normalisation\":%s,\"no_scan\":%s,\"plain_loss\":%s"
-                ",\"backend\":\"%s\"}\n",
-                LEGO_VERSION, t->files->name, r->seed, r->tasks, TRAIN_BATCH, r->fixed_table ? "true" : "false",
-                r->no_norm ? "true" : "false", r->no_scan ? "true" : "false", r->plain_loss ? "true" : "false",
-                t->backend->describe(t->session));
+        log_recipe(t);
     else
         fprintf(t->log, "{\"resumed\":%" PRIu64 ",\"backend\":\"%s\"}\n", run->state.step,
                 t->backend->describe(t->session));

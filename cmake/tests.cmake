@@ -56,6 +56,7 @@ endif()
 
 if(LEGO_BUILD_CLI)
   lego_python_test(tests/reference/test_reference.py reference)
+  lego_python_test(tests/reference/test_training.py reference)
 endif()
 lego_test(check_symbols quick tests/check_symbols.sh ${CMAKE_CURRENT_BINARY_DIR})
 lego_test(check_layers quick tests/check_layers.sh ${CMAKE_CURRENT_BINARY_DIR})

@@ -28,7 +28,8 @@ _legosketch()
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
-                --resume -l --log --fixed-v --no-normalisation --no-scan --plain-loss --bench -q --quiet -h --help' ;;
+                --resume -l --log --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max --scouts
+                --scout-alpha --rate --rate-v --bench -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
             return ;;

@@ -63,8 +63,9 @@ static void read_case(const char *line, struct golden *g)
 {
     *g = (struct golden){.recipe = recipe_paper()};
     struct recipe *r = &g->recipe;
-    assert_int_equal(sscanf(line, "%15s %lu %lu %u %u %u %u %u %u", g->name, &r->seed, &r->tasks, &r->n_min, &r->n_max,
-                            &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss), 9);
+    assert_int_equal(sscanf(line, "%15s %lu %lu %u %u %u %u %u %u %u %u %f", g->name, &r->seed, &r->tasks, &r->n_min,
+                            &r->n_max, &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss, &r->scouts,
+                            &r->scout_n_min, &r->scout_alpha_max), 12);
     state_start(r, &g->state);
 }
 
@@ -185,7 +186,7 @@ static void golden_file(const struct kernels *kernels)
         }
     }
     fclose(f);
-    assert_true(cases >= 10 && compared >= 2 * TRAIN_PARAMETERS);
+    assert_true(cases >= 12 && compared >= 2 * TRAIN_PARAMETERS);
 }
 
 static void golden_figures(void **unused)
@@ -203,6 +204,16 @@ static struct recipe small_recipe(uint64_t tasks)
     recipe.tasks = tasks;
     recipe.n_min = 100;
     recipe.n_max = 3000;
+    return recipe;
+}
+
+static struct recipe scouting_recipe(uint64_t tasks, uint32_t scouts)
+{
+    struct recipe recipe = small_recipe(tasks);
+    recipe.n_min = 1000;
+    recipe.scouts = scouts;
+    recipe.scout_n_min = 100;
+    recipe.scout_alpha_max = 1.4F;
     return recipe;
 }
 
@@ -229,12 +240,14 @@ static void threads_do_not_matter(void **unused)
 {
     (void)unused;
     static struct state one, other;
-    struct recipe recipe = small_recipe(48);
-    train(&recipe, 1, 6, &one);
+    const struct recipe recipes[] = {small_recipe(48), scouting_recipe(48, 3)};
     const unsigned threads[] = {2, 3, 8, 20};
-    for (size_t i = 0; i < 4; i++) {
-        train(&recipe, threads[i], 6, &other);
-        assert_same_state(&one, &other);
+    for (size_t r = 0; r < 2; r++) {
+        train(&recipes[r], 1, 6, &one);
+        for (size_t i = 0; i < 4; i++) {
+            train(&recipes[r], threads[i], 6, &other);
+            assert_same_state(&one, &other);
+        }
     }
 }
 
@@ -247,7 +260,7 @@ static void stops_do_not_matter(void **unused)
     static struct run run_now, read;
     static unsigned char bytes[CHECKPOINT_SIZE];
     static struct losses losses[STEPS];
-    struct recipe recipe = small_recipe(8 * STEPS);
+    struct recipe recipe = scouting_recipe(8 * STEPS, 2);
     train(&recipe, 2, STEPS, &whole);
     for (uint32_t at = 0; at <= STEPS; at++) {
         run_now = (struct run){.recipe = recipe, .summed = at, .sums = {.total = 0.1 * at}};
@@ -426,6 +439,49 @@ static void switches_do_what_they_say(void **unused)
     assert_true(losses.error[0] != base.error[0] && losses.guide[0] > 0);
 }
 
+static bool same(const float *a, const float *b, int from, int to)
+{
+    return memcmp(a + from, b + from, (size_t)(to - from) * sizeof *a) == 0;
+}
+
+/* Whatever the scouts are, queries give the same, and of the scan the implicit head, which only queries train. */
+static void scouts_train_the_scan_alone(void **unused)
+{
+    (void)unused;
+    static float g[TRAIN_PARAMETERS], other_g[TRAIN_PARAMETERS];
+    struct losses losses, other_losses;
+    struct recipe recipe = scouting_recipe(80, 3), other = recipe;
+    other.scout_alpha_max = 0.6F;
+    other.scout_n_min = 2500;
+    gradient_of(&recipe, g, &losses);
+    gradient_of(&other, other_g, &other_losses);
+    assert_true(same(g, other_g, 0, TRAIN_TABLE) && same(g, other_g, AT_DEC_PAIR_0, AT_LOSS + 3));
+    assert_true(same(g, other_g, AT_SCAN_IMPLICIT_0, AT_SCAN_SKEW_0));
+    assert_memory_equal(losses.metric, other_losses.metric, 3 * sizeof *losses.metric);
+    assert_memory_equal(losses.error, other_losses.error, sizeof losses.error);
+    assert_memory_equal(losses.guide, other_losses.guide, sizeof losses.guide);
+    assert_true(losses.metric[3] != other_losses.metric[3] && losses.metric[4] != other_losses.metric[4]);
+    assert_false(same(g, other_g, AT_SCAN_CELL_0, AT_SCAN_IMPLICIT_0));
+    assert_false(same(g, other_g, AT_SCAN_SKEW_0, AT_DEC_PAIR_0));
+}
+
+/* Scouts of the others' ranges are the same tasks, unqueried: s(alpha) and s(n) are as good as without scouts. */
+static void scouts_count_for_the_scan(void **unused)
+{
+    (void)unused;
+    static float g[TRAIN_PARAMETERS];
+    struct losses plain, losses;
+    struct recipe recipe = scouting_recipe(80, 0);
+    gradient_of(&recipe, g, &plain);
+    recipe.scout_n_min = recipe.n_min;
+    recipe.scout_alpha_max = recipe.alpha_max;
+    for (recipe.scouts = 1; recipe.scouts < TRAIN_BATCH; recipe.scouts++) {
+        gradient_of(&recipe, g, &losses);
+        assert_true(losses.metric[3] == plain.metric[3] && losses.metric[4] == plain.metric[4]);
+        assert_true(losses.error[0] != plain.error[0]);
+    }
+}
+
 static void impossible_recipes(void **unused)
 {
     (void)unused;
@@ -443,6 +499,29 @@ static void impossible_recipes(void **unused)
     assert_null(recipe_problem(&recipe));
 }
 
+static void impossible_scouts(void **unused)
+{
+    (void)unused;
+    struct recipe good = recipe_paper();
+    good.scouts = 7;
+    good.scout_n_min = 1;
+    good.scout_alpha_max = 1.4F;
+    assert_null(recipe_problem(&good));
+    struct recipe bad[] = {good, good, good, good, good, good, good};
+    bad[0].scouts = 8;
+    bad[1].scout_n_min = 0;
+    bad[2].scout_n_min = good.n_max + 1;
+    bad[3].scout_alpha_max = good.alpha_min / 2;
+    bad[4].scout_alpha_max = NAN;
+    bad[5].scout_alpha_max = 2; /* too long a stream */
+    bad[6].no_scan = 1;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_non_null(recipe_problem(&bad[i]));
+        bad[i].scouts = 0; /* then the fields mean nothing */
+        assert_null(recipe_problem(&bad[i]));
+    }
+}
+
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static void damaged_checkpoints(void **unused)
@@ -450,11 +529,13 @@ static void damaged_checkpoints(void **unused)
     (void)unused;
     static struct run made, read, before;
     static unsigned char bytes[CHECKPOINT_SIZE + 1], copy[CHECKPOINT_SIZE];
-    made.recipe = small_recipe(80);
+    char text[100];
+    made.recipe = scouting_recipe(80, 2);
     state_start(&made.recipe, &made.state);
     checkpoint_write(&made, bytes);
     assert_null(checkpoint_read(bytes, CHECKPOINT_SIZE, &read));
     assert_memory_equal(&made.state, &read.state, sizeof made.state);
+    assert_false(checkpoint_difference(&made.recipe, &read.recipe, text, sizeof text));
     before = read;
     for (size_t size = 0; size < CHECKPOINT_SIZE; size += size < 300 ? 1 : 1009)
         assert_non_null(checkpoint_read(bytes, size, &read));
@@ -488,7 +569,14 @@ static void recipes_differ(void **unused)
     assert_true(checkpoint_difference(&a, &b, text, sizeof text));
     assert_string_equal(text, "without --no-scan");
     b = a;
+    b.scouts = 2;
+    assert_true(checkpoint_difference(&a, &b, text, sizeof text));
+    assert_string_equal(text, "--scouts 0, not 2");
+    b = a;
     b.rate = 1;
+    assert_true(checkpoint_difference(&a, &b, text, sizeof text));
+    b = a;
+    b.scout_alpha_max = 1.3F;
     assert_true(checkpoint_difference(&a, &b, text, sizeof text));
 }
 
@@ -539,7 +627,10 @@ int main(void)
         cmocka_unit_test(adam_moves_by_the_rate),
         cmocka_unit_test(nonsense_stops_the_run),
         cmocka_unit_test(switches_do_what_they_say),
+        cmocka_unit_test(scouts_train_the_scan_alone),
+        cmocka_unit_test(scouts_count_for_the_scan),
         cmocka_unit_test(impossible_recipes),
+        cmocka_unit_test(impossible_scouts),
         cmocka_unit_test(damaged_checkpoints),
         cmocka_unit_test(recipes_differ),
         cmocka_unit_test(models_come_out),

@@ -42,11 +42,28 @@ class Train(Case):
         self.train("a.lego", "--log", "log", "--no-scan")
         first, *lines = [json.loads(line) for line in self.read("log").splitlines()]
         self.assertEqual([first[key] for key in ("seed", "tasks", "no_scan", "fixed_v")], [0, 8 * STEPS, True, False])
+        self.assertEqual([first[key] for key in ("n_min", "n_max", "alpha_max", "rate", "rate_v", "scouts")],
+                         [1000, 50000, 1, 0.001, 0.0001, 0])
+        self.assertNotIn("scout_alpha_max", first)
         self.assertEqual([line["step"] for line in lines], list(range(1, STEPS + 1)))
         for line in lines:
             self.assertGreater(line["loss"], 0)
             self.assertGreater(line["rule_aae"], 0)
             self.assertEqual(line["loss_skew"], 0)
+
+    def test_numbers_of_the_recipe(self):
+        models = {self.train("a.lego")}
+        for number, (options, fields) in enumerate([
+            (["--n-min", 40000], {"n_min": 40000}), (["--alpha-max", 0.75], {"alpha_max": 0.75}),
+            (["--rate", 0.002], {"rate": 0.002, "rate_v": 0.0001}), (["--rate-v", 0], {"rate": 0.001, "rate_v": 0}),
+            (["--scouts", 2], {"scouts": 2, "scout_n_min": 1000, "scout_alpha_max": 1.4, "alpha_max": 1}),
+            (["--scouts", 7, "--scout-alpha", 1.2], {"scouts": 7, "scout_n_min": 1000, "scout_alpha_max": 1.2}),
+        ]):
+            models.add(self.train("a.lego", "--log", "log", *options))
+            first = json.loads(self.read("log").splitlines()[0])
+            self.assertEqual({key: first[key] for key in fields}, fields)
+            self.assertEqual(len(models), number + 2)
+        self.assertIn(self.train("a.lego", "--scouts", 0), models)
 
     def log_without_times(self, name):
         lines = [json.loads(line) for line in self.read(name).splitlines()]
@@ -86,6 +103,8 @@ class Train(Case):
             (["--fixed-v"], "c was made without --fixed-v"),
             (["--plain-loss"], "c was made without --plain-loss"),
             (["--tasks", 80], "c was made with --tasks 48, not 80"),
+            (["--scouts", 2], "c was made with --scouts 0, not 2"),
+            (["--rate", 0.1], "c was made with another --preset, --n-min, --alpha-max, --scout-alpha, --rate or"),
         ]:
             self.fails(*QUICK, "-o", "b.lego", "--checkpoint", "c", "--resume", *other, says=says)
         self.fails(*QUICK, "-o", "b.lego", "--resume", says="there is no checkpoint b.lego.checkpoint to go on from")
@@ -96,7 +115,8 @@ class Train(Case):
         for name, data, says in [
             ("empty", b"", "is not a checkpoint"), ("text", b"hello world" * 99, "is not a checkpoint"),
             ("short", kept[:-1], "ends too early"), ("long", kept + b"x", "goes on too long"),
-            ("later", kept[:8] + b"\2" + kept[9:], "another version"),
+            ("earlier", kept[:8] + b"\1" + kept[9:], "another version"),
+            ("later", kept[:8] + b"\3" + kept[9:], "another version"),
             ("damaged", kept[:9000] + b"\xff\xff" + kept[9002:], "checksum is wrong"),
         ]:
             self.write(name, data)
@@ -125,8 +145,8 @@ class Train(Case):
         self.train("a.lego", "--checkpoint", "c")
         subprocess.run(["cp", "c", "broken"], cwd=self.folder, check=True)
         broken = bytearray(self.read("c"))
-        broken[88:96] = bytes(8)  # step 0 again
-        broken[200 + 4 * 5000:200 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
+        broken[100:108] = bytes(8)  # step 0 again
+        broken[212 + 4 * 5000:212 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
         try:
             import xxhash
         except ImportError:
@@ -148,6 +168,12 @@ class Train(Case):
             (["-o", "-", "--resume"], "--resume needs --checkpoint"), (["-o", "a", "--threads", "0"], "'0' is not"),
             (["-o", "a", "--checkpoint", "a"], "must be different files"),
             (["-o", "a", "--log", "a"], "must be different"),
+            (["-o", "a", "--scouts", 8], "more than 7 scouts"), (["-o", "a", "--scouts", 2**32], "more than 7 scouts"),
+            (["-o", "a", "--scouts", "1", "--no-scan"], "scouts are for the scan, and there is none"),
+            (["-o", "a", "--scouts", "1", "--scout-alpha", "0.4"], "skewness of a scout is not from"),
+            (["-o", "a", "--scout-alpha", "1.2"], "without --scouts there are none"),
+            (["-o", "a", "--n-min", "50001"], "the items of a task are not"),
+            (["-o", "a", "--alpha-max", "0.4"], "the skewness is not"), (["-o", "a", "--rate", "2"], "learning rate"),
         ]:
             with self.subTest(arguments=arguments):
                 self.run_program("train", *arguments, code=2, says=says)

@@ -224,10 +224,11 @@ static double total(void *context)
 static void loss(void **unused)
 {
     (void)unused;
-    for (uint32_t round = 0; round < 4; round++) {
+    for (uint32_t round = 0; round < 6; round++) {
         struct losing l = {.recipe = recipe_paper()};
         l.recipe.plain_loss = round % 2;
-        l.recipe.no_scan = round / 2;
+        l.recipe.no_scan = round / 2 == 1;
+        l.recipe.scouts = round / 2 == 2 ? 3 : 0;
         uint64_t state = 4;
         for (int i = 0; i < TRAIN_LOSSES; i++) l.weights[i] = (float)(1.5 + draw_real(&state) / 2);
         for (int t = 0; t < TRAIN_BATCH; t++) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, CHECKSUM = 8, LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
+enum { VERSION = 2, CHECKSUM = 8, LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
 
 static const char magic[8] = {'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'};
 
@@ -41,11 +41,13 @@ static void field(struct cursor *cursor, void *value, size_t size)
 static void recipe_fields(struct cursor *c, struct recipe *r)
 {
     uint64_t *longs[] = {&r->seed, &r->tasks};
-    uint32_t *counts[] = {&r->n_min, &r->n_max}, *flags[] = {&r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
-    float *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->rate, &r->rate_table};
+    uint32_t *counts[] = {&r->n_min, &r->n_max, &r->scouts, &r->scout_n_min};
+    float *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->scout_alpha_max, &r->rate,
+                      &r->rate_table};
+    uint32_t *flags[] = {&r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
     for (size_t i = 0; i < 2; i++) field(c, longs[i], sizeof *longs[i]);
-    for (size_t i = 0; i < 2; i++) field(c, counts[i], sizeof *counts[i]);
-    for (size_t i = 0; i < 6; i++) field(c, reals[i], sizeof *reals[i]);
+    for (size_t i = 0; i < 4; i++) field(c, counts[i], sizeof *counts[i]);
+    for (size_t i = 0; i < 7; i++) field(c, reals[i], sizeof *reals[i]);
     for (size_t i = 0; i < 4; i++) field(c, flags[i], sizeof *flags[i]);
 }
 
@@ -140,6 +142,10 @@ bool checkpoint_difference(const struct recipe *made, const struct recipe *asked
         snprintf(text, size, "--tasks %" PRIu64 ", not %" PRIu64, made->tasks, asked->tasks);
         return true;
     }
+    if (made->scouts != asked->scouts) {
+        snprintf(text, size, "--scouts %" PRIu32 ", not %" PRIu32, made->scouts, asked->scouts);
+        return true;
+    }
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (flags[i].made != flags[i].asked) {
             snprintf(text, size, "%s %s", flags[i].made ? "with" : "without", flags[i].option);
@@ -147,8 +153,10 @@ bool checkpoint_difference(const struct recipe *made, const struct recipe *asked
         }
     if (made->n_min != asked->n_min || made->n_max != asked->n_max || made->alpha_min != asked->alpha_min ||
         made->alpha_max != asked->alpha_max || made->scale_min != asked->scale_min ||
-        made->scale_max != asked->scale_max || made->rate != asked->rate || made->rate_table != asked->rate_table) {
-        snprintf(text, size, "another --preset");
+        made->scale_max != asked->scale_max || made->scout_n_min != asked->scout_n_min ||
+        made->scout_alpha_max != asked->scout_alpha_max || made->rate != asked->rate ||
+        made->rate_table != asked->rate_table) {
+        snprintf(text, size, "another --preset, --n-min, --alpha-max, --scout-alpha, --rate or --rate-v");
         return true;
     }
     return false;

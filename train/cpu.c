@@ -120,13 +120,19 @@ static bool save(struct session *s, struct state *state)
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
+/* What a task takes, roughly: nearly all of it is queries, which a scout has none of. */
+static uint32_t work(const struct task *task)
+{
+    return task->scout ? 0 : task->n;
+}
+
 /* Draws the tasks, and the order to do them in: the longest first, so that threads end at about the same time. */
 static void draw_tasks(struct session *s, uint64_t step)
 {
     for (uint32_t t = 0; t < TRAIN_BATCH; t++) {
         s->tasks[t] = task_draw(&s->recipe, step, t);
         uint32_t i = t;
-        for (; i > 0 && s->tasks[s->order[i - 1]].n < s->tasks[t].n; i--) s->order[i] = s->order[i - 1];
+        for (; i > 0 && work(&s->tasks[s->order[i - 1]]) < work(&s->tasks[t]); i--) s->order[i] = s->order[i - 1];
         s->order[i] = t;
     }
     atomic_store(&s->next, 0);

@@ -262,7 +262,8 @@ static void query_backward(const struct task *task, const real *w, const double 
 
 /* ---- a task ----------------------------------------------------------------------------------------------------- */
 
-/* All items share the implicit values, so their gradient is W^T times the sum of dz, and that sum is the bias's. */
+/* All items share the implicit values, so their gradient is W^T times the sum of dz, and that sum is the bias's. A
+ * scout's is 0. */
 static void implicit_backward(const real *w, const double *gradient, real dimplicit[IMPLICIT])
 {
     const double *dbias = gradient + AT_DEC_MIX_0 + IN_DEC_MIX_0 * OUT_DEC_MIX_0;
@@ -287,15 +288,17 @@ static void task_gradient(const struct recipe *recipe, const struct task *task, 
     task_store(task, w + AT_TABLE, s);
     struct scanned scanned = {0};
     if (!recipe->no_scan) scanned = scan_forward(w, &s->scanner, s->cells[0], TRAIN_COLUMNS);
-    decode_prepare(&s->decoder, &scanned, (real)s->total);
-    query_forward(task, w, s, losses);
+    if (!task->scout) {
+        decode_prepare(&s->decoder, &scanned, (real)s->total);
+        query_forward(task, w, s, losses);
+    }
 
     const double off[2] = {(double)scanned.skew - (double)task->alpha, (double)scanned.distinct - task->n};
     double derror[3], doff[2];
     loss_task_forward(recipe, off, losses);
     loss_task_backward(recipe, w + AT_LOSS, losses, off, derror, doff);
 
-    query_backward(task, w, derror, s, gradient);
+    if (!task->scout) query_backward(task, w, derror, s, gradient);
     if (!recipe->no_scan) {
         struct scanned d = {.skew = (real)doff[0], .distinct = (real)doff[1]};
         implicit_backward(w, gradient, d.implicit);

@@ -12,6 +12,12 @@ static double part(const struct recipe *recipe, int i)
     return i < 3 ? 1 : recipe->no_scan ? 0 : 0.1;
 }
 
+/* Tasks that the mean of each of the five is over. */
+static double tasks_in(const struct recipe *recipe, int i)
+{
+    return i < 3 ? recipe_queried(recipe) : TRAIN_BATCH;
+}
+
 void loss_task_forward(const struct recipe *recipe, const double off[2], struct losses *task)
 {
     for (int i = 0; i < 3; i++) {
@@ -26,7 +32,7 @@ void loss_task_backward(const struct recipe *recipe, const float weights[TRAIN_L
 {
     double dmetric[TRAIN_LOSSES];
     for (int i = 0; i < TRAIN_LOSSES; i++)
-        dmetric[i] = part(recipe, i) * 0.5 / ((double)weights[i] * (double)weights[i]) / TRAIN_BATCH;
+        dmetric[i] = part(recipe, i) * 0.5 / ((double)weights[i] * (double)weights[i]) / tasks_in(recipe, i);
     for (int i = 0; i < 3; i++) {
         double guide = task->guide[i] + guide_least;
         derror[i] = dmetric[i] * (recipe->plain_loss ? 1 : 2 * task->error[i] / (guide * guide));
@@ -39,10 +45,10 @@ void loss_forward(const struct recipe *recipe, const float weights[TRAIN_LOSSES]
 {
     *mean = (struct losses){0};
     for (int t = 0; t < TRAIN_BATCH; t++) {
-        for (int i = 0; i < TRAIN_LOSSES; i++) mean->metric[i] += tasks[t].metric[i] / TRAIN_BATCH;
+        for (int i = 0; i < TRAIN_LOSSES; i++) mean->metric[i] += tasks[t].metric[i] / tasks_in(recipe, i);
         for (int i = 0; i < 3; i++) {
-            mean->error[i] += tasks[t].error[i] / TRAIN_BATCH;
-            mean->guide[i] += tasks[t].guide[i] / TRAIN_BATCH;
+            mean->error[i] += tasks[t].error[i] / tasks_in(recipe, i);
+            mean->guide[i] += tasks[t].guide[i] / tasks_in(recipe, i);
         }
     }
     for (int i = 0; i < TRAIN_LOSSES; i++) {

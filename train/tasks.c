@@ -31,8 +31,21 @@ struct recipe recipe_quick(void)
 static double longest_stream(const struct recipe *recipe)
 {
     double n = (double)recipe->n_max + 1, alpha = (double)recipe->alpha_max;
+    if (recipe->scouts != 0) alpha = fmax(alpha, (double)recipe->scout_alpha_max);
     double integral = fabs(alpha - 1) < 1e-3 ? 1.01 * log(n) : (pow(n, 1 - alpha) - 1) / (1 - alpha);
     return (double)recipe->scale_max * pow(n, alpha) * integral;
+}
+
+static const char *scouts_problem(const struct recipe *recipe)
+{
+    if (recipe->scouts >= TRAIN_BATCH) return "there are more than 7 scouts, which leaves a step no task to decode";
+    if (recipe->scouts == 0) return NULL;
+    if (recipe->no_scan) return "scouts are for the scan, and there is none";
+    if (recipe->scout_n_min < 1 || recipe->scout_n_min > recipe->n_max)
+        return "the items of a scout are not from 1 to the most of other tasks";
+    if (!(recipe->scout_alpha_max >= recipe->alpha_min && recipe->scout_alpha_max <= 2))
+        return "the skewness of a scout is not from the least of other tasks to 2";
+    return NULL;
 }
 
 const char *recipe_problem(const struct recipe *recipe)
@@ -45,6 +58,8 @@ const char *recipe_problem(const struct recipe *recipe)
         return "the skewness is not from 0 to 2";
     if (!(recipe->scale_min > 0 && recipe->scale_max >= recipe->scale_min && recipe->scale_max <= 1000))
         return "the least frequency is not from 0 to 1000";
+    const char *problem = scouts_problem(recipe);
+    if (problem) return problem;
     if (!(longest_stream(recipe) * TRAIN_ROWS * TRAIN_UNIT < 0x1p62))
         return "a stream may be too long for its cells: fewer items, less skewness or smaller frequencies";
     if (!(recipe->rate >= 0 && recipe->rate <= 1 && recipe->rate_table >= 0 && recipe->rate_table <= 1))
@@ -61,11 +76,14 @@ struct task task_draw(const struct recipe *recipe, uint64_t step, uint32_t slot)
 {
     uint64_t key = split_mix(split_mix(recipe->seed, 1) + TRAIN_BATCH * step + slot, 1);
     double n = unit(split_mix(key, 1)), alpha = unit(split_mix(key, 2)), scale = unit(split_mix(key, 3));
-    double alphas = (double)recipe->alpha_max - (double)recipe->alpha_min;
+    bool scout = slot >= recipe_queried(recipe);
+    uint32_t n_min = scout ? recipe->scout_n_min : recipe->n_min;
+    float alpha_max = scout ? recipe->scout_alpha_max : recipe->alpha_max;
+    double alphas = (double)alpha_max - (double)recipe->alpha_min;
     double scales = (double)recipe->scale_max - (double)recipe->scale_min;
-    return (struct task){key, recipe->n_min + (uint32_t)(n * (recipe->n_max - recipe->n_min + 1.0)),
+    return (struct task){key, n_min + (uint32_t)(n * (recipe->n_max - n_min + 1.0)),
                          (float)((double)recipe->alpha_min + alpha * alphas),
-                         (float)((double)recipe->scale_min + scale * scales)};
+                         (float)((double)recipe->scale_min + scale * scales), scout};
 }
 
 void state_start(const struct recipe *recipe, struct state *state)

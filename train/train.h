@@ -1,8 +1,8 @@
 /* train: self-supervised meta-learning of the paper's networks (section 3.2, Algorithm 3), on synthetic Zipf tasks.
  *
- * One step: draw 8 tasks, store each into a brick of its own, scan the brick, query every item, take the loss, go back
- * through query and scan, clip, and let Adam update. Everything random follows from (seed, step, task) alone, so a run
- * can stop anywhere and go on, and a backend gives the same weights every time.
+ * One step: draw 8 tasks, store each into a brick of its own, scan the brick, query every item (but those of scouts),
+ * take the loss, go back through query and scan, clip, and let Adam update. Everything random follows from (seed, step,
+ * task) alone, so a run can stop anywhere and go on, and a backend gives the same weights every time.
  *
  *     tasks.c       what a task is, how parameters start   adam.c        clipping, Adam, learning rate, clamp on V
  *     layers.h      x_forward / x_backward of a layer      checkpoint.c  a run as bytes, the model that comes out
@@ -28,11 +28,17 @@ enum { TRAIN_ROWS = 5, TRAIN_COLUMNS = 5120, TRAIN_TABLE = 80, TRAIN_BATCH = 8, 
  * whole frequency and queried once. Draws are outputs of SplitMix64 from state `key`: the first gives n, the second
  * alpha, the third scale (each as u = top 53 bits / 2^53), and outputs 4 + 2i and 5 + 2i are lo and hi of item
  * i = j - 2, from which hash_place() takes columns (mod 5120) and indices of V as it does for hashed items.
- * key = output 1 of SplitMix64 from state (output 1 from state seed) + 8 * step + slot. */
+ * key = output 1 of SplitMix64 from state (output 1 from state seed) + 8 * step + slot.
+ *
+ * The last `scouts` of a step's 8 slots are scouts, tasks for the scan alone, drawn in the same way from ranges of
+ * their own: a model decodes only where its scan says so, and the scan must be right on streams too that no decoder is
+ * trained for. A scout is stored and scanned, and its items are not queried: it has no part in L' and gives V, decoder
+ * and implicit head no gradient, only the heads of s(alpha) and s(n) and the layers below them. */
 struct task {
     uint64_t key;
     uint32_t n;
     float alpha, scale;
+    bool scout;
 };
 
 /* Cells sum in whole 2^-32, so that no order of addition matters. A brick of the paper's recipe sums up to 2^25, so a cell
@@ -45,7 +51,7 @@ struct task {
  * first row 25.2, with the largest v 27.0. */
 #define TRAIN_TIE 1.00001
 
-/* What a step measured: means over its 8 tasks. */
+/* What a step measured: s(alpha) and s(n) are means over its 8 tasks, all else over those that are not scouts. */
 struct losses {
     double total;                      /* L = L' + 0.1 L'' */
     double metric[TRAIN_LOSSES];       /* (E/(guide+0.001))^2 of AAE, ARE, MSE (plain E with plain_loss); squared errors
@@ -58,6 +64,9 @@ struct recipe {
     uint32_t n_min, n_max;             /* 1000, 50000: n = n_min + floor(u * (n_max - n_min + 1)) */
     float alpha_min, alpha_max;        /* 0.5, 1.0 */
     float scale_min, scale_max;        /* 0.5, 10 */
+    uint32_t scouts;                   /* 0 to 7; 0: the two fields below have no meaning */
+    uint32_t scout_n_min;              /* n of a scout is from here to n_max, */
+    float scout_alpha_max;             /* its alpha from alpha_min to here, its scale as that of others */
     float rate, rate_table;            /* 1e-3 for networks and loss weights, 1e-4 for V */
     uint32_t fixed_table, no_norm, no_scan, plain_loss; /* the four ablations of the paper */
 };
@@ -86,6 +95,12 @@ static inline uint64_t recipe_steps(const struct recipe *recipe)
     return recipe->tasks / TRAIN_BATCH;
 }
 
+/* Tasks of a step whose items are queried, at least 1: slots from here on are scouts. */
+static inline uint32_t recipe_queried(const struct recipe *recipe)
+{
+    return TRAIN_BATCH - recipe->scouts;
+}
+
 /* ---- tasks.c ---------------------------------------------------------------------------------------------------- */
 
 /* Output k of SplitMix64 (Steele, Lea, Flood 2014) from a state; the first is output 1. */
@@ -106,7 +121,7 @@ void state_start(const struct recipe *recipe, struct state *state);
 
 /* ---- loss.c ----------------------------------------------------------------------------------------------------- */
 
-/* error and guide -> metric, of one task; off: s(alpha) - alpha and s(n) - n. */
+/* error and guide -> metric, of one task; off: s(alpha) - alpha and s(n) - n. Error and guide of a scout are 0. */
 void loss_task_forward(const struct recipe *recipe, const double off[2], struct losses *task);
 
 /* The gradient of L by the errors of one task, and by off. weights: the 5 of the loss. */

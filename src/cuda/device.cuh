@@ -52,9 +52,9 @@ struct device {
     unsigned long long *bricks;       /* [task][row][column], fixed point */
     unsigned long long *mass;         /* [task], N in fixed point */
     scanned *scans;                   /* [task][row] */
-    double *tile_sums;                /* [tile][6] */
+    double *tile_sums;                /* [tile][6]: of tiles that are queried, as the next */
     float *tile_implicit;             /* [tile][4] */
-    float *worth;                     /* [task][3]: dL / dE / n */
+    float *worth;                     /* [task][3]: dL / dE / n; of a scout nothing */
     double *table_scale;              /* of the fixed point that gradients of V are summed in */
     float *partial_dec;               /* [block][DEC_SIZE] */
     long long *partial_table;         /* [block][TABLE], fixed point */

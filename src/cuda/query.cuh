@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(ITEMS, 4) errors(device s)
     for (int i = threadIdx.x; i < DEC_SIZE; i += ITEMS) w[i] = s.parameters[DEC_AT + i];
     if (threadIdx.x < TABLE) table[threadIdx.x] = s.parameters[threadIdx.x];
     __syncthreads();
-    for (uint32_t tile = blockIdx.x; tile < tile_count(s); tile += gridDim.x) {
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s, queried(s)); tile += gridDim.x) {
         int b;
         uint32_t i;
         double sums[6] = {0, 0, 0, 0, 0, 0};
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(ITEMS, 4) errors(device s)
 }
 
 /* One warp a task sums its tiles, each lane its share, then the lanes as a tree; its first lane takes the task's losses,
- * and the first thread those of the step. */
+ * and the first thread those of the step. A scout was not queried: its errors are 0, so it adds nothing to L'. */
 __global__ void loss(device s)
 {
     __shared__ struct losses part[TASKS];
@@ -131,10 +131,11 @@ __global__ void loss(device s)
     int b = threadIdx.x / 32, lane = threadIdx.x % 32;
     const drawn &t = s.tasks[b];
     const float *weight = s.parameters + LOSS_AT;
+    uint32_t tiles = b < queried(s) ? t.tiles : 0;
     double error[6];
     for (int j = 0; j < 6; j++) {
         double sum = 0;
-        for (uint32_t i = lane; i < t.tiles; i += 32) sum += s.tile_sums[(size_t)(t.first_tile + i) * 6 + j];
+        for (uint32_t i = lane; i < tiles; i += 32) sum += s.tile_sums[(size_t)(t.first_tile + i) * 6 + j];
         for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
         error[j] = sum / t.n;
     }
@@ -142,7 +143,8 @@ __global__ void loss(device s)
         struct losses &l = part[b];
         double worth[3];
         for (int m = 0; m < 3; m++) {
-            double e = error[m], guide = error[m + 3] + 0.001, scale = 0.5 / ((double)weight[m] * weight[m]) / TASKS;
+            double e = error[m], guide = error[m + 3] + 0.001;
+            double scale = 0.5 / ((double)weight[m] * weight[m]) / queried(s);
             l.error[m] = e;
             l.guide[m] = error[m + 3];
             l.metric[m] = s.recipe.plain_loss ? e : e / guide * e / guide;
@@ -162,11 +164,11 @@ __global__ void loss(device s)
     double most = 1e-30;
     for (int c = 0; c < TASKS; c++) {
         for (int m = 0; m < 3; m++) {
-            l.error[m] += part[c].error[m] / TASKS;
-            l.guide[m] += part[c].guide[m] / TASKS;
+            l.error[m] += part[c].error[m] / queried(s);
+            l.guide[m] += part[c].guide[m] / queried(s);
         }
-        for (int m = 0; m < LOSSES; m++) l.metric[m] += part[c].metric[m] / TASKS;
-        most = fmax(most, typical[c]);
+        for (int m = 0; m < LOSSES; m++) l.metric[m] += part[c].metric[m] / (m < 3 ? queried(s) : TASKS);
+        if (c < queried(s)) most = fmax(most, typical[c]);
     }
     for (int m = 0; m < LOSSES; m++) {
         double w = weight[m], share = m < 3 ? 1 : s.recipe.no_scan ? 0 : 0.1;
@@ -244,7 +246,7 @@ __global__ void __launch_bounds__(ITEMS, 3) query(device s)
     }
     __syncthreads();
     double table_scale = *s.table_scale;
-    for (uint32_t tile = blockIdx.x; tile < tile_count(s); tile += gridDim.x) {
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s, queried(s)); tile += gridDim.x) {
         int b;
         uint32_t i;
         bool real = find_tile(s, tile, &b, &i);

@@ -184,10 +184,12 @@ __device__ void heads_backward(const device &s, const float *w, int b, heads &h,
     const drawn &t = s.tasks[b];
     told r = read_told(s, b);
     const float *weight = s.parameters + LOSS_AT;
-    { /* what the decoder sends back, over the task's tiles: a warp a value, each lane its share, then a tree */
+    { /* what the decoder sends back, over the task's tiles: a warp a value, each lane its share, then a tree; of a
+         scout nothing, and what tile_implicit holds there is of an earlier step */
         int j = threadIdx.x / 32, lane = threadIdx.x % 32;
+        uint32_t tiles = b < queried(s) ? t.tiles : 0;
         double sum = 0;
-        for (uint32_t i = lane; i < t.tiles; i += 32) sum += s.tile_implicit[(size_t)(t.first_tile + i) * 4 + j];
+        for (uint32_t i = lane; i < tiles; i += 32) sum += s.tile_implicit[(size_t)(t.first_tile + i) * 4 + j];
         for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
         if (lane == 0) h.d0[j] = (float)sum / ROWS * (h.i2[j] > 0 ? 1.0f : LEAKY);
     }

@@ -19,16 +19,25 @@ __device__ double uniform(uint64_t x)
     return (double)(x >> 11) * 0x1p-53;
 }
 
+/* Tasks whose items are queried: the first ones, all others are scouts. */
+__device__ int queried(const device &s)
+{
+    return TASKS - (int)s.recipe.scouts;
+}
+
 __global__ void draw(device s)
 {
     __shared__ drawn tasks[TASKS];
     const recipe &r = s.recipe;
     int b = threadIdx.x;
+    bool scout = b >= queried(s);
+    uint32_t n_min = scout ? r.scout_n_min : r.n_min;
+    double alphas = (double)(scout ? r.scout_alpha_max : r.alpha_max) - r.alpha_min;
     uint64_t key = splitmix(splitmix(r.seed, 1) + 8 * *s.step + b, 1);
     drawn t;
     t.key = key;
-    t.n = r.n_min + (uint32_t)(uniform(splitmix(key, 1)) * (r.n_max - r.n_min + 1));
-    t.alpha = (float)(r.alpha_min + (double)(r.alpha_max - r.alpha_min) * uniform(splitmix(key, 2)));
+    t.n = n_min + (uint32_t)(uniform(splitmix(key, 1)) * (r.n_max - n_min + 1));
+    t.alpha = (float)(r.alpha_min + alphas * uniform(splitmix(key, 2)));
     t.scale = (float)(r.scale_min + (double)(r.scale_max - r.scale_min) * uniform(splitmix(key, 3)));
     t.tiles = (t.n + ITEMS - 1) / ITEMS;
     tasks[b] = t;
@@ -81,9 +90,10 @@ __device__ bool find_tile(const device &s, uint32_t tile, int *task, uint32_t *i
     return *i < s.tasks[b].n;
 }
 
-__device__ uint32_t tile_count(const device &s)
+/* Tiles of the first so many tasks. */
+__device__ uint32_t tile_count(const device &s, int tasks)
 {
-    return s.tasks[TASKS - 1].first_tile + s.tasks[TASKS - 1].tiles;
+    return s.tasks[tasks - 1].first_tile + s.tasks[tasks - 1].tiles;
 }
 
 __global__ void store(device s)
@@ -91,7 +101,7 @@ __global__ void store(device s)
     __shared__ float table[TABLE];
     __shared__ unsigned long long mass;
     if (threadIdx.x < TABLE) table[threadIdx.x] = s.parameters[threadIdx.x];
-    for (uint32_t tile = blockIdx.x; tile < tile_count(s); tile += gridDim.x) {
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s, TASKS); tile += gridDim.x) {
         if (threadIdx.x == 0) mass = 0;
         __syncthreads();
         int b;

@@ -4,7 +4,7 @@
  *     draw     8 tasks                                   1 thread a task
  *     store    items -> bricks                           1 thread an item, 64-bit integer atomics: any order, one sum
  *     scan     bricks -> s(n), s(alpha), implicit        1 block a row of a brick, 1 thread a cell
- *     errors   items -> f', f'' -> sums of errors        1 thread an item
+ *     errors   items -> f', f'' -> sums of errors        1 thread an item; here and in query not those of scouts
  *     loss     sums -> losses, and what a unit of each error is worth
  *     query    items -> gradients of the decoder and V   1 thread an item forward and back; then, layer by layer, the
  *                                                        block multiplies its 128 items' inputs and deltas

@@ -15,9 +15,9 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lego
 import training
-from training import ABLATIONS, BALANCED, ROWS, SIZE, SMALL, TABLE, Parameters
+from training import ABLATIONS, BALANCED, ROWS, SCOUTS, SIZE, SMALL, TABLE, Parameters
 
-VARIANTS = [{}] + [{ablation: 1} for ablation in ABLATIONS]
+VARIANTS = [{}] + [{ablation: 1} for ablation in ABLATIONS] + [SCOUTS]
 
 
 def number(word):
@@ -73,6 +73,22 @@ class Tasks(unittest.TestCase):
         self.assertEqual({60, 400}, {min(task.n for task in tasks), max(task.n for task in tasks)})
         for x, low, high in ([t.alpha for t in tasks], 0.5, 1.0), ([t.scale for t in tasks], 0.5, 10):
             np.testing.assert_allclose([min(x), np.mean(x), max(x)], [low, (low + high) / 2, high], 0.03)
+
+    def test_scouts(self):
+        """The last slots: other ranges of n and alpha, all else of a task stays."""
+        recipe = replace(BALANCED, **SCOUTS)
+        scouts = []
+        for step in range(300):
+            for slot in range(8):
+                task, plain = training.make_task(recipe, step, slot), training.make_task(BALANCED, step, slot)
+                self.assertEqual((slot >= 6, plain.key, plain.scale), (task.scout, task.key, task.scale))
+                if task.scout:
+                    scouts.append(task)
+                else:
+                    self.assertEqual(plain, task)
+        for x, low, high in ([t.n for t in scouts], 200, 2000), ([t.alpha for t in scouts], 0.5, 1.375):
+            self.assertTrue(low <= min(x) and max(x) <= high)
+            np.testing.assert_allclose([min(x), np.mean(x), max(x)], [low, (low + high) / 2, high], 0.04)
 
     def test_initial_parameters(self):
         arena = np.concatenate([training.initial(replace(SMALL, seed=seed))[:TABLE] for seed in range(200)])
@@ -131,8 +147,9 @@ class Gradients(unittest.TestCase):
     def setting(self, variant, tasks, recipe=BALANCED):
         recipe = replace(recipe, **variant)
         arena, _ = training.start(recipe, "balanced")
-        bricks = training.batch(recipe, arena, 0)[:tasks]
-        _, gradient, _ = training.evaluate(recipe, arena, bricks)
+        bricks = training.batch(recipe, arena, 0)
+        bricks = bricks[:tasks] + bricks[training.BATCH - recipe.scouts:]
+        _, gradient = training.evaluate(recipe, arena, bricks)
         rng = np.random.RandomState(1)
         # in proportion to the parameters, some of which are 1e-5 and some 1e6
         direction = rng.standard_normal(SIZE) * np.maximum(abs(arena), 1e-6)
@@ -175,6 +192,22 @@ class Gradients(unittest.TestCase):
             for name in (["V"] if recipe.fixed_table else []) + (["scan"] if recipe.no_scan else []):
                 for part, span in Parameters(gradient).span.items():
                     self.assertFalse(part.startswith(name) and gradient[span].any(), part)
+
+
+    def test_scouts_train_the_scan_alone(self):
+        """Queries know nothing of them; the scan's part of the loss is the mean over all."""
+        recipe, arena, bricks, gradient, _ = self.setting(SCOUTS, 2)
+        losses, _ = training.evaluate(recipe, arena, bricks)
+        plain_losses, plain = training.evaluate(recipe, arena, bricks[:2])
+        span = Parameters(arena).span
+        for part in span:
+            if part.startswith(("V", "dec")):
+                np.testing.assert_array_equal(plain[span[part]], gradient[span[part]], part)
+        for of in losses.metric[:3] - plain_losses.metric[:3], losses.error - plain_losses.error, \
+                losses.guide - plain_losses.guide:
+            np.testing.assert_array_equal(of, 0)
+        off = [(brick.alpha - brick.task.alpha, brick.distinct - brick.task.n) for brick in bricks]
+        np.testing.assert_allclose(losses.metric[3:], np.mean(np.square(off), axis=0), 1e-12)
 
 
 class Update(unittest.TestCase):

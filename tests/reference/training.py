@@ -34,6 +34,9 @@ class Recipe:
     alpha_max: float = 1.0
     scale_min: float = 0.5
     scale_max: float = 10.0
+    scouts: int = 0
+    scout_n_min: int = 0
+    scout_alpha_max: float = 0.0
     rate: float = 1e-3
     rate_table: float = 1e-4
     fixed_table: int = 0
@@ -99,15 +102,18 @@ class Task:
     n: int
     alpha: float  # a float32, as scale
     scale: float
+    scout: bool   # stored and scanned, not queried
 
 
 def make_task(recipe, step, slot):
     key = output(output(recipe.seed, 1) + BATCH * step + slot, 1)
     u = unit(outputs(key, 1, 3))
-    n = recipe.n_min + int(u[0] * (recipe.n_max - recipe.n_min + 1))
-    alpha = recipe.alpha_min + u[1] * (recipe.alpha_max - recipe.alpha_min)
+    scout = slot + recipe.scouts >= BATCH
+    n_min, alpha_max = (recipe.scout_n_min, recipe.scout_alpha_max) if scout else (recipe.n_min, recipe.alpha_max)
+    n = n_min + int(u[0] * (recipe.n_max - n_min + 1))
+    alpha = recipe.alpha_min + u[1] * (alpha_max - recipe.alpha_min)
     scale = recipe.scale_min + u[2] * (recipe.scale_max - recipe.scale_min)
-    return Task(key, n, float(np.float32(alpha)), float(np.float32(scale)))
+    return Task(key, n, float(np.float32(alpha)), float(np.float32(scale)), scout)
 
 
 def places(task):
@@ -258,25 +264,33 @@ class Losses:
 
 
 def evaluate(recipe, arena, bricks, with_gradient=True):
-    """The loss at these parameters, with the constants of the bricks. -> Losses, gradient"""
+    """The loss at these parameters, with the constants of the bricks. -> Losses, gradient
+
+    Means of AAE, ARE and MSE are over the bricks that are queried, those of s(alpha) and s(n) over all."""
     parameters, gradient = Parameters(arena), Parameters(np.zeros(SIZE))
     w = parameters.w
     metric, error = np.zeros(5, arena.dtype), np.zeros(3, arena.dtype)
     part = np.array([1, 1, 1, 0.1, 0.1])  # L = L' + 0.1 L''
     if recipe.no_scan:
         part[3:] = 0
-    d_metric = part * 0.5 / w**2 / len(bricks)  # of L by a task's own part of a metric
+    queried = sum(not brick.task.scout for brick in bricks)
+    # of L by a task's own part of a metric
+    d_metric = part * 0.5 / w**2 / np.array([queried, queried, queried, len(bricks), len(bricks)])
     for brick in bricks:
         implicit, alpha, n, scan_tape = np.zeros(4), 0.0, 0.0, None
         if not recipe.no_scan:
             implicit, alpha, n, scan_tape = scan_forward(parameters, brick.memory)
             off = np.array([alpha - brick.task.alpha, n - brick.task.n])
             metric[3:] += off**2 / len(bricks)
+        if brick.task.scout:
+            if with_gradient:
+                scan_backward(parameters, gradient, scan_tape, np.zeros(4), *(d_metric[3:] * 2 * off))
+            continue
         f1, _, decode_tape = decode_forward(parameters, brick, implicit)
         e = errors(f1, brick.f)
         unit_ = 1.0 if recipe.plain_loss else brick.guide + 0.001
-        metric[:3] += (e if recipe.plain_loss else (e / unit_)**2) / len(bricks)
-        error += e / len(bricks)
+        metric[:3] += (e if recipe.plain_loss else (e / unit_)**2) / queried
+        error += e / queried
         if not with_gradient:
             continue
         de = d_metric[:3] * (1 if recipe.plain_loss else 2 * e / unit_**2)
@@ -290,7 +304,7 @@ def evaluate(recipe, arena, bricks, with_gradient=True):
     gradient.w[:] = part * (-metric / w**3 + 2 * w / (1 + w**2)).real if with_gradient else 0
     if recipe.fixed_table:
         gradient.v[:] = 0
-    guide = np.mean([brick.guide for brick in bricks], axis=0)
+    guide = np.mean([brick.guide for brick in bricks if not brick.task.scout], axis=0)
     return Losses(total, metric, error, guide), gradient.arena
 
 
@@ -340,7 +354,8 @@ HEAD = """\
 # What training gives for small recipes, in double precision (tests/reference/training.py; the recipe: train/train.h).
 # Parameters start as floats and then stay doubles; cells are not rounded to fixed point.
 #
-# case NAME seed tasks n_min n_max fixed_table no_norm no_scan plain_loss     everything below belongs to it
+# case NAME seed tasks n_min n_max fixed_table no_norm no_scan plain_loss scouts scout_n_min scout_alpha_max
+#     everything below belongs to it; without scouts the last two are 0 and mean nothing
 #     small      a few hundred items: hardly two share a cell, so every guide is about 0 and L is MSE / 0.001 squared
 #     balanced   cells are shared, and what `set` changes makes every part of the loss matter
 #     crowded    few items are alone in a cell
@@ -381,7 +396,8 @@ def numbers(values):
 def case_lines(name, recipe, steps, runs):
     """runs: (first, end) of the parameters whose gradients are written"""
     yield " ".join(map(str, ["case", name, recipe.seed, recipe.tasks, recipe.n_min, recipe.n_max, recipe.fixed_table,
-                             recipe.no_norm, recipe.no_scan, recipe.plain_loss]))
+                             recipe.no_norm, recipe.no_scan, recipe.plain_loss, recipe.scouts, recipe.scout_n_min,
+                             numbers(recipe.scout_alpha_max)]))
     trainer = Trainer(recipe)
     trainer.arena, changed = start(recipe, name)
     for i in changed:
@@ -412,6 +428,7 @@ def case_lines(name, recipe, steps, runs):
 SMALL = Recipe(seed=7, tasks=80, n_min=60, n_max=400)
 BALANCED = replace(SMALL, n_min=1000, n_max=2000)
 CROWDED = replace(SMALL, n_min=24000, n_max=25000)
+SCOUTS = {"scouts": 2, "scout_n_min": 200, "scout_alpha_max": 1.375}  # fewer items and more skewness than others
 
 
 def lines():
@@ -422,6 +439,7 @@ def lines():
         yield from case_lines(name, recipe, 10, every)
         for ablation in ABLATIONS:
             yield from case_lines(name, replace(recipe, **{ablation: 1}), steps, some)
+    yield from case_lines("balanced", replace(BALANCED, **SCOUTS), 10, some)
     yield from case_lines("crowded", CROWDED, 1, every[:TABLE // 8] + some[2:])
 
 
