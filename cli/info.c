@@ -41,7 +41,7 @@ static bool print_model(const lego_model *model)
         return json_print(&line);
     }
     printf("model         %s%s\n", info.name, info.trained ? "" : ", untrained: estimates are the rule min(m/w)");
-    printf("brick         %" PRIu32 " rows of %" PRIu32 " columns\n", info.rows, info.columns);
+    printf("rows          %" PRIu32 ", of up to %" PRIu32 " columns\n", info.rows, info.columns);
     printf("weights       sum to %" PRIu32 " an item\n", info.quantum);
     printf("fingerprint   %s\n", fingerprint);
     return true;
@@ -59,6 +59,7 @@ static bool print_sketch_json(const lego_sketch_info *info, const lego_model_inf
     json_u64(&line, "cache_bytes", info->cache_bytes);
     json_u64(&line, "bricks", info->bricks);
     json_u64(&line, "bricks_now", info->bricks_now);
+    json_u64(&line, "cells", info->cells);
     json_u64(&line, "rows", info->rows);
     json_u64(&line, "columns", info->columns);
     json_u64(&line, "cell_bits", info->cell_bits);
@@ -78,6 +79,11 @@ static void print_sketch_text(const lego_sketch_info *info, const lego_model_inf
         printf(", and %" PRIu64 " of scan results, which can be had again", info->cache_bytes);
     printf("\nmodel         %s%s\n", model->name, model->trained ? "" : ", untrained: estimates are the rule min(m/w)");
     printf("seed          %" PRIu64 "\n", info->seed);
+    if (info->cell_bits == 0) {
+        printf("blocks        %" PRIu32 ", of 64 bytes\n", info->bricks);
+        printf("cells         %" PRIu64 ", %.2f a byte\n", info->cells, (double)info->cells / (double)info->bytes);
+        return;
+    }
     printf("bricks        %" PRIu32, info->bricks_now);
     if (info->bricks_now != info->bricks)
         printf(", folded from %" PRIu32, info->bricks);

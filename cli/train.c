@@ -5,6 +5,7 @@
 #include "options.h"
 #include "output.h"
 #include "say.h"
+#include "train_compact.h"
 #include "training.h"
 
 #include <inttypes.h>
@@ -21,19 +22,20 @@ static struct {
     uint64_t scouts;
     double alpha_max, scout_alpha, rate, rate_v; /* negative: not given */
     bool resume, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
-} given = {.name = "paper", .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
+} given = {.name = NULL, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
 
-enum { PRESET_PAPER, PRESET_QUICK };
+enum { PRESET_PAPER, PRESET_QUICK, PRESET_COMPACT };
 enum { BACKEND_CPU, BACKEND_CUDA };
 
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
-    {"preset", 'p', OPTION_CHOICE, "paper|quick", &given.preset, "paper: 4000000 tasks; quick: 72000 of crowded bricks (paper)"},
+    {"preset", 'p', OPTION_CHOICE, "paper|quick|compact", &given.preset,
+     "paper: 4000000 tasks; quick: 72000 of crowded bricks; compact: the networks for blocks, in minutes (paper)"},
     {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
-    {"name", 0, OPTION_TEXT, "NAME", &given.name, "name of the model: 1 to 15 of a-z 0-9 - and dot (paper)"},
+    {"name", 0, OPTION_TEXT, "NAME", &given.name, "name of the model: 1 to 15 of a-z 0-9 - and dot (paper, or compact)"},
     {"checkpoint", 'c', OPTION_TEXT, "FILE", &given.checkpoint,
      "keep a checkpoint here; else there is one at the output's name with .checkpoint until the model is written"},
     {"every", 0, OPTION_U64, "N", &given.every, "steps between two checkpoints (a hundredth of them)"},
@@ -213,9 +215,22 @@ static int bench(void)
 
 /* ----------------------------------------------------------------------------------------------------------------- */
 
+/* What the compact preset has no use for; 0 if none of it is given. */
+static int check_compact(void)
+{
+    if (given.backend != BACKEND_CPU || given.resume || given.checkpoint != NULL || given.scouts != 0 || given.fixed_v ||
+        given.no_normalisation || given.no_scan || given.plain_loss)
+        return options_wrong(&command_train, "--preset compact trains on the CPU in minutes, without checkpoints: of the "
+                                             "options it takes --out, --seed, --name, --log, --threads and --quiet");
+    return 0;
+}
+
 static int run(int count, char **operands)
 {
     static struct run run;
+    bool compact = given.preset == PRESET_COMPACT;
+    if (given.name == NULL)
+        given.name = compact ? "compact" : "paper";
     run.recipe = chosen_recipe();
     int wrong = check_options(count, operands, &run.recipe);
     if (wrong != 0)
@@ -225,6 +240,13 @@ static int run(int count, char **operands)
     state_start(&run.recipe, &run.state);
     if (!name_works(&run))
         return options_wrong(&command_train, "a model cannot be called '%s': 1 to 15 of a-z 0-9 - and dot", given.name);
+    if (compact) {
+        wrong = check_compact();
+        if (wrong != 0)
+            return wrong;
+        return train_compact(given.seed, given.threads, given.output, given.name, given.log, given.quiet) ? EXIT_DONE
+                                                                                                          : EXIT_FAILED;
+    }
     const struct backend *backend = chosen_backend();
     return backend != NULL && train(backend, &run) ? EXIT_DONE : EXIT_FAILED;
 }
@@ -233,12 +255,13 @@ const command command_train = {
     .name = "train",
     .summary = "train the networks of a model",
     .synopsis = "-o FILE [OPTION...]",
-    .text = "Trains the paper's networks on synthetic streams drawn from the seed, and writes\n"
+    .text = "Trains networks on synthetic streams drawn from the seed, and writes\n"
             "the model. The same seed gives the same model on the same kind of machine. A run\n"
             "that was stopped, by a signal or worse, goes on with --resume to the identical\n"
             "result.",
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
+                "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
                 "  legosketch train --bench\n",
     .options = options,
     .run = run,

@@ -94,5 +94,6 @@ void value_print_size(char text[VALUE_TEXT], uint64_t bytes)
 
 void value_print_estimate(char text[VALUE_TEXT], double value)
 {
-    snprintf(text, VALUE_TEXT, "%.*f", value == floor(value) ? 0 : 3, value);
+    bool whole = fabs(value - round(value)) < 0.0005; /* three digits would all be 0 */
+    snprintf(text, VALUE_TEXT, "%.*f", whole ? 0 : 3, value);
 }

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-static void use(const lego_model *model)
+static void use(const lego_model *model, int has_columns)
 {
     lego_options options = LEGO_OPTIONS_INIT;
     options.budget = 0;
     options.bricks = 2;
-    options.columns = 64;
+    options.columns = has_columns ? 64 : 0;
     options.model = model;
     lego_sketch *sketch;
     lego_status status = lego_sketch_create(&options, &sketch);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     CHECK(status == LEGO_OK);
     CHECK(paper.used == size && memcmp(paper.bytes, bytes, size) == 0);
     free(paper.bytes);
-    use(model);
+    use(model, bytes[12] != 2); /* kind 2 has blocks */
     lego_model_destroy(model);
     CHECK(purse.held == 0);
     return 0;

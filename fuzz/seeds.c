@@ -22,7 +22,7 @@ static void seed_sketch(const lego_model *model, uint32_t bricks, uint32_t bits,
     options.budget = 0;
     options.model = model;
     options.bricks = bricks;
-    options.columns = 64;
+    options.columns = bits ? 64 : 0; /* a compact model has neither */
     options.cell_bits = bits;
     lego_sketch *sketch;
     lego_status status = lego_sketch_create(&options, &sketch);
@@ -61,15 +61,28 @@ static void seed_sketches(void)
         }
     }
     lego_model_destroy(trained);
+    for (uint32_t blocks = 1; blocks <= 6; blocks++) { /* light, deep down the ladder, and with negative cells */
+        for (int64_t count = 0; count <= INT64_C(1) << 50; count = count ? count << 5 : 1) {
+            seed_sketch(lego_model_builtin("compact"), blocks, 0, count);
+            if (count) seed_sketch(lego_model_builtin("compact"), blocks, 0, -count);
+        }
+    }
+}
+
+static void seed_builtin(const char *name)
+{
+    static uint8_t file[1 << 20];
+    struct paper paper = {file, sizeof file, 0};
+    lego_status status = lego_model_save(lego_model_builtin(name), paper_write, &paper);
+    CHECK(status == LEGO_OK);
+    seed(name, file, paper.used);
 }
 
 static void seed_models(void)
 {
     uint8_t file[RANDOM_MODEL_MAX];
-    struct paper paper = {file, sizeof file, 0};
-    lego_status status = lego_model_save(lego_model_builtin("rule"), paper_write, &paper);
-    CHECK(status == LEGO_OK);
-    seed("rule", file, paper.used);
+    seed_builtin("rule");
+    seed_builtin("compact");
     seed("random-1", file, random_model(file, 1, 64, 8));
     seed("random-5", file, random_model(file, 5, 5120, 1024));
     seed("random-8", file, random_model(file, 8, 8192, 4096));

@@ -149,8 +149,9 @@ typedef struct lego_sketch_info {
     int64_t total;           /* the stream's length: the sum of all counts */
     uint32_t bricks;         /* K, as the sketch was made: an item goes to brick hash mod K, and fold takes divisors of K */
     uint32_t bricks_now;     /* how many there are after the folds so far */
-    uint32_t rows, columns;  /* of the least folded brick */
-    uint32_t cell_bits;      /* of the least folded brick */
+    uint64_t cells;          /* how many there are now */
+    uint32_t rows, columns;  /* of the least folded brick; of a compact model, whose blocks differ, columns is 0 */
+    uint32_t cell_bits;      /* of the least folded brick; 0 for a compact model: as many as it takes */
     uint32_t cell_bits_most; /* of the most folded brick: cell_bits or twice that */
     uint64_t spill_used;     /* slots that hold high parts of cells, and how many there may be before a fold */
     uint64_t spill_limit;

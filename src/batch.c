@@ -1,8 +1,11 @@
 /* batch: many items in one call, on one thread or several.
  *
- * Each thread owns the bricks whose number it gets modulo the size of the team, so that no cell has two writers. The
+ * Bricks: each thread owns those whose number it gets modulo the size of the team, so that no cell has two writers. The
  * spill is one for all bricks: what overflows a cell is noted and added by one thread at the end of a chunk. Sums do
- * not care: the result is the same, and folds happen when the content asks for them, as with one thread. */
+ * not care: the result is the same, and folds happen when the content asks for them, as with one thread.
+ *
+ * Blocks: notes (dense.h) are taken of some ten thousand items, each thread having a share of them; then each adds those
+ * of the buckets that it owns. One thread does it the same way, since it is much faster than item by item. */
 #include "parallel.h"
 #include "sketch.h"
 
@@ -96,18 +99,128 @@ static void add_work(void *context, struct team *team, unsigned index, unsigned 
     }
 }
 
+static void add_singly(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
+{
+    enum { AHEAD = 16 };
+    struct hash hash[AHEAD];
+    for (size_t start = 0; start < n; start += AHEAD) {
+        size_t size = n - start < AHEAD ? n - start : AHEAD;
+        for (size_t i = 0; i < size; i++) {
+            hash[i] = item_hash(items, start + i, sketch->seed);
+            if (is_dense(sketch->model)) dense_prefetch(&sketch->dense, hash[i]);
+        }
+        for (size_t i = 0; i < size; i++) sketch_add(sketch, hash[i], counts ? counts[start + i] : 1);
+    }
+}
+
+/* False if there is no memory for it. */
+static bool add_to_bricks(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
+{
+    lego_allocator *a = &sketch->allocator;
+    struct adding job = {sketch, items, counts, n, a->alloc(a->context, sizeof *job.chunk)};
+    if (!job.chunk) return false;
+    parallel_run(sketch->threads, add_work, &job);
+    a->free(a->context, job.chunk, sizeof *job.chunk);
+    return true;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+enum { WINDOW = 1 << 17, /* items that notes are taken of before they are added: these take 4 MB */
+       FEW = 1024 };     /* items, fewer than which are added singly */
+
+struct noting {
+    lego_sketch *sketch;
+    const struct items *items;
+    const int64_t *counts;
+    size_t n, window;
+    bool has_large; /* counts beyond NOTE_MOST */
+    struct notes *notes;
+    struct slot *slot;
+    unsigned slots; /* of a thread */
+    uint64_t *note, *sorted;
+};
+
+static bool is_large(int64_t count)
+{
+    return count > NOTE_MOST || count < -NOTE_MOST;
+}
+
+static void take_notes(const struct noting *job, struct notes *notes, size_t first, size_t end)
+{
+    const struct dense *dense = &job->sketch->dense;
+    for (size_t i = first; i < end; i++) {
+        int64_t count = job->counts ? job->counts[i] : 1;
+        if (!is_large(count)) notes_add(notes, dense, item_hash(job->items, i, job->sketch->seed), (int32_t)count);
+    }
+    notes_finish(notes, dense);
+}
+
+/* Those that notes have no room for, to the blocks of this thread. */
+static void add_large(const struct noting *job, unsigned index, unsigned members, size_t first, size_t end)
+{
+    struct dense *dense = &job->sketch->dense;
+    for (size_t i = first; i < end; i++) {
+        if (!is_large(job->counts[i])) continue;
+        struct hash hash = item_hash(job->items, i, job->sketch->seed);
+        for (unsigned which = 0; which < 2; which++) {
+            struct half half = dense_half(dense, hash, which);
+            if (half.block % members == index) dense_add_half(dense, &half, which, job->counts[i]);
+        }
+    }
+}
+
+static void note_work(void *context, struct team *team, unsigned index, unsigned members)
+{
+    const struct noting *job = context;
+    struct dense *dense = &job->sketch->dense;
+    for (size_t start = 0; start < job->n; start += job->window) {
+        size_t size = job->n - start < job->window ? job->n - start : job->window;
+        size_t first = size * index / members, end = size * (index + 1) / members;
+        notes_init(&job->notes[index], dense, job->note + 2 * first, job->slot + (size_t)index * job->slots, job->slots);
+        take_notes(job, &job->notes[index], start + first, start + end);
+        parallel_wait(team);
+        notes_sort(job->notes, members, index, job->sorted);
+        parallel_wait(team);
+        notes_apply(dense, job->notes, members, index, job->sorted, job->note);
+        parallel_wait(team);
+        if (!job->has_large) continue;
+        add_large(job, index, members, start, start + size);
+        parallel_wait(team); /* the next notes are of other threads' blocks */
+    }
+}
+
+static bool add_to_blocks(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
+{
+    lego_allocator *a = &sketch->allocator;
+    struct noting job = {.sketch = sketch, .items = items, .counts = counts, .n = n, .window = n < WINDOW ? n : WINDOW};
+    unsigned threads = n < CHUNK ? 1 : sketch->threads;
+    for (job.slots = NOTE_SLOTS; job.slots > 2 && (job.slots > n || job.slots * threads > 2 * NOTE_SLOTS);) job.slots /= 2;
+    size_t notes_size = threads * sizeof *job.notes, slots_size = threads * (size_t)job.slots * sizeof *job.slot;
+    size_t size = notes_size + slots_size + 4 * job.window * sizeof *job.note;
+    unsigned char *bytes = a->alloc(a->context, size);
+    if (!bytes) return false;
+    job.notes = (struct notes *)(void *)bytes;
+    job.slot = (struct slot *)(void *)(bytes + notes_size);
+    job.note = (uint64_t *)(void *)(bytes + notes_size + slots_size);
+    job.sorted = job.note + 2 * job.window;
+    for (size_t i = 0; i < n; i++) {
+        int64_t count = counts ? counts[i] : 1;
+        sketch->dense.total += count;
+        job.has_large |= is_large(count);
+    }
+    parallel_run(threads, note_work, &job);
+    a->free(a->context, bytes, size);
+    return true;
+}
+
 static lego_status add_items(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
     if (!sketch_take_counts(sketch, counts, n)) return LEGO_ERR_RANGE;
-    lego_allocator *a = &sketch->allocator;
-    struct adding job = {sketch, items, counts, n, NULL};
-    if (sketch->threads > 1 && n >= CHUNK) job.chunk = a->alloc(a->context, sizeof *job.chunk);
-    if (!job.chunk) {
-        for (size_t i = 0; i < n; i++) sketch_add(sketch, item_hash(items, i, sketch->seed), counts ? counts[i] : 1);
-        return LEGO_OK;
-    }
-    parallel_run(sketch->threads, add_work, &job);
-    a->free(a->context, job.chunk, sizeof *job.chunk);
+    blocks_changed(sketch);
+    bool done = is_dense(sketch->model) ? n >= FEW && add_to_blocks(sketch, items, counts, n)
+                                        : n >= CHUNK && sketch->threads > 1 && add_to_bricks(sketch, items, counts, n);
+    if (!done) add_singly(sketch, items, counts, n);
     return LEGO_OK;
 }
 
@@ -135,8 +248,16 @@ static void estimate_work(void *context, struct team *team, unsigned index, unsi
     (void)team;
     const struct estimating *job = context;
     size_t part = job->n / members, first = part * index, end = index + 1 == members ? job->n : first + part;
-    for (size_t i = first; i < end; i++)
-        job->estimates[i] = sketch_estimate(job->sketch, item_hash(job->items, i, job->sketch->seed));
+    enum { AHEAD = 16 };
+    struct hash hash[AHEAD];
+    for (size_t start = first; start < end; start += AHEAD) {
+        size_t size = end - start < AHEAD ? end - start : AHEAD;
+        for (size_t i = 0; i < size; i++) {
+            hash[i] = item_hash(job->items, start + i, job->sketch->seed);
+            if (is_dense(job->sketch->model)) dense_prefetch(&job->sketch->dense, hash[i]);
+        }
+        for (size_t i = 0; i < size; i++) job->estimates[start + i] = sketch_estimate(job->sketch, hash[i]);
+    }
 }
 
 static void estimate_items(const lego_sketch *sketch, const struct items *items, size_t n, lego_estimate *estimates)

@@ -59,7 +59,7 @@ void memory_clear(struct memory *memory)
     memset(memory->cells, 0, memory_bytes(&memory->shape));
     if (memory->summaries) memset(memory->summaries, 0, memory_summary_bytes(&memory->shape));
     memory->level = memory->folded = 0;
-    memory->spill.used = memory->mass = 0;
+    memory->spill.used = 0;
 }
 
 /* The bricks of the next level that one step makes; none after the last level. */
@@ -204,11 +204,4 @@ void memory_add_all(struct memory *into, const struct memory *from, int sign)
         }
     }
     if (into->summaries) memset(into->summaries, 0, memory_summary_bytes(&into->shape));
-}
-
-bool memory_take_mass(struct memory *memory, uint64_t mass)
-{
-    if (mass > (uint64_t)INT64_MAX - memory->mass) return false;
-    memory->mass += mass;
-    return true;
 }

@@ -62,7 +62,6 @@ struct memory {
     unsigned char *cells;
     struct spill spill;
     struct summary *summaries; /* one a brick, or NULL if the model has no networks */
-    uint64_t mass;       /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
 };
 
 /* A brick as it is now. */
@@ -137,8 +136,5 @@ void memory_fold(struct memory *memory);
 
 /* Whether the cells of a memory of shape `from` can be added to one of shape `into`. */
 bool shape_folds_to(const struct shape *from, const struct shape *into);
-
-/* Takes more mass in; false if it would not fit any more. */
-bool memory_take_mass(struct memory *memory, uint64_t mass);
 
 #endif

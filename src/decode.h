@@ -14,14 +14,21 @@
 #include "scan.h"
 
 struct reads {
+    uint32_t rows;
     int64_t value[LEGO_ROWS_MAX];   /* m_k, exact */
     uint32_t weight[LEGO_ROWS_MAX]; /* w_k */
+    double noise[LEGO_ROWS_MAX];    /* what other items add to m_k / w_k on average, at most */
     int64_t total;                  /* N of the brick */
-    uint32_t columns;               /* of the brick */
 };
 
 /* f' of the network alone. */
 double decode_network(const struct lego_model *model, const struct reads *reads, const struct stream *stream);
+
+/* The rule and its bounds: value and upper are the least m_k / w_k, rounded down. */
+lego_estimate decode_rule(const struct reads *reads);
+
+/* Makes the estimate smaller, as networks do: not below 0, and the lower bound not above it. NaN changes nothing. */
+void decode_lower(lego_estimate *estimate, double value);
 
 /* stream is NULL where the model has no networks. */
 lego_estimate decode(const struct lego_model *model, const struct reads *reads, const struct stream *stream);

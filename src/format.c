@@ -8,7 +8,7 @@
 #include "sketch.h"
 
 enum { HEAD_COMMON = 24, MODEL_HEAD = 64, SKETCH_HEAD = 88, CHECKSUM = 8, FORMAT_VERSION = 1 };
-enum { PACKING_FLAT = 0 };
+enum { PACKING_FLAT = 0, PACKING_DENSE = 1 };
 
 static const char model_magic[8] = {'L', 'E', 'G', 'O', 'M', 'O', 'D', 'L'};
 static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
@@ -169,8 +169,11 @@ static bool read_model_head(const unsigned char *p, lego_model *model)
                           .distinct_min = get_float(p + 40),
                           .skew_max = get_float(p + 44)};
     memcpy(model->name, p + 48, NAME_SIZE);
-    if (model->kind == MODEL_RULE && (get32(p + 40) != 0 || get32(p + 44) != 0)) return false;
-    return model->kind <= MODEL_PAPER && model->rows >= 1 && model->rows <= LEGO_ROWS_MAX &&
+    if (model->kind != MODEL_PAPER && (get32(p + 40) != 0 || get32(p + 44) != 0)) return false;
+    if (model->kind == MODEL_COMPACT && (model->rows != BLOCK_ROWS || model->columns != block_columns[0][0] ||
+                                         model->quantum != BLOCK_ROWS || model->table_size != 1))
+        return false;
+    return model->kind <= MODEL_COMPACT && model->rows >= 1 && model->rows <= LEGO_ROWS_MAX &&
            model->columns >= COLUMNS_STEP && model->columns <= COLUMNS_MAX && model->columns % COLUMNS_STEP == 0 &&
            model->quantum >= model->rows && model->quantum <= QUANTUM_MAX && model->table_size >= 1 &&
            model->table_size <= TABLE_MAX && isfinite(model->distinct_min) && isfinite(model->skew_max) &&
@@ -188,7 +191,7 @@ lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator
     const unsigned char *v = p + MODEL_HEAD, *w = v + 4 * (size_t)head.table_size;
     for (uint32_t i = 0; i < head.table_size; i++) {
         head.table[i] = get_float(v + 4 * (size_t)i);
-        if (!(head.table[i] >= 0.001F && head.table[i] <= 1)) return LEGO_ERR_CORRUPT;
+        if (!(head.table[i] >= (head.kind == MODEL_COMPACT ? 1 : 0.001F) && head.table[i] <= 1)) return LEGO_ERR_CORRUPT;
     }
     uint64_t weights = model_weights(head.kind);
     for (uint64_t i = 0; i < weights; i++)
@@ -229,8 +232,14 @@ static uint64_t sketch_size(const struct memory *memory, uint64_t entries)
     return SKETCH_HEAD + 8 * (uint64_t)brick_count(memory) + cells_size(&memory->shape) + 16 * entries + CHECKSUM;
 }
 
+static uint64_t dense_size(uint32_t blocks)
+{
+    return SKETCH_HEAD + (uint64_t)blocks * sizeof(struct block) + CHECKSUM;
+}
+
 uint64_t lego_sketch_saved_size(const lego_sketch *sketch)
 {
+    if (is_dense(sketch->model)) return dense_size(sketch->dense.blocks);
     return sketch_size(&sketch->memory, spilled_cells(&sketch->memory.spill));
 }
 
@@ -267,17 +276,40 @@ static void write_spill(struct writer *writer, const struct memory *memory)
     }
 }
 
+static void write_sketch_head(struct writer *writer, const lego_sketch *sketch, uint32_t packing, uint64_t size)
+{
+    write_head(writer, sketch_magic, packing, size);
+    write_int(writer, sketch->seed, 8);
+    write_int(writer, sketch->model->fingerprint, 8);
+    write_bytes(writer, sketch->model->name, NAME_SIZE);
+}
+
+static lego_status save_dense(const lego_sketch *sketch, lego_write write, void *context)
+{
+    const struct dense *dense = &sketch->dense;
+    struct writer writer;
+    writer_init(&writer, write, context);
+    write_sketch_head(&writer, sketch, PACKING_DENSE, dense_size(dense->blocks));
+    write_int(&writer, dense->blocks, 8);
+    write_int(&writer, BLOCK_ROWS, 8);
+    write_int(&writer, (uint64_t)dense->total, 8);
+    write_int(&writer, 0, 8);
+    for (uint32_t i = 0; i < dense->blocks; i++) {
+        struct block block = block_canonical(&dense->block[i]);
+        for (int j = 0; j < 8; j++) write_int(&writer, block.word[j], 8);
+    }
+    return writer_finish(&writer);
+}
+
 lego_status lego_sketch_save(const lego_sketch *sketch, lego_write write, void *context)
 {
+    if (is_dense(sketch->model)) return save_dense(sketch, write, context);
     const struct memory *memory = &sketch->memory;
     const struct shape *shape = &memory->shape;
     uint64_t entries = spilled_cells(&memory->spill);
     struct writer writer;
     writer_init(&writer, write, context);
-    write_head(&writer, sketch_magic, PACKING_FLAT, sketch_size(memory, entries));
-    write_int(&writer, sketch->seed, 8);
-    write_int(&writer, sketch->model->fingerprint, 8);
-    write_bytes(&writer, sketch->model->name, NAME_SIZE);
+    write_sketch_head(&writer, sketch, PACKING_FLAT, sketch_size(memory, entries));
     write_int(&writer, shape->bricks, 4);
     write_int(&writer, shape->columns, 4);
     write_int(&writer, shape->rows, 1);
@@ -420,7 +452,6 @@ static void fill_memory(const struct parts *parts, struct memory *memory)
 {
     memory->level = parts->memory.level;
     memory->folded = parts->memory.folded;
-    memory->mass = parts->mass;
     const unsigned char *p = parts->cells;
     for (uint32_t i = 0; i < brick_count(memory); i++) {
         struct brick brick = brick_at(memory, i);
@@ -442,6 +473,64 @@ static void fill_memory(const struct parts *parts, struct memory *memory)
         struct row row = brick_row(memory, &brick, at.row);
         spill_add(&memory->spill, cells_key(&row, at.column), (int64_t)get(parts->entries + 16 * i + 8, 8));
     }
+}
+
+static struct block get_block(const unsigned char *p)
+{
+    struct block block;
+    for (int j = 0; j < 8; j++) block.word[j] = get(p + 8 * j, 8);
+    return block;
+}
+
+/* Blocks are canonical; half an item is in rows k and k + 2 of a block, so these have equal sums where both are there;
+ * rows 0 and 1, which no block gives up, sum to the stream's length each; no sum can overflow. */
+static bool check_blocks(const unsigned char *blocks, uint32_t n, int64_t total, uint64_t *mass)
+{
+    lego_u128 magnitudes[BLOCK_ROWS] = {0}, most = magnitude(total);
+    __extension__ __int128 sums[2] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        struct block block = get_block(blocks + sizeof block * (size_t)i);
+        int64_t value[BLOCK_CELLS];
+        if (!block_valid(&block)) return false;
+        block_unpack(&block, value);
+        const uint8_t *columns = block_columns[block_step(&block)];
+        const int64_t *at = value;
+        __extension__ __int128 own[BLOCK_ROWS] = {0};
+        for (unsigned k = 0; k < BLOCK_ROWS; k++) {
+            for (unsigned c = columns[k]; c > 0; c--, at++) {
+                magnitudes[k] += magnitude(*at);
+                own[k] += *at;
+            }
+            if (k < 2) sums[k] += own[k];
+            else if (columns[k] > 0 && own[k] != own[k - 2]) return false;
+        }
+    }
+    for (unsigned k = 0; k < BLOCK_ROWS; k++)
+        if (magnitudes[k] > most) most = magnitudes[k];
+    *mass = (uint64_t)most;
+    return most <= INT64_MAX && sums[0] == total && sums[1] == total;
+}
+
+static lego_status load_dense(const unsigned char *p, size_t size, const lego_model *model, const lego_allocator *allocator,
+                              lego_sketch **sketch)
+{
+    struct shape shape = {.bricks = get32(p + 56), .rows = BLOCK_ROWS};
+    int64_t total = (int64_t)get(p + 72, 8);
+    uint64_t mass;
+    if (get32(p + 60) != 0 || get(p + 64, 8) != BLOCK_ROWS || get(p + 80, 8) != 0 || !sketch_shape_valid(&shape, model))
+        return LEGO_ERR_CORRUPT;
+    if (dense_size(shape.bricks) != size) return LEGO_ERR_TRUNCATED;
+    if (!check_blocks(p + SKETCH_HEAD, shape.bricks, total, &mass)) return LEGO_ERR_CORRUPT;
+
+    lego_sketch *made;
+    lego_status status = sketch_make(model, get(p + 24, 8), &shape, allocator, &made);
+    if (status != LEGO_OK) return status;
+    made->mass = mass;
+    made->dense.total = total;
+    for (uint32_t i = 0; i < shape.bricks; i++)
+        made->dense.block[i] = get_block(p + SKETCH_HEAD + sizeof(struct block) * (size_t)i);
+    *sketch = made;
+    return LEGO_OK;
 }
 
 lego_status lego_sketch_saved_model(const void *bytes, size_t size, char name[NAME_SIZE])
@@ -475,9 +564,11 @@ lego_status lego_sketch_load(const void *bytes, size_t size, const lego_model *m
     struct parts parts;
     lego_status status = check_envelope(p, size, sketch_magic, SKETCH_HEAD);
     if (status != LEGO_OK) return status;
-    if (get32(p + 12) != PACKING_FLAT) return LEGO_ERR_VERSION;
+    if (get32(p + 12) > PACKING_DENSE) return LEGO_ERR_VERSION;
     model = find_model(p, model);
     if (!model) return LEGO_ERR_MODEL;
+    if (is_dense(model) != (get32(p + 12) == PACKING_DENSE)) return LEGO_ERR_CORRUPT;
+    if (is_dense(model)) return load_dense(p, size, model, allocator, sketch);
     status = read_sketch_head(p, size, model, &parts);
     if (status != LEGO_OK) return status;
     if (!check_content(&parts)) return LEGO_ERR_CORRUPT;
@@ -485,6 +576,7 @@ lego_status lego_sketch_load(const void *bytes, size_t size, const lego_model *m
     lego_sketch *made;
     status = sketch_make(model, get(p + 24, 8), &parts.memory.shape, allocator, &made);
     if (status != LEGO_OK) return status;
+    made->mass = parts.mass;
     fill_memory(&parts, &made->memory);
     *sketch = made;
     return LEGO_OK;

@@ -58,11 +58,17 @@ static inline uint32_t hash_brick(struct hash h)
     return (uint32_t)(h.hi >> 32);
 }
 
+/* 64 bits of a row's own. */
+static inline uint64_t hash_row_bits(struct hash h, unsigned k)
+{
+    return hash_row[k] * (h.lo + k * h.hi);
+}
+
 static inline void hash_place(struct hash h, uint32_t rows, uint32_t table, struct place *place)
 {
     place->brick = hash_brick(h);
     for (uint32_t k = 0; k < rows; k++) {
-        uint64_t x = hash_row[k] * (h.lo + k * h.hi);
+        uint64_t x = hash_row_bits(h, k);
         place->column[k] = (uint32_t)(x >> 32);
         place->index[k] = (((uint32_t)x >> 16) * table) >> 16;
     }

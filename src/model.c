@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compact.h"
 #include "embed.h"
 
 #define LAYER_SHAPE(layer, name, in, out) [layer] = {name, in, out},
@@ -30,13 +31,16 @@ static const lego_model rule_model = {
 
 const lego_model *lego_model_builtin(const char *name)
 {
-    if (name == NULL || strcmp(name, rule_model.name) == 0) return &rule_model;
-    return strcmp(name, model_paper.name) == 0 ? &model_paper : NULL;
+    static const lego_model *const models[] = {&model_compact, &rule_model, &model_paper}; /* the first is the default */
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (name == NULL || strcmp(name, models[i]->name) == 0) return models[i];
+    return NULL;
 }
 
 uint64_t model_weights(uint32_t kind)
 {
     uint64_t floats = 0;
+    if (kind == MODEL_COMPACT) return COMPACT_WEIGHTS;
     if (kind == MODEL_PAPER)
         for (int i = 0; i < LAYERS; i++) floats += (uint64_t)(model_layers[i].in + 1) * model_layers[i].out;
     return floats;

@@ -5,7 +5,11 @@
 #include "legosketch.h"
 #include "sizes.h"
 
-enum model_kind { MODEL_RULE = 0, MODEL_PAPER = 1 };
+enum model_kind {
+    MODEL_RULE = 0,    /* bricks, and no networks */
+    MODEL_PAPER = 1,   /* bricks, and the paper's networks */
+    MODEL_COMPACT = 2, /* blocks of one cache line (dense.h), all weights 1 */
+};
 
 enum { LAYER_WIDTH_MAX = 32, SCAN_IMPLICIT = 4 };
 
@@ -60,8 +64,8 @@ struct lego_model {
     size_t allocated;
 };
 
-/* Inside the library: trained as the paper says (models/, docs/training.md). */
-extern const lego_model model_paper;
+/* Inside the library: trained as the paper says, and for blocks (models/, docs/training.md). */
+extern const lego_model model_paper, model_compact;
 
 /* Fills in what follows from the fields of a file: table16, mean_weight, layer_at. */
 void model_derive(struct lego_model *model);

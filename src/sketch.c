@@ -1,6 +1,7 @@
 /* sketch: item -> hash -> embed -> brick -> scan -> decode -> estimate, and the life of a sketch. */
 #include "sketch.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "decode.h"
@@ -8,8 +9,23 @@
 
 /* ---- the flow ---------------------------------------------------------------------------------------------------- */
 
+static void add_dense(lego_sketch *sketch, struct hash hash, int64_t count)
+{
+    struct dense *dense = &sketch->dense;
+    dense->total += count;
+    for (unsigned which = 0; which < 2; which++) {
+        struct half half = dense_half(dense, hash, which);
+        dense_add_half(dense, &half, which, count);
+        if (half.block < COMPACT_SCANNED) blocks_changed(sketch);
+    }
+}
+
 void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
 {
+    if (is_dense(sketch->model)) {
+        add_dense(sketch, hash, count);
+        return;
+    }
     struct place place;
     uint32_t weight[LEGO_ROWS_MAX];
     hash_place(hash, sketch->model->rows, sketch->model->table_size, &place);
@@ -17,21 +33,69 @@ void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
     memory_add(&sketch->memory, &place, weight, count);
 }
 
+/* What a scan of the blocks says, from the cache if it is there. */
+static void scan_blocks(const lego_sketch *sketch, double stream[COMPACT_STREAM])
+{
+    struct blocks_summary *summary = sketch->summary;
+    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY) {
+        memcpy(stream, summary->stream, sizeof summary->stream);
+        return;
+    }
+    struct compact_view view;
+    compact_look(&sketch->dense, &view);
+    compact_scan(sketch->model->weights, &view, stream);
+    uint32_t empty = SUMMARY_EMPTY;
+    if (!atomic_compare_exchange_strong(&summary->state, &empty, SUMMARY_BUSY)) return; /* another reader writes it */
+    memcpy(summary->stream, stream, sizeof summary->stream);
+    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
+}
+
+static lego_estimate estimate_dense(const lego_sketch *sketch, struct hash hash)
+{
+    const struct dense *dense = &sketch->dense;
+    struct reads reads = {.total = dense->total};
+    uint32_t columns[BLOCK_ROWS];
+    reads.rows = dense_read(dense, hash, reads.value, columns);
+    for (uint32_t k = 0; k < reads.rows; k++) {
+        reads.weight[k] = 1;
+        reads.noise[k] = fmax(0, (double)dense->total) / ((double)dense->blocks * columns[k]);
+    }
+    lego_estimate estimate = decode_rule(&reads);
+    if (estimate.upper <= 0) return estimate;
+    double stream[COMPACT_STREAM];
+    float seen[COMPACT_READS];
+    scan_blocks(sketch, stream);
+    compact_reads(dense, reads.rows, reads.value, columns, seen);
+    /* Not below 1: who asks for an item has mostly seen it, and a cell that is not empty cannot say that it was not there. */
+    double h = compact_decode(sketch->model->weights, stream, seen);
+    decode_lower(&estimate, fmax(1, h * (double)estimate.upper));
+    return estimate;
+}
+
 lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)
 {
     const lego_model *model = sketch->model;
+    if (is_dense(model)) return estimate_dense(sketch, hash);
     const struct memory *memory = &sketch->memory;
     struct place place;
-    struct reads reads;
+    struct reads reads = {.rows = model->rows};
     hash_place(hash, model->rows, model->table_size, &place);
     embed_weights(model, place.index, reads.weight);
     struct brick brick = brick_of(memory, place.brick);
     brick_read(memory, &brick, &place, reads.value);
     reads.total = memory->totals[brick.number];
-    reads.columns = brick.level->columns.d;
+    double unit = fmax(0, (double)reads.total) * model->mean_weight / brick.level->columns.d;
+    for (uint32_t k = 0; k < model->rows; k++) reads.noise[k] = unit / reads.weight[k];
     if (!memory->summaries) return decode(model, &reads, NULL);
     struct stream stream = scan_brick(model, memory, &brick);
     return decode(model, &reads, &stream);
+}
+
+bool sketch_take_mass(lego_sketch *sketch, uint64_t mass)
+{
+    if (mass > (uint64_t)INT64_MAX - sketch->mass) return false;
+    sketch->mass += mass;
+    return true;
 }
 
 bool sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
@@ -39,7 +103,7 @@ bool sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
     uint64_t sum = counts ? 0 : n, most = (uint64_t)INT64_MAX / sketch->model->quantum;
     for (size_t i = 0; counts && i < n && sum <= most; i++)
         sum += counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i];
-    return sum <= most && memory_take_mass(&sketch->memory, sum * sketch->model->quantum);
+    return sum <= most && sketch_take_mass(sketch, sum * sketch->model->quantum);
 }
 
 lego_status lego_sketch_add(lego_sketch *sketch, const void *item, size_t size, int64_t count)
@@ -72,8 +136,16 @@ lego_status lego_sketch_estimate_u64(const lego_sketch *sketch, uint64_t item, l
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
+static bool blocks_valid(const struct shape *shape)
+{
+    uint32_t odd = shape->bricks ? shape->bricks / (shape->bricks & -shape->bricks) : 0;
+    return odd >= 1 && odd <= BRICKS_MAX && shape->columns == 0 && shape->bits == 0 &&
+           dense_bytes(shape->bricks) <= LEGO_BUDGET_MAX;
+}
+
 bool sketch_shape_valid(const struct shape *shape, const lego_model *model)
 {
+    if (is_dense(model)) return blocks_valid(shape);
     return shape->rows == model->rows && shape->bricks >= 1 && shape->bricks <= BRICKS_MAX &&
            shape->columns >= COLUMNS_STEP && shape->columns <= model->columns && shape->columns % COLUMNS_STEP == 0 &&
            (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || shape->bits == 64) &&
@@ -89,10 +161,31 @@ static uint32_t columns_within(struct shape shape, uint32_t most, uint64_t bytes
     return shape.columns;
 }
 
+/* The most blocks that fit beside a 256th of the budget or what has a fixed size, less what is beyond their nine highest
+ * bits, at most 0.4 %: so that twice the budget gives twice the blocks, and such sketches merge. */
+static lego_status choose_blocks(const lego_options *options, struct shape *shape)
+{
+    *shape = (struct shape){options->bricks, options->columns, BLOCK_ROWS, options->cell_bits};
+    if (options->columns || options->cell_bits) return LEGO_ERR_ARGUMENT;
+    if (options->budget == 0) return blocks_valid(shape) ? LEGO_OK : LEGO_ERR_ARGUMENT;
+    if (options->budget < LEGO_BUDGET_MIN || options->budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
+    uint64_t fixed = sizeof(struct lego_sketch) + dense_bytes(0), budget = options->budget;
+    uint64_t most = budget / 256 < fixed ? (budget - fixed) / sizeof(struct block)
+                                         : budget * 255 / (256 * sizeof(struct block));
+    if (!shape->bricks) {
+        unsigned shift = 0;
+        while (most >> shift >= 512) shift++;
+        shape->bricks = (uint32_t)(most >> shift << shift);
+    }
+    if (!blocks_valid(shape)) return LEGO_ERR_ARGUMENT;
+    return shape->bricks <= most ? LEGO_OK : LEGO_ERR_BUDGET;
+}
+
 /* Fills in what the options leave open. Without bricks and columns, K is a power of two, so that the bricks can pair up
  * to the end, and the columns are the most that fit: between half the model's and all. */
 static lego_status choose_shape(const lego_options *options, const lego_model *model, struct shape *shape)
 {
+    if (is_dense(model)) return choose_blocks(options, shape);
     *shape = (struct shape){options->bricks, options->columns, model->rows, options->cell_bits ? options->cell_bits : 8};
     if (options->budget == 0) {
         if (!shape->columns) shape->columns = model->columns;
@@ -142,27 +235,48 @@ lego_allocator sketch_allocator(const lego_allocator *allocator)
     return allocator ? *allocator : (lego_allocator){default_alloc, default_free, NULL};
 }
 
-static uint64_t memory_allocated(const lego_sketch *sketch)
+/* Bytes of a sketch's memory without caches, and of the caches. */
+static uint64_t counted_bytes(const lego_model *model, const struct shape *shape)
 {
-    return memory_bytes(&sketch->memory.shape) + lego_sketch_cache_bytes(sketch);
+    return is_dense(model) ? dense_bytes(shape->bricks) : memory_bytes(shape);
 }
 
-/* The memory of an empty sketch of this shape for the handle; the handle's own is neither read nor freed. */
-static lego_status allocate_memory(const lego_sketch *handle, const struct shape *shape, struct memory *memory)
+static uint64_t cached_bytes(const lego_model *model, const struct shape *shape)
 {
-    bool summaries = handle->model->weights != NULL;
-    uint64_t size = memory_bytes(shape) + (summaries ? memory_summary_bytes(shape) : 0);
-    void *bytes = size > SIZE_MAX ? NULL : handle->allocator.alloc(handle->allocator.context, (size_t)size);
-    if (!bytes) return LEGO_ERR_MEMORY;
-    memory_init(memory, shape);
-    memory_attach(memory, bytes, summaries);
-    memory_clear(memory);
+    if (is_dense(model)) return sizeof(struct blocks_summary);
+    return model->weights ? memory_summary_bytes(shape) : 0;
+}
+
+/* The shape of a sketch as it was made. */
+static struct shape shape_of(const lego_sketch *sketch)
+{
+    return is_dense(sketch->model) ? (struct shape){.bricks = sketch->dense.blocks, .rows = BLOCK_ROWS} : sketch->memory.shape;
+}
+
+/* Memory for an empty sketch of this shape, of the handle's model and from its allocator, into the handle, which must
+ * have none. */
+static lego_status allocate_memory(lego_sketch *handle, const struct shape *shape)
+{
+    uint64_t size = counted_bytes(handle->model, shape) + cached_bytes(handle->model, shape);
+    handle->bytes = size > SIZE_MAX ? NULL : handle->allocator.alloc(handle->allocator.context, (size_t)size);
+    if (!handle->bytes) return LEGO_ERR_MEMORY;
+    if (is_dense(handle->model)) {
+        dense_init(&handle->dense, shape->bricks, handle->bytes);
+        handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + dense_bytes(shape->bricks));
+        blocks_changed(handle);
+    } else {
+        memory_init(&handle->memory, shape);
+        memory_attach(&handle->memory, handle->bytes, handle->model->weights != NULL);
+        memory_clear(&handle->memory);
+    }
     return LEGO_OK;
 }
 
 static void free_memory(lego_sketch *sketch)
 {
-    sketch->allocator.free(sketch->allocator.context, sketch->memory.cells, (size_t)memory_allocated(sketch));
+    struct shape shape = shape_of(sketch);
+    size_t size = (size_t)(counted_bytes(sketch->model, &shape) + cached_bytes(sketch->model, &shape));
+    sketch->allocator.free(sketch->allocator.context, sketch->bytes, size);
 }
 
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
@@ -172,7 +286,7 @@ lego_status sketch_make(const lego_model *model, uint64_t seed, const struct sha
     lego_sketch *made = a.alloc(a.context, sizeof *made);
     if (!made) return LEGO_ERR_MEMORY;
     *made = (lego_sketch){.model = model, .seed = seed, .allocator = a, .threads = 1};
-    lego_status status = allocate_memory(made, shape, &made->memory);
+    lego_status status = allocate_memory(made, shape);
     if (status != LEGO_OK) {
         a.free(a.context, made, sizeof *made);
         return status;
@@ -198,23 +312,33 @@ void lego_sketch_destroy(lego_sketch *sketch)
 
 lego_status lego_sketch_copy(const lego_sketch *sketch, lego_sketch **copy)
 {
-    const struct memory *from = &sketch->memory;
     lego_sketch *made;
-    lego_status status = sketch_make(sketch->model, sketch->seed, &from->shape, &sketch->allocator, &made);
+    struct shape shape = shape_of(sketch);
+    lego_status status = sketch_make(sketch->model, sketch->seed, &shape, &sketch->allocator, &made);
     if (status != LEGO_OK) return status;
-    struct memory *to = &made->memory;
-    memcpy(to->cells, from->cells, memory_bytes(&from->shape)); /* totals and spill follow the cells */
-    to->level = from->level;
-    to->folded = from->folded;
-    to->mass = from->mass;
-    to->spill.used = from->spill.used;
+    made->mass = sketch->mass;
+    if (is_dense(sketch->model)) {
+        memcpy(made->dense.block, sketch->dense.block, sketch->dense.blocks * sizeof(struct block));
+        made->dense.total = sketch->dense.total;
+        blocks_changed(made);
+    } else {
+        const struct memory *from = &sketch->memory;
+        struct memory *to = &made->memory;
+        memcpy(to->cells, from->cells, memory_bytes(&from->shape)); /* totals and spill follow the cells */
+        to->level = from->level;
+        to->folded = from->folded;
+        to->spill.used = from->spill.used;
+    }
     *copy = made;
     return LEGO_OK;
 }
 
 void lego_sketch_clear(lego_sketch *sketch)
 {
-    memory_clear(&sketch->memory);
+    sketch->mass = 0;
+    blocks_changed(sketch);
+    if (is_dense(sketch->model)) dense_clear(&sketch->dense);
+    else memory_clear(&sketch->memory);
 }
 
 void lego_sketch_set_threads(lego_sketch *sketch, unsigned threads)
@@ -224,16 +348,22 @@ void lego_sketch_set_threads(lego_sketch *sketch, unsigned threads)
 
 /* ---- merge and fold ---------------------------------------------------------------------------------------------- */
 
+static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
+{
+    blocks_changed(into);
+    if (is_dense(into->model)) dense_add_all(&into->dense, &from->dense, sign);
+    else memory_add_all(&into->memory, &from->memory, sign);
+}
+
 /* Replaces the sketch's memory by one of the shape, to which it folds, with the same content. */
 static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
 {
-    struct memory memory;
-    lego_status status = allocate_memory(sketch, shape, &memory);
+    lego_sketch made = *sketch;
+    lego_status status = allocate_memory(&made, shape);
     if (status != LEGO_OK) return status;
-    memory_add_all(&memory, &sketch->memory, 1);
-    memory.mass = sketch->memory.mass;
+    add_all(&made, sketch, 1);
     free_memory(sketch);
-    sketch->memory = memory;
+    *sketch = made;
     return LEGO_OK;
 }
 
@@ -251,21 +381,19 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
     if (into->model->fingerprint != from->model->fingerprint) return LEGO_ERR_MODEL;
     if (into->seed != from->seed) return LEGO_ERR_SEED;
-    const struct shape *a = &into->memory.shape, *b = &from->memory.shape;
-    struct shape common = *a;
-    common.bricks = greatest_common_divisor(a->bricks, b->bricks);
-    if (b->columns < a->columns) common.columns = b->columns;
-    if (!shape_folds_to(a, &common) || !shape_folds_to(b, &common)) return LEGO_ERR_SHAPE;
-    if (from->memory.mass > (uint64_t)INT64_MAX - into->memory.mass) return LEGO_ERR_RANGE;
+    struct shape a = shape_of(into), b = shape_of(from), common = a;
+    common.bricks = greatest_common_divisor(a.bricks, b.bricks);
+    if (b.columns < a.columns) common.columns = b.columns;
+    if (!is_dense(into->model) && (!shape_folds_to(&a, &common) || !shape_folds_to(&b, &common))) return LEGO_ERR_SHAPE;
+    if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
     lego_status status = into == from ? lego_sketch_copy(from, &twin) : LEGO_OK;
-    if (status == LEGO_OK && (common.bricks != a->bricks || common.columns != a->columns))
+    if (status == LEGO_OK && (common.bricks != a.bricks || common.columns != a.columns))
         status = reshape(into, &common);
     if (status == LEGO_OK) {
-        const struct memory *added = twin ? &twin->memory : &from->memory;
-        memory_take_mass(&into->memory, added->mass);
-        memory_add_all(&into->memory, added, sign);
+        sketch_take_mass(into, from->mass);
+        add_all(into, twin ? twin : from, sign);
     }
     lego_sketch_destroy(twin);
     return status;
@@ -283,7 +411,7 @@ lego_status lego_sketch_subtract(lego_sketch *into, const lego_sketch *from)
 
 lego_status lego_sketch_fold(lego_sketch *sketch, uint32_t bricks)
 {
-    struct shape shape = sketch->memory.shape;
+    struct shape shape = shape_of(sketch);
     if (bricks == 0 || shape.bricks % bricks != 0) return LEGO_ERR_SHAPE;
     if (bricks == shape.bricks) return LEGO_OK;
     shape.bricks = bricks;
@@ -294,38 +422,57 @@ lego_status lego_sketch_fold(lego_sketch *sketch, uint32_t bricks)
 
 uint64_t lego_sketch_bytes(const lego_sketch *sketch)
 {
-    return sizeof *sketch + memory_bytes(&sketch->memory.shape);
+    struct shape shape = shape_of(sketch);
+    return sizeof *sketch + counted_bytes(sketch->model, &shape);
 }
 
 uint64_t lego_sketch_cache_bytes(const lego_sketch *sketch)
 {
-    return sketch->memory.summaries ? memory_summary_bytes(&sketch->memory.shape) : 0;
+    struct shape shape = shape_of(sketch);
+    return cached_bytes(sketch->model, &shape);
+}
+
+static void describe_dense(const struct dense *dense, lego_sketch_info *info)
+{
+    info->total = dense->total;
+    info->bricks = info->bricks_now = dense->blocks;
+    info->rows = BLOCK_ROWS;
+    for (uint32_t i = 0; i < dense->blocks; i++) {
+        const uint8_t *columns = block_columns[block_step(&dense->block[i])];
+        for (unsigned k = 0; k < BLOCK_ROWS; k++) info->cells += columns[k];
+    }
+}
+
+static void describe_memory(const struct memory *memory, lego_sketch_info *info)
+{
+    const struct level *least = &memory->levels[memory->level], *most = least + (memory->folded > 0);
+    for (uint32_t i = 0; i < memory->shape.bricks; i++) info->total += memory->totals[i];
+    for (uint32_t i = 0; i < brick_count(memory); i++)
+        info->cells += (uint64_t)memory->shape.rows * brick_at(memory, i).level->columns.d;
+    info->bricks = memory->shape.bricks;
+    info->bricks_now = brick_count(memory);
+    info->rows = memory->shape.rows;
+    info->columns = least->columns.d;
+    info->cell_bits = least->bits;
+    info->cell_bits_most = most->bits;
+    info->spill_used = memory->spill.used;
+    info->spill_limit = memory->spill.limit;
 }
 
 void lego_sketch_describe(const lego_sketch *sketch, lego_sketch_info *info)
 {
-    const struct memory *memory = &sketch->memory;
-    const struct level *least = &memory->levels[memory->level], *most = least + (memory->folded > 0);
-    int64_t total = 0;
-    for (uint32_t i = 0; i < memory->shape.bricks; i++) total += memory->totals[i];
     *info = (lego_sketch_info){.model = sketch->model,
                                .seed = sketch->seed,
                                .bytes = lego_sketch_bytes(sketch),
-                               .cache_bytes = lego_sketch_cache_bytes(sketch),
-                               .total = total,
-                               .bricks = memory->shape.bricks,
-                               .bricks_now = brick_count(memory),
-                               .rows = memory->shape.rows,
-                               .columns = least->columns.d,
-                               .cell_bits = least->bits,
-                               .cell_bits_most = most->bits,
-                               .spill_used = memory->spill.used,
-                               .spill_limit = memory->spill.limit};
+                               .cache_bytes = lego_sketch_cache_bytes(sketch)};
+    if (is_dense(sketch->model)) describe_dense(&sketch->dense, info);
+    else describe_memory(&sketch->memory, info);
 }
 
 lego_status lego_sketch_scan(const lego_sketch *sketch, uint32_t brick, lego_scan *scan)
 {
     const struct memory *memory = &sketch->memory;
+    if (is_dense(sketch->model)) return brick < sketch->dense.blocks ? LEGO_ERR_UNTRAINED : LEGO_ERR_ARGUMENT;
     if (brick >= brick_count(memory)) return LEGO_ERR_ARGUMENT;
     if (!memory->summaries) return LEGO_ERR_UNTRAINED;
     struct brick at = brick_at(memory, brick);

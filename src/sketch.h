@@ -3,20 +3,40 @@
 #define LEGO_SRC_SKETCH_H
 
 #include "brick.h"
+#include "compact.h"
+#include "dense.h"
 #include "embed.h"
+
+/* What a scan of the blocks found, kept until one of those it looks at changes; as struct summary. */
+struct blocks_summary {
+    _Atomic uint32_t state;
+    double stream[COMPACT_STREAM];
+};
 
 struct lego_sketch {
     const lego_model *model;
     uint64_t seed;
     lego_allocator allocator;
     unsigned threads;
-    struct memory memory; /* laid out over one allocation that starts at memory.cells */
+    uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
+    void *bytes;   /* one allocation, over which there is either */
+    union {
+        struct memory memory; /* bricks, or */
+        struct dense dense;   /* blocks, of a compact model */
+    };
+    struct blocks_summary *summary; /* of the blocks */
 };
+
+static inline bool is_dense(const lego_model *model)
+{
+    return model->kind == MODEL_COMPACT;
+}
 
 /* malloc and free if NULL. */
 lego_allocator sketch_allocator(const lego_allocator *allocator);
 
-/* An empty sketch of this shape, which must be within the limits. */
+/* An empty sketch of this shape, which must be within the limits. Of a compact model only the bricks of the shape count:
+ * they are its blocks. */
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
                         const lego_allocator *allocator, lego_sketch **sketch);
 
@@ -26,6 +46,15 @@ bool sketch_shape_valid(const struct shape *shape, const lego_model *model);
 /* The flow of a store and of a query, from the item's hash on. */
 void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count);
 lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash);
+
+/* The blocks that a scan looks at have changed. */
+static inline void blocks_changed(lego_sketch *sketch)
+{
+    if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);
+}
+
+/* Takes more mass in; false if it would not fit any more. */
+bool sketch_take_mass(lego_sketch *sketch, uint64_t mass);
 
 /* Room for n more counts (each 1 where counts is NULL); false if a sum could leave 64 bits. */
 bool sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);

@@ -14,6 +14,14 @@
 
 #include "sketch.h"
 
+/* How many rounds of a test: a sanitizer makes it slow, and sees what it sees in fewer. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { FULL = 0 };
+#else
+enum { FULL = 1 };
+#endif
+#define ROUNDS(n) (FULL ? (n) : ((n) + 4) / 5)
+
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t draw(uint64_t *state)
 {
@@ -100,6 +108,7 @@ static inline lego_allocator books_allocator(struct books *books)
 
 /* ---- sketches and streams ---------------------------------------------------------------------------------------- */
 
+/* Bricks; model NULL: `rule`. */
 static inline lego_sketch *make(uint32_t bricks, uint32_t columns, uint32_t bits, const lego_model *model)
 {
     lego_options options = LEGO_OPTIONS_INIT;
@@ -107,7 +116,7 @@ static inline lego_sketch *make(uint32_t bricks, uint32_t columns, uint32_t bits
     options.bricks = bricks;
     options.columns = columns;
     options.cell_bits = bits;
-    options.model = model;
+    options.model = model ? model : lego_model_builtin("rule");
     lego_sketch *sketch;
     assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
     return sketch;
@@ -160,7 +169,7 @@ static inline void add_stream(lego_sketch *sketch, const struct stream_of *s, in
 /* A model like the built-in one but of other dimensions; valid while `model` lives. */
 static inline const lego_model *model_of(struct lego_model *model, uint32_t rows, uint32_t columns, uint32_t quantum)
 {
-    *model = *lego_model_builtin(NULL);
+    *model = *lego_model_builtin("rule");
     model->rows = rows;
     model->columns = columns;
     model->quantum = quantum;

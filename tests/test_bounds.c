@@ -20,6 +20,7 @@ static int64_t frequency(int shape, uint64_t i)
 static lego_sketch *sketch_of(int shape, uint64_t budget, uint64_t seed, int64_t *total)
 {
     lego_options options = LEGO_OPTIONS_INIT;
+    options.model = lego_model_builtin("rule");
     options.budget = budget;
     options.seed = seed;
     lego_sketch *sketch;

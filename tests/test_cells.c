@@ -197,6 +197,7 @@ static void bytes_stay_under_the_budget(void **unused)
             struct books books;
             lego_allocator allocator = books_allocator(&books);
             lego_options options = LEGO_OPTIONS_INIT;
+            options.model = lego_model_builtin("rule");
             options.budget = budgets[b];
             options.allocator = &allocator;
             lego_sketch *sketch;
@@ -220,6 +221,7 @@ static void any_budget_is_used_well(void **unused)
     (void)unused;
     for (uint64_t budget = LEGO_BUDGET_MIN; budget < 3 << 20; budget += 1 + budget / 97) {
         lego_options options = LEGO_OPTIONS_INIT;
+        options.model = lego_model_builtin("rule");
         options.budget = budget;
         lego_sketch *sketch;
         assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
@@ -242,7 +244,7 @@ static void any_budget_is_used_well(void **unused)
 
 static lego_status try(uint64_t budget, uint32_t bricks, uint32_t columns, uint32_t bits)
 {
-    lego_options options = {budget, NULL, 0, NULL, bricks, columns, bits};
+    lego_options options = {budget, lego_model_builtin("rule"), 0, NULL, bricks, columns, bits};
     lego_sketch *sketch = NULL;
     lego_status status = lego_sketch_create(&options, &sketch);
     assert_true((status == LEGO_OK) == (sketch != NULL));

@@ -268,9 +268,9 @@ class Formats(Case):
             self.assertEqual(asked.wait(60), 0)
 
     def test_says_that_the_model_is_untrained(self):
-        self.build("a", "apple\n")
+        self.build("a", "apple\n", "--model", "rule")
         self.run_program("query", "a", "apple", says="'rule' has no trained networks")
-        self.run_program("eval", data="apple\n", says="'rule' has no trained networks")
+        self.run_program("eval", "--model", "rule", "--methods", "rule,cms", data="apple\n", says="'rule' has no trained networks")
         self.run_program("eval", "--methods", "cms,one", data="apple\n")
         self.assertIn(b"untrained", self.run_program("info", "a"))
 
@@ -357,7 +357,7 @@ class Output(Case):
 
     def test_full_disk(self):
         self.write("in", "a\nb\n")
-        for command in (["build", "in"], ["merge", "out", "out"], ["fold", "--bricks", "1", "out"]):
+        for command in (["build", "in"], ["merge", "out", "out"], ["fold", "--bricks", "254", "out"]):
             with self.subTest(command=command):
                 self.fails(*command, "-o", "/dev/full", says="cannot write /dev/full: No space left")
                 for size in (0, 1000):
@@ -477,12 +477,12 @@ class Sketches(Case):
 
     def test_merge_of_unequal_bricks(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        self.build("a", parts[0], "--bricks", "12", "--columns", "1024")
-        self.build("b", parts[1], "--bricks", "8", "--columns", "1024")
-        self.run_program("merge", "-o", "sum", "a", "b")
-        self.assertEqual(json.loads(self.run_program("info", "--json", "sum"))["bricks"], 4)
-        self.assertEqual(self.read("sum"),
-                         self.build("wanted", b"\n".join(parts), "--bricks", "4", "--columns", "1024"))
+        for shape in ["--model", "rule", "--columns", "1024"], []:
+            self.build("a", parts[0], "--bricks", "12", *shape)
+            self.build("b", parts[1], "--bricks", "8", *shape)
+            self.run_program("merge", "-o", "sum", "a", "b")
+            self.assertEqual(json.loads(self.run_program("info", "--json", "sum"))["bricks"], 4)
+            self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--bricks", "4", *shape))
 
     def test_merge_refused(self):
         self.build("a", "x\n")
@@ -495,17 +495,18 @@ class Sketches(Case):
 
     def test_fold(self):
         data = b"\n".join(words(20000))
-        self.build("a", data, "--bricks", "12", "--columns", "512")
-        for bricks in (12, 6, 4, 3, 2, 1):
-            self.run_program("fold", "-o", "small", "--bricks", bricks, "a")
-            self.assertEqual(self.read("small"), self.build("b", data, "--bricks", bricks, "--columns", "512"))
+        for shape in ["--model", "rule", "--columns", "512"], []:
+            self.build("a", data, "--bricks", "12", *shape)
+            for bricks in (12, 6, 4, 3, 2, 1):
+                self.run_program("fold", "-o", "small", "--bricks", bricks, "a")
+                self.assertEqual(self.read("small"), self.build("b", data, "--bricks", bricks, *shape))
         self.fails("fold", "-o", "none", "--bricks", "5", "a", says="a has 12 bricks, which fold to 1, 2, 3, 4, 6")
         self.fails("fold", "-o", "none", "--bricks", "5", "b", says="b has one brick")
         self.assertNotIn("none", self.files())
 
     def test_info(self):
         self.build("a", b"apple\t5\npear\t-2\n", "--format", "tsv", "--bricks", "6", "--columns", "256",
-                   "--cell-bits", "16", "--seed", 2**64 - 1)
+                   "--cell-bits", "16", "--seed", 2**64 - 1, "--model", "rule")
         told = json.loads(self.run_program("info", "--json", "a"))
         wanted = dict(kind="sketch", model="rule", trained=False, seed=2**64 - 1, total=3, bricks=6, bricks_now=6,
                       columns=256, cell_bits=16)
@@ -515,6 +516,11 @@ class Sketches(Case):
             self.assertRegex(text, rf"(?m)^{name}  ")
         self.assertEqual(self.run_program("info", "-", data=self.read("a")).decode(), text)
         self.fails("info", "--scan", "a", says="no networks to scan with")
+        self.build("b", "apple\n", "--bricks", "6")
+        told = json.loads(self.run_program("info", "--json", "b"))
+        wanted = dict(kind="sketch", model="compact", trained=True, total=1, bricks=6, cells=6 * 320, cell_bits=0)
+        self.assertEqual({key: told[key] for key in wanted}, wanted)
+        self.assertRegex(self.run_program("info", "b").decode(), r"(?m)^blocks  +6, of 64 bytes$")
 
     def test_shapes_that_cannot_be(self):
         for options in (["--columns", "100"], ["--cell-bits", "12"], ["--budget", "4K", "--bricks", "100000"]):
@@ -615,7 +621,7 @@ class Terminal(Case):
 
     def test_demo(self):
         options = ["demo", "--distinct", "20000", "--budget", "64K"]
-        text = self.run_program(*options, says="'rule' has no trained networks").decode()
+        text = self.run_program(*options).decode()
         self.assertNotIn("\033", text)
         self.assertTrue(text.isascii())
         for part in ("How often did item x occur", "Count-Min", "always 1", "middle", "rare", "absent", "####"):

@@ -68,16 +68,16 @@ class Eval(Case):
         return [json.loads(line) for line in lines]
 
     def test_fields(self):
-        stream = words(30000)
-        rows = self.rows("--budget", "20K,1.5M", data=b"\n".join(stream))
+        stream = words(60000)
+        rows = self.rows("--budget", "4K,1.5M", data=b"\n".join(stream))
         methods = ["lego", "rule", "lego-paper", "cms", "one", "exact"]
         self.assertEqual([(row["method"], row["budget"]) for row in rows],
-                         [(method, size) for size in (20480, 1572864) for method in methods])
+                         [(method, size) for size in (4096, 1572864) for method in methods])
         counts = collections.Counter(stream).values()
         for row in rows:
             self.assertEqual(list(row), FIELDS)
             self.assertEqual((row["n"], row["N"]), (len(counts), len(stream)))
-            self.assertEqual(row["model"], {"lego": "rule", "rule": "rule", "lego-paper": "paper"}.get(row["method"]))
+            self.assertEqual(row["model"], {"lego": "compact", "rule": "compact", "lego-paper": "paper"}.get(row["method"]))
             if row["method"] in ("lego", "rule", "cms"):
                 self.assertLessEqual(row["bytes"], row["budget"])
                 self.assertGreater(row["bytes"], 0.9 * row["budget"])
@@ -91,19 +91,19 @@ class Eval(Case):
         self.assertGreater(rows[1]["aae"], 0)
 
     def test_errors_are_those_of_the_sketch(self):
-        stream = words(30000)
+        stream = words(60000)
         counts = collections.Counter(stream)
         errors = {}
         for seed in (5, 6):
-            self.build("a", b"\n".join(stream), "--budget", "20K", "--seed", seed)
+            self.build("a", b"\n".join(stream), "--budget", "4K", "--seed", seed)
             answers = self.query("a", data=b"\n".join(counts))
             errors[seed] = (sum(abs(answers[item] - count) for item, count in counts.items()) / len(counts),
                             sum(abs(answers[item] - count) / count for item, count in counts.items()) / len(counts))
-            row, = self.rows("--methods", "rule", "--budget", "20K", "--seed", seed, data=b"\n".join(stream))
+            row, = self.rows("--methods", "rule", "--budget", "4K", "--seed", seed, data=b"\n".join(stream))
             self.assertAlmostEqual(row["aae"], errors[seed][0], 9)
             self.assertAlmostEqual(row["are"], errors[seed][1], 9)
         self.assertNotEqual(errors[5], errors[6])
-        row, = self.rows("--methods", "rule", "--budget", "20K", "--seed", 5, "--seeds", 2, data=b"\n".join(stream))
+        row, = self.rows("--methods", "rule", "--budget", "4K", "--seed", 5, "--seeds", 2, data=b"\n".join(stream))
         self.assertAlmostEqual(row["aae"], (errors[5][0] + errors[6][0]) / 2, 9)
         self.assertAlmostEqual(row["are"], (errors[5][1] + errors[6][1]) / 2, 9)
 

@@ -1,16 +1,21 @@
 /* Every allocation and every write made to fail in turn: a clean error, nothing leaked, nothing changed. */
 #include "support.h"
 
+/* Of bricks, and of blocks. */
+static const char *const models[] = {"rule", "compact"};
+enum { MODELS = 2 };
+
 /* Two sketches of unequal shape, so that a merge and a fold allocate. */
 struct pair {
     lego_sketch *large, *small;
 };
 
-static lego_status make_pair(const lego_allocator *allocator, struct pair *pair)
+static lego_status make_pair(const lego_allocator *allocator, int model, struct pair *pair)
 {
     lego_options options = LEGO_OPTIONS_INIT;
     options.budget = 0;
-    options.columns = 64;
+    options.model = lego_model_builtin(models[model]);
+    options.columns = is_dense(options.model) ? 0 : 64;
     options.allocator = allocator;
     options.bricks = 8;
     *pair = (struct pair){NULL, NULL};
@@ -77,58 +82,64 @@ static lego_status do_load_model(struct pair *pair)
     return status;
 }
 
+/* The operation with its first, second, ... allocation refused, until it goes through. */
+static void refuse_allocations(int model, lego_status (*operation)(struct pair *))
+{
+    lego_status status = LEGO_ERR_MEMORY;
+    long failures = 0;
+    for (long at = 1; status != LEGO_OK; at++) {
+        struct books books;
+        struct pair pair;
+        lego_allocator allocator = books_allocator(&books);
+        assert_int_equal(make_pair(&allocator, model, &pair), LEGO_OK);
+        lego_sketch *large, *small;
+        lego_allocator plain = sketch_allocator(NULL);
+        pair.large->allocator = pair.small->allocator = plain; /* copies that the books do not see */
+        lego_sketch_copy(pair.large, &large);
+        lego_sketch_copy(pair.small, &small);
+        pair.large->allocator = pair.small->allocator = allocator;
+
+        size_t before = books.now;
+        books.calls = 0;
+        books.fail_at = at;
+        status = operation(&pair);
+        if (status != LEGO_OK) {
+            assert_int_equal(status, LEGO_ERR_MEMORY);
+            assert_int_equal(books.now, before);
+            assert_same(pair.large, large);
+            failures++;
+        }
+        assert_same(pair.small, small);
+        destroy_pair(&pair);
+        assert_int_equal(books.now, 0);
+        lego_sketch_destroy(large);
+        lego_sketch_destroy(small);
+    }
+    assert_true(failures >= 1);
+}
+
 static void every_allocation_may_fail(void **unused)
 {
     (void)unused;
     static lego_status (*const operations[])(struct pair *) = {do_merge, do_self_merge, do_fold,
                                                                do_copy,  do_load,       do_load_model};
-    for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) {
-        lego_status status = LEGO_ERR_MEMORY;
-        long failures = 0;
-        for (long at = 1; status != LEGO_OK; at++) {
-            struct books books;
-            struct pair pair;
-            lego_allocator allocator = books_allocator(&books);
-            assert_int_equal(make_pair(&allocator, &pair), LEGO_OK);
-            lego_sketch *large, *small;
-            lego_allocator plain = sketch_allocator(NULL);
-            pair.large->allocator = pair.small->allocator = plain; /* copies that the books do not see */
-            lego_sketch_copy(pair.large, &large);
-            lego_sketch_copy(pair.small, &small);
-            pair.large->allocator = pair.small->allocator = allocator;
-
-            size_t before = books.now;
-            books.calls = 0;
-            books.fail_at = at;
-            status = operations[o](&pair);
-            if (status != LEGO_OK) {
-                assert_int_equal(status, LEGO_ERR_MEMORY);
-                assert_int_equal(books.now, before);
-                assert_same(pair.large, large);
-                failures++;
-            }
-            assert_same(pair.small, small);
-            destroy_pair(&pair);
-            assert_int_equal(books.now, 0);
-            lego_sketch_destroy(large);
-            lego_sketch_destroy(small);
-        }
-        assert_true(failures >= 1);
-    }
+    for (int model = 0; model < MODELS; model++)
+        for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) refuse_allocations(model, operations[o]);
 }
 
 static void create_may_fail(void **unused)
 {
     (void)unused;
-    for (long at = 1; at <= 4; at++) {
-        struct books books;
-        struct pair pair;
-        lego_allocator allocator = books_allocator(&books);
-        books.fail_at = at;
-        assert_int_equal(make_pair(&allocator, &pair), LEGO_ERR_MEMORY);
-        destroy_pair(&pair);
-        assert_int_equal(books.now, 0);
-    }
+    for (int model = 0; model < MODELS; model++)
+        for (long at = 1; at <= 4; at++) {
+            struct books books;
+            struct pair pair;
+            lego_allocator allocator = books_allocator(&books);
+            books.fail_at = at;
+            assert_int_equal(make_pair(&allocator, model, &pair), LEGO_ERR_MEMORY);
+            destroy_pair(&pair);
+            assert_int_equal(books.now, 0);
+        }
 }
 
 /* Without memory for the threads' scratch a batch is done by one thread. */
@@ -138,22 +149,24 @@ static void batches_do_without_scratch(void **unused)
     enum { N = 40000 };
     static uint64_t keys[N];
     for (uint64_t i = 0; i < N; i++) keys[i] = i % 977;
-    struct books books;
-    struct pair pair;
-    lego_allocator allocator = books_allocator(&books);
-    assert_int_equal(make_pair(&allocator, &pair), LEGO_OK);
-    lego_sketch *plain;
-    lego_sketch_copy(pair.large, &plain);
-    lego_sketch_set_threads(pair.large, 4);
-    books.calls = 0;
-    books.fail_at = 1;
-    assert_int_equal(lego_sketch_add_u64s(pair.large, keys, NULL, N), LEGO_OK);
-    assert_int_equal(books.calls, 1);
-    assert_int_equal(lego_sketch_add_u64s(plain, keys, NULL, N), LEGO_OK);
-    assert_same(pair.large, plain);
-    lego_sketch_destroy(plain);
-    destroy_pair(&pair);
-    assert_int_equal(books.now, 0);
+    for (int model = 0; model < MODELS; model++) {
+        struct books books;
+        struct pair pair;
+        lego_allocator allocator = books_allocator(&books);
+        assert_int_equal(make_pair(&allocator, model, &pair), LEGO_OK);
+        lego_sketch *plain;
+        lego_sketch_copy(pair.large, &plain);
+        lego_sketch_set_threads(pair.large, 4);
+        books.calls = 0;
+        books.fail_at = 1;
+        assert_int_equal(lego_sketch_add_u64s(pair.large, keys, NULL, N), LEGO_OK);
+        assert_int_equal(books.calls, 1);
+        assert_int_equal(lego_sketch_add_u64s(plain, keys, NULL, N), LEGO_OK);
+        assert_same(pair.large, plain);
+        lego_sketch_destroy(plain);
+        destroy_pair(&pair);
+        assert_int_equal(books.now, 0);
+    }
 }
 
 struct sink {
@@ -171,26 +184,22 @@ static int write_or_fail(void *context, const void *bytes, size_t size)
 static void every_write_may_fail(void **unused)
 {
     (void)unused;
-    struct books books;
-    struct pair pair;
-    lego_allocator allocator = books_allocator(&books);
-    assert_int_equal(make_pair(&allocator, &pair), LEGO_OK);
-    lego_sketch *big = make(3, 5120, 8, NULL); /* rows larger than the writer's buffer */
-    for (int which = 0; which < 3; which++) {
+    lego_sketch *sketches[] = {make(8, 64, 8, NULL), make(3, 5120, 8, NULL), /* rows larger than the writer's buffer */
+                               make(300, 0, 0, lego_model_builtin("compact"))};
+    for (uint64_t i = 0; i < 900; i++) lego_sketch_add_u64(sketches[i % 3], i, (int64_t)(i * i));
+    for (int which = 0; which < 6; which++) {
+        const lego_sketch *sketch = sketches[which % 3];
         lego_status status = LEGO_ERR_WRITE;
         long at = 0;
         while (status != LEGO_OK) {
             struct sink sink = {0, ++at};
-            status = which == 0   ? lego_sketch_save(pair.large, write_or_fail, &sink)
-                     : which == 1 ? lego_sketch_save(big, write_or_fail, &sink)
-                                  : lego_model_save(big->model, write_or_fail, &sink);
+            status = which < 3 ? lego_sketch_save(sketch, write_or_fail, &sink)
+                               : lego_model_save(sketch->model, write_or_fail, &sink);
             assert_true(status == LEGO_OK || status == LEGO_ERR_WRITE);
         }
         assert_true(at > 1);
     }
-    lego_sketch_destroy(big);
-    destroy_pair(&pair);
-    assert_int_equal(books.now, 0);
+    for (int i = 0; i < 3; i++) lego_sketch_destroy(sketches[i]);
 }
 
 int main(void)

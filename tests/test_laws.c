@@ -276,6 +276,7 @@ static void strangers_do_not_merge(void **unused)
     (void)unused;
     struct lego_model other;
     lego_options options = LEGO_OPTIONS_INIT;
+    options.model = lego_model_builtin("rule");
     options.budget = 64 * 1024;
     lego_sketch *a, *seed, *model, *bits, *columns;
     lego_sketch_create(&options, &a);
@@ -284,7 +285,7 @@ static void strangers_do_not_merge(void **unused)
     options.seed = 0;
     options.model = model_of(&other, 4, 5120, 9);
     lego_sketch_create(&options, &model);
-    options.model = NULL;
+    options.model = lego_model_builtin("rule");
     options.cell_bits = 16;
     lego_sketch_create(&options, &bits);
     columns = make(4, 576, 8, NULL);

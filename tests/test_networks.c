@@ -46,7 +46,7 @@ static void check_scan(const lego_model *model, FILE *f)
 
 static void check_decode(const lego_model *model, FILE *f)
 {
-    struct reads reads = {.columns = 5120};
+    struct reads reads = {.rows = 5};
     double m[5], w[5], rest[9];
     read_numbers(f, m, 5);
     read_numbers(f, w, 5);
@@ -96,7 +96,7 @@ static void the_rule_decodes_outside_the_range(void **unused)
 {
     (void)unused;
     lego_model *model = load_random();
-    struct reads reads = {{4096, 8192, 2048, 9000, 5000}, {205, 205, 204, 205, 205}, 100000, 5120};
+    struct reads reads = {5, {4096, 8192, 2048, 9000, 5000}, {205, 205, 204, 205, 205}, {20, 20, 20, 20, 20}, 100000};
     struct stream stream = {20000, 0.5, {1, 1, 1, 1}};
     double network = decode_network(model, &reads, &stream);
     model->distinct_min = 10000;

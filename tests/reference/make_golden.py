@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+import dense
 import lego
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
@@ -131,6 +132,20 @@ def write_hash(path, model, rng):
                        + numbers(place.columns, place.weights) + "\n")
 
 
+def dense_cases():
+    """name, blocks, seed and stream of a sketch of the compact model; tests/test_format.c has the same streams."""
+    yield "light", 6, 42, [(b"word %d" % i, 1 + i % 5) for i in range(100)]
+    yield "mixed", 12, 0, [(i << 40, i**3 if i % 60 == 0 else 1 + i % 3) for i in range(800)]
+    yield "deep", 5, 2**64 - 1, [(i * i, i**5) for i in range(400)]
+    yield "signed", 4, 7, [(i % 250, i * 37 % 23 - 9) for i in range(300)]
+
+
+def write_dense(folder):
+    for name, blocks, seed, stream in dense_cases():
+        with open(os.path.join(folder, f"dense-{name}.sketch"), "wb") as file:
+            file.write(dense.write_sketch(dense.build(blocks, stream, seed)))
+
+
 def make(folder):
     os.makedirs(folder, exist_ok=True)
     rng = np.random.RandomState(SEED)
@@ -139,6 +154,7 @@ def make(folder):
     model = lego.read_model(path)  # as rounded to floats
     write_networks(os.path.join(folder, "networks.txt"), model, rng)
     write_hash(os.path.join(folder, "hash.txt"), model, rng)
+    write_dense(folder)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+/* block: exact integers in one cache line, as many as fit.
+ *
+ * A block is 64 bytes. It holds the cells of four rows; how many cells a row has is the block's *step* on a ladder:
+ *
+ *     step    0    1    2    3    4    5    6   7   8   9  10  11  12  13  14  15  16
+ *     row 0 128  128  128  128  128  128   64  64  32  32  16  16   8   8   4   4   2
+ *     row 1  64   64   64   64   64   64   64  32  32  16  16   8   8   4   4   2   2
+ *     row 2  64   64   64   32   16    -    -   -   -   -   -   -   -   -   -   -   -
+ *     row 3  64   32    -    -    -    -    -   -   -   -   -   -   -   -   -   -   -
+ *
+ * A block starts at step 0, empty, and goes a step further when its content no longer fits: a row of c cells becomes one
+ * of c / 2, cell i the sum of cells i and i + c / 2; or a row is given up, which above a certain load makes the others
+ * better than it helped. So light blocks have many small cells and heavy ones few large ones, block by block, and the
+ * step follows from the content alone. At the last step any four 64-bit integers fit: nothing ever overflows.
+ *
+ * The code of a cell v >= 0 has levels, laid out so that a cell is found without reading those before it. Its low g bits
+ * are as they are; of T = v >> g, if T is not 0, T - 1 goes on in digits of 1, 1, 1, 2, 4, 8, 16 and 31 bits, lowest first:
+ * after a digit of w bits, what is left is T' = (T - 1) >> w, and the code ends where that is 0. (With digits of 1 bit
+ * throughout this would be the Exp-Golomb code of order g; the longer ones spare the cells that are used most the long
+ * way.) With C cells in all:
+ *
+ *     bit 0        C bits: has cell i a digit on level 1?     (map 0)
+ *     bit C        C * g bits: the low bits of the cells
+ *     level 1      a bit for each cell with a digit here: is there one on level 2? (map 1); then the digits themselves
+ *     level 2      the same for each of those that go on; and so forth
+ *     bit 501      11 bits: step (5), g (5), signed (1)
+ *
+ * Where a cell's entry is on level l + 1 is the number of ones before its own in map l. Example: g = 0 and cells 0, 4, 1:
+ * map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has map 0
+ * and digit 0. Signed blocks, which have a negative cell, code 2v for v >= 0 and -2v - 1 else.
+ *
+ * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008.) */
+#ifndef LEGO_SRC_BLOCK_H
+#define LEGO_SRC_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BLOCK_ROWS = 4, BLOCK_STEPS = 17, BLOCK_CELLS = 320 };
+
+/* Cells of each row at a step. */
+extern const uint8_t block_columns[BLOCK_STEPS][BLOCK_ROWS];
+
+struct block {
+    uint64_t word[8]; /* bit i of the block is bit i % 64 of word[i / 64] */
+};
+
+static inline unsigned block_step(const struct block *block)
+{
+    return block->word[7] >> 53 & 31;
+}
+
+/* The cell of a row for a column hash, or BLOCK_CELLS if the row is not there any more. */
+static inline unsigned block_place(unsigned step, unsigned row, uint32_t hash)
+{
+    static const uint16_t before[BLOCK_STEPS][BLOCK_ROWS] = {
+        {0, 128, 192, 256}, {0, 128, 192, 256}, {0, 128, 192, 320}, {0, 128, 192, 320}, {0, 128, 192, 320},
+        {0, 128, 320, 320}, {0, 64, 320, 320},  {0, 64, 320, 320},  {0, 32, 320, 320},  {0, 32, 320, 320},
+        {0, 16, 320, 320},  {0, 16, 320, 320},  {0, 8, 320, 320},   {0, 8, 320, 320},   {0, 4, 320, 320},
+        {0, 4, 320, 320},   {0, 2, 320, 320}};
+    uint32_t columns = block_columns[step][row];
+    return before[step][row] + (hash & (columns - (columns > 0)));
+}
+
+/* The same, or -1. */
+static inline int block_cell(unsigned step, unsigned row, uint32_t hash)
+{
+    unsigned cell = block_place(step, row, hash);
+    return cell < BLOCK_CELLS ? (int)cell : -1;
+}
+
+int64_t block_get(const struct block *block, unsigned cell);
+
+/* Adds to the cells that two column hashes have in two rows; the block may go further down the ladder meanwhile. */
+void block_add(struct block *block, const unsigned row[2], const uint32_t hash[2], int64_t count);
+
+/* Adds all of `from`, times sign: 1 or -1. */
+void block_add_all(struct block *into, const struct block *from, int sign);
+
+/* All cells, in the order of the rows; returns their number. */
+unsigned block_unpack(const struct block *block, int64_t value[BLOCK_CELLS]);
+
+/* The block of this content: of all ways to code it the one with the fewest bits, and of those the least g. So equal
+ * content at an equal step gives equal bytes. (A block that was added to may have another g.) */
+struct block block_canonical(const struct block *block);
+
+/* Whether bytes from outside are a canonical block; then they can be unpacked. */
+bool block_valid(const struct block *block);
+
+#endif

@@ -1,0 +1,141 @@
+/* dense: the memory of a compact model, blocks of one cache line (block.h).
+ *
+ * An item has two blocks, picked by two hashes: rows 0 and 2 of the one, rows 1 and 3 of the other. So it costs two cache
+ * lines, and where one of its blocks is heavy the other is most likely not. (All rows in one block: errors on Zipf streams
+ * of skewness 0.9 are 1.5 times as large; four blocks: 0.9 times.)
+ *
+ * The number of blocks is odd * 2^e, and block r + odd * q has r = hash mod odd and q the low e bits of another hash.
+ * Nothing else depends on that number, so the blocks of any divisor of it are sums of these.
+ *
+ * A batch does not go to a block for every item. It takes notes, one for each half, adds up those of equal items on the
+ * way, sorts them by block and then opens each block once. */
+#ifndef LEGO_SRC_DENSE_H
+#define LEGO_SRC_DENSE_H
+
+#include "hash.h"
+#include "kernels.h"
+
+struct dense {
+    uint32_t blocks;
+    struct divisor odd;
+    uint32_t mask;       /* 2^e - 1 */
+    int64_t total;       /* N */
+    struct block *block; /* on a cache line */
+    const struct block_kernels *kernels;
+};
+
+enum { DENSE_LINE = 64 };
+
+/* Bytes of memory for so many blocks: what the caller allocates may start anywhere in a line. */
+static inline uint64_t dense_bytes(uint32_t blocks)
+{
+    return ((uint64_t)blocks + 1) * sizeof(struct block);
+}
+
+/* Empty blocks in dense_bytes() of memory. */
+void dense_init(struct dense *dense, uint32_t blocks, void *bytes);
+void dense_clear(struct dense *dense);
+
+/* Where half an item lives: half 0 has rows 0 and 2, half 1 rows 1 and 3. */
+struct half {
+    uint32_t block;
+    uint32_t column[2]; /* before any modulus */
+};
+
+static inline uint32_t dense_index(const struct dense *dense, uint64_t hash)
+{
+    return divisor_mod(dense->odd, (uint32_t)(hash >> 32)) + dense->odd.d * ((uint32_t)hash & dense->mask);
+}
+
+static inline struct half dense_half(const struct dense *dense, struct hash h, unsigned half)
+{
+    return (struct half){dense_index(dense, hash_row_bits(h, BLOCK_ROWS + half)),
+                         {(uint32_t)(hash_row_bits(h, half) >> 32), (uint32_t)(hash_row_bits(h, half + 2) >> 32)}};
+}
+
+static inline void dense_add_half(struct dense *dense, const struct half *half, unsigned which, int64_t count)
+{
+    const unsigned row[2] = {which, which + 2};
+    dense->kernels->add(&dense->block[half->block], row, half->column, count);
+}
+
+/* Reads an item's cells; returns in how many rows it has one: 2 to 4. columns: how many cells there are in the row of a
+ * value, in its block. */
+unsigned dense_read(const struct dense *dense, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS]);
+
+/* Has the blocks of an item fetched, for a dense_read() or an addition that comes soon. */
+static inline void dense_prefetch(const struct dense *dense, struct hash hash)
+{
+    for (unsigned which = 0; which < 2; which++)
+        __builtin_prefetch(&dense->block[dense_index(dense, hash_row_bits(hash, BLOCK_ROWS + which))]);
+}
+
+/* Adds all of `from`, whose blocks are a multiple of those of `into`, times sign. */
+void dense_add_all(struct dense *into, const struct dense *from, int sign);
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+enum { NOTE_BUCKETS = 256, NOTE_SLOTS = 1 << 14 };
+
+/* An item seen lately, and what there is to be added. */
+struct slot {
+    struct hash hash;
+    int32_t count;
+    uint32_t credit; /* rises when the item comes again, falls when another one wants the slot, which it gets at 0 */
+};
+
+/* The notes that one thread takes. They are counted by bucket: by the highest bits of their block. */
+struct notes {
+    uint64_t *note;
+    uint32_t n;
+    uint32_t in_bucket[NOTE_BUCKETS];
+    unsigned bucket_shift;
+    struct slot *slot;
+    unsigned slot_shift; /* slots are 2^64 >> slot_shift */
+};
+
+/* note has room for two for each item that is to come; slots is a power of 2, 2 at least. */
+void notes_init(struct notes *notes, const struct dense *dense, uint64_t *note, struct slot *slot, unsigned slots);
+
+/* Both halves of an item. */
+static inline void notes_take(struct notes *notes, const struct dense *dense, struct hash hash, int32_t count)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        struct half half = dense_half(dense, hash, which);
+        notes->note[notes->n++] = note_of(half.block, which, half.column, count);
+        notes->in_bucket[half.block >> notes->bucket_shift]++;
+    }
+}
+
+/* Adds an item, |count| <= NOTE_MOST: notes are taken of it, or of another, or of none yet. */
+static inline void notes_add(struct notes *notes, const struct dense *dense, struct hash hash, int32_t count)
+{
+    struct slot *slot = &notes->slot[hash.lo >> notes->slot_shift], next = {hash, count, 1}, out = *slot;
+    if (slot->hash.lo == hash.lo && slot->hash.hi == hash.hi) {
+        next.count += slot->count;
+        next.credit += slot->credit;
+        if (next.count <= NOTE_MOST && next.count >= -NOTE_MOST) {
+            *slot = next;
+            return;
+        }
+        next.count = count;
+    } else if (slot->credit > 0) {
+        next = *slot;
+        next.credit--;
+        out.hash = hash, out.count = count;
+    }
+    *slot = next;
+    if (out.count != 0) notes_take(notes, dense, out.hash, out.count);
+}
+
+/* Takes notes of what is left in the slots. */
+void notes_finish(struct notes *notes, const struct dense *dense);
+
+/* Puts this thread's notes to their buckets' places in `sorted`; all have finished taking them. */
+void notes_sort(const struct notes all[], unsigned members, unsigned index, uint64_t sorted[]);
+
+/* Adds the notes of the buckets that this thread has; all have sorted theirs. spare has the size of sorted. */
+void notes_apply(struct dense *dense, const struct notes all[], unsigned members, unsigned index, uint64_t sorted[],
+                 uint64_t spare[]);
+
+#endif

@@ -1,0 +1,75 @@
+/* kernels: what is compiled more than once, for CPUs with more or fewer instructions; the only choice made at run time.
+ *
+ * The body is kernels_block.h: blocks read and written a level at a time. On x86-64 it is compiled plainly and for
+ * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. */
+#ifndef LEGO_SRC_KERNELS_H
+#define LEGO_SRC_KERNELS_H
+
+#include <stddef.h>
+
+#include "block.h"
+
+struct block_kernels {
+    const char *name;
+    bool (*supported)(void);
+
+    /* As the functions of block.h. */
+    int64_t (*get)(const struct block *block, unsigned cell);
+    void (*add)(struct block *block, const unsigned row[2], const uint32_t hash[2], int64_t count);
+    void (*add_all)(struct block *into, const struct block *from, int sign);
+    unsigned (*unpack)(const struct block *block, int64_t value[BLOCK_CELLS]);
+    struct block (*canonical)(const struct block *block);
+    bool (*valid)(const struct block *block);
+
+    /* Reads the cells of a half (dense.h), and how many cells their rows have; returns in how many rows there is one. */
+    unsigned (*read)(const struct block *block, unsigned which, const uint32_t hash[2], int64_t value[2],
+                     uint32_t columns[2]);
+
+    /* Adds notes, n >= 1, all of them of this block. Nothing is said about the order, and a sum that is too large for the
+     * step only between two of them is not seen. */
+    void (*add_notes)(struct block *block, const uint64_t note[], size_t n);
+};
+
+/* Best first; those that do not run on this CPU say so. NULL ends the list. */
+extern const struct block_kernels *const block_kernels_all[];
+
+/* The first of them that is supported. */
+const struct block_kernels *block_kernels_best(void);
+
+/* A note: half an item and a count, in 8 bytes.
+ *
+ *     bit 0    32 bits: the block
+ *     bit 32    7 bits: the column in row 0 or 1, before any modulus
+ *     bit 39    6 bits: the column in row 2 or 3
+ *     bit 45    1 bit:  which half
+ *     bit 46   18 bits: the count, signed */
+enum { NOTE_MOST = (1 << 17) - 1 };
+
+static inline uint64_t note_of(uint32_t block, unsigned which, const uint32_t column[2], int32_t count)
+{
+    return block | (uint64_t)(column[0] & 127) << 32 | (uint64_t)(column[1] & 63) << 39 | (uint64_t)which << 45 |
+           (uint64_t)count << 46;
+}
+
+static inline uint32_t note_block(uint64_t note)
+{
+    return (uint32_t)note;
+}
+
+static inline unsigned note_which(uint64_t note)
+{
+    return note >> 45 & 1;
+}
+
+/* The column in the first or the second of the half's rows. */
+static inline uint32_t note_column(uint64_t note, unsigned i)
+{
+    return (uint32_t)(note >> (i == 0 ? 32 : 39)) & (i == 0 ? 127 : 63);
+}
+
+static inline int32_t note_count(uint64_t note)
+{
+    return (int32_t)((int64_t)note >> 46);
+}
+
+#endif

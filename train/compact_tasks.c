@@ -1,0 +1,158 @@
+/* compact_tasks: streams of many shapes in dense sketches, and what is asked of them. See compact_train.h. */
+#include "compact_task.h"
+#include "train.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 256, TOP = COMPACT_ITEMS / 8 };
+static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
+
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
+
+static uint64_t next(uint64_t *state)
+{
+    uint64_t x = split_mix(*state, 1);
+    *state += UINT64_C(0x9e3779b97f4a7c15);
+    return x;
+}
+
+static double unit(uint64_t *state) /* never 0 and never 1 */
+{
+    return ((double)(next(state) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double between(uint64_t *state, double a, double b)
+{
+    return a + (b - a) * unit(state);
+}
+
+static double between_logs(uint64_t *state, double a, double b)
+{
+    return a * pow(b / a, unit(state));
+}
+
+static double normal(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(unit(state)));
+    return radius * cos(6.283185307179586477 * unit(state));
+}
+
+static double poisson(uint64_t *state, double mean)
+{
+    if (mean > 50) return fmax(0, floor(mean + sqrt(mean) * normal(state) + 0.5)); /* near enough */
+    double end = exp(-mean), product = 1;
+    int n = -1;
+    do {
+        product *= unit(state);
+        n++;
+    } while (product > end);
+    return n;
+}
+
+/* ---- the counts of a stream, largest first where there is an order ------------------------------------------------ */
+
+static void zipf(uint64_t *state, double *count, int n)
+{
+    double alpha = between(state, 0.2, 1.6), scale = next(state) % 2 ? 1 : between_logs(state, 1, 30);
+    bool sampled = next(state) % 2;
+    for (int j = 0; j < n; j++) {
+        double f = fmin(most, scale * pow((n + 1.0) / (j + 2), alpha));
+        count[j] = sampled ? poisson(state, f) : floor(f + 0.5);
+    }
+}
+
+static void log_normal(uint64_t *state, double *count, int n)
+{
+    double sigma = between(state, 0.3, 2.6), mean = between(state, -0.5, 3);
+    for (int j = 0; j < n; j++) count[j] = ceil(fmin(most, exp(sigma * normal(state) + mean)));
+}
+
+static void flat_with_head(uint64_t *state, double *count, int n)
+{
+    double body = between_logs(state, 1, 100), alpha = between(state, 0.6, 1.5);
+    int head = (int)(n * between_logs(state, 0.001, 0.3)) + 1;
+    for (int j = 0; j < n; j++)
+        count[j] = j < head ? floor(fmin(most, body * pow((head + 1.0) / (j + 1), alpha) + 1)) : poisson(state, body - 1) + 1;
+}
+
+static void geometric_with_head(uint64_t *state, double *count, int n)
+{
+    double p = between_logs(state, 0.02, 0.9), alpha = between(state, 0.7, 1.5);
+    int head = n / (int)between_logs(state, 3, 50) + 1;
+    for (int j = 0; j < n; j++)
+        count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5)) : 1 + floor(log(unit(state)) / log(1 - p));
+}
+
+/* Draws the counts; returns how many are not 0, which come first. */
+static int draw_counts(uint64_t *state, double *count, int n)
+{
+    unsigned kind = next(state) % 8;
+    if (kind < 4) zipf(state, count, n);
+    else if (kind < 6) log_normal(state, count, n);
+    else if (kind == 6) flat_with_head(state, count, n);
+    else geometric_with_head(state, count, n);
+    int kept = 0;
+    for (int j = 0; j < n; j++)
+        if (count[j] > 0) count[kept++] = count[j];
+    return kept;
+}
+
+static int more_first(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* ---- a task ------------------------------------------------------------------------------------------------------- */
+
+static struct hash item_hash(uint64_t key, int j)
+{
+    return (struct hash){split_mix(key, 2 * (uint64_t)j + 1), split_mix(key, 2 * (uint64_t)j + 2)};
+}
+
+static void ask(const struct dense *dense, uint64_t key, int j, double count, double part, int i, struct compact_task *task)
+{
+    int64_t value[BLOCK_ROWS], least;
+    uint32_t columns[BLOCK_ROWS];
+    float reads[COMPACT_READS];
+    unsigned rows = dense_read(dense, item_hash(key, j), value, columns);
+    compact_reads(dense, rows, value, columns, reads);
+    least = value[0];
+    for (unsigned k = 1; k < rows; k++) least = value[k] < least ? value[k] : least;
+    for (int r = 0; r < COMPACT_READS; r++) task->reads[r][i] = reads[r];
+    task->least[i] = (float)least;
+    task->count[i] = (float)count;
+    task->part[i] = (float)part;
+}
+
+bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, struct compact_task *task)
+{
+    uint64_t state = split_mix(split_mix(recipe->seed, 1) + index, 1), key = next(&state);
+    int n = (int)(BLOCKS * sizeof(struct block) / between_logs(&state, 0.25, 8));
+    double *count = malloc((size_t)n * sizeof *count);
+    void *bytes = malloc((size_t)dense_bytes(BLOCKS));
+    if (count && bytes) {
+        do n = draw_counts(&state, count, n);
+        while (n <= COMPACT_ITEMS);
+        qsort(count, (size_t)n, sizeof *count, more_first);
+        struct dense dense;
+        dense_init(&dense, BLOCKS, bytes);
+        for (int j = 0; j < n; j++) {
+            for (unsigned which = 0; which < 2; which++) {
+                struct half half = dense_half(&dense, item_hash(key, j), which);
+                dense_add_half(&dense, &half, which, (int64_t)count[j]);
+            }
+            dense.total += (int64_t)count[j];
+        }
+        compact_look(&dense, &task->view);
+        for (int i = 0; i < COMPACT_ITEMS; i++) {
+            int j = i < TOP ? i : TOP + (int)(next(&state) % (uint64_t)(n - TOP));
+            ask(&dense, key, j, count[j], (i < TOP ? 1 : (double)(n - TOP) / (COMPACT_ITEMS - TOP)) / n, i, task);
+        }
+    }
+    bool ok = count && bytes;
+    free(count);
+    free(bytes);
+    return ok;
+}
