@@ -39,13 +39,13 @@ _legosketch()
     case $before in
         -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
-        -p | --preset) values='paper quick' ;;
+        -p | --preset) values='paper quick compact' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper cms one exact' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
         -m | --model)
-            COMPREPLY=($(compgen -W 'rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
+            COMPREPLY=($(compgen -W 'compact rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
         -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))

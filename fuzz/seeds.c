@@ -56,7 +56,7 @@ static void seed_sketches(void)
         for (uint32_t bricks = 1; bricks <= 6; bricks++) {
             for (uint32_t bits = 8; bits <= 64; bits *= 2) {
                 for (int64_t count = 0; count <= INT64_C(1) << 40; count = count ? count << 10 : 1)
-                    seed_sketch(networks ? trained : NULL, bricks, bits, count);
+                    seed_sketch(networks ? trained : lego_model_builtin("rule"), bricks, bits, count);
             }
         }
     }

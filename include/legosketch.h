@@ -19,10 +19,10 @@
  *
  * MEMORY. A sketch is two allocations, a handle of about 400 bytes and its memory, made by create, load and copy through
  * the caller's allocator. Their size, lego_sketch_bytes(), is at most the budget and stays the same whatever is added:
- * cells, overflow, brick totals and bookkeeping are all inside. As counts grow the sketch folds: two bricks become one
- * of cells twice as wide in the same bytes. A fold needs no heap; it uses up to 32 KB of stack for a moment. The scan
- * results of a trained model are cached behind the memory; lego_sketch_cache_bytes() tells how much that is (0 for the
- * rule). Batch functions on several threads allocate up to 4 MB for as long as they run; if they can not get it they
+ * cells, overflow, totals and bookkeeping are all inside. As counts grow cells get fewer and wider in the same bytes: block
+ * by block with the default model, brick by brick with others. That needs no heap; it uses up to 32 KB of stack for a
+ * moment. The scan results of a trained model are cached behind the memory; lego_sketch_cache_bytes() tells how much that
+ * is. Batch functions on several threads allocate up to 4 MB for as long as they run; if they can not get it they
  * go on with one thread.
  *
  * THREADS. One writer, or any number of readers: functions that take a const sketch may run at the same time.
@@ -30,7 +30,7 @@
  *
  * ERRORS. A function that fails changes nothing: neither its sketch nor its outputs. Nothing is printed; there is no
  * global state. Sums are exact and never wrap: adding is refused (LEGO_ERR_RANGE) once the sum of |count| times the
- * model's quantum (8 for `rule`, 1024 for `paper`) would pass 2^63 - 1.
+ * model's quantum (4 for `compact`, 8 for `rule`, 1024 for `paper`) would pass 2^63 - 1.
  *
  * NOT GUARANTEED. `upper` is a bound only while no item's true count is negative. `lower` holds for at least 95 % of
  * the items, not for each. Without deletions the bytes of a sketch follow from its content alone; after deletions they
@@ -71,7 +71,7 @@ typedef enum lego_status {
     LEGO_ERR_MODEL,     /* the sketches, or the sketch and the model given, are of different models */
     LEGO_ERR_SEED,      /* the sketches hash with different seeds */
     LEGO_ERR_SHAPE,     /* the sketches have no common shape, or the bricks asked for do not divide those there are */
-    LEGO_ERR_UNTRAINED, /* the model has no networks, so there is nothing to scan with */
+    LEGO_ERR_UNTRAINED, /* the model has no networks that tell a brick's n and alpha, so there is nothing to scan with */
     LEGO_ERR_MAGIC,     /* the bytes are not of this kind of file */
     LEGO_ERR_VERSION,   /* the bytes were written by a later version */
     LEGO_ERR_TRUNCATED, /* the bytes end too early, or go on too long */
@@ -107,8 +107,9 @@ typedef struct lego_model_info {
     uint64_t fingerprint; /* sketches merge only if these agree */
 } lego_model_info;
 
-/* A model inside the library, by name, or NULL if there is none of that name. "rule" has no networks; "paper" is the
- * paper's, for bricks of 5 rows and 5120 columns of 32 bits. NULL asks for the default, "rule". Never freed. */
+/* A model inside the library, by name, or NULL if there is none of that name. "compact" is the default, which NULL asks
+ * for: dense blocks of 64 bytes, and networks that decode them. "paper" is the paper's, for bricks of 5 rows and 5120
+ * columns of 32 bits; "rule" has bricks of cells that start at 8 bits, and no networks. Never freed. */
 LEGO_API const lego_model *lego_model_builtin(const char *name);
 
 /* A model from the bytes of a .lego file; checked whole before anything is allocated. allocator may be NULL (malloc).
@@ -128,9 +129,9 @@ typedef struct lego_options {
     const lego_model *model;         /* NULL: the built-in default */
     uint64_t seed;                   /* of the hash; sketches merge only at equal seeds */
     const lego_allocator *allocator; /* NULL: malloc and free; copied, need not outlive the call */
-    uint32_t bricks;                 /* 0: what fills the budget */
+    uint32_t bricks;                 /* 0: what fills the budget; of a compact model its blocks */
     uint32_t columns;                /* 0: what fills the budget; else a multiple of 16, at most the model's */
-    uint32_t cell_bits;              /* 0: start at 8; or start at 8, 16, 32 or 64 */
+    uint32_t cell_bits;              /* 0: start at 8; or start at 8, 16, 32 or 64. Both must be 0 for a compact model */
 } lego_options;
 
 #define LEGO_OPTIONS_INIT {1u << 20, NULL, 0, NULL, 0, 0, 0}

@@ -9,6 +9,8 @@
 #include "parallel.h"
 #include "sketch.h"
 
+#include <string.h>
+
 /* Items of either kind. */
 struct items {
     const uint64_t *keys; /* or NULL: */
@@ -126,19 +128,31 @@ static bool add_to_bricks(lego_sketch *sketch, const struct items *items, const 
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-enum { WINDOW = 1 << 17, /* items that notes are taken of before they are added: these take 4 MB */
-       FEW = 1024 };     /* items, fewer than which are added singly */
+enum { WINDOW = 1 << 17, /* items whose notes there is memory for: 4 MB */
+       FEW = 1024,       /* items, fewer than which are added singly */
+       STRIDE = 128 };   /* items that are looked at together */
 
+/* Sums that never fall can be taken together in any way: a block goes down the ladder when it has to, and ends where its
+ * content asks for. Otherwise that depends on what comes together, and must not on the number of threads: then the
+ * stretches that are noted together are windows of items. */
 struct noting {
     lego_sketch *sketch;
     const struct items *items;
     const int64_t *counts;
-    size_t n, window;
+    size_t n, stretch;
     bool has_large; /* counts beyond NOTE_MOST */
-    struct notes *notes;
+    struct notes notes[THREADS_MAX];
+    bool has_more[THREADS_MAX];
     struct slot *slot;
-    unsigned slots; /* of a thread */
+    unsigned slots, slot_shift; /* of a thread: 2^64 >> slot_shift */
     uint64_t *note, *sorted;
+    size_t room; /* of a thread, in note */
+};
+
+/* What a thread has still to take notes of. */
+struct share {
+    size_t next, end;    /* items */
+    unsigned slot, slots; /* and after them what is in the slots */
 };
 
 static bool is_large(int64_t count)
@@ -146,14 +160,47 @@ static bool is_large(int64_t count)
     return count > NOTE_MOST || count < -NOTE_MOST;
 }
 
-static void take_notes(const struct noting *job, struct notes *notes, size_t first, size_t end)
+/* Passes items through the slots; returns for how many it has put out something to take notes of. A key need not be
+ * hashed for that. */
+static size_t pass_items(const struct noting *job, struct slot *slot, size_t first, size_t end, struct slot out[STRIDE])
 {
-    const struct dense *dense = &job->sketch->dense;
+    const uint64_t *keys = job->items->keys, mix = UINT64_C(0x9e3779b97f4a7c15);
+    size_t n = 0;
     for (size_t i = first; i < end; i++) {
         int64_t count = job->counts ? job->counts[i] : 1;
-        if (!is_large(count)) notes_add(notes, dense, item_hash(job->items, i, job->sketch->seed), (int32_t)count);
+        if (is_large(count)) continue;
+        if (keys) {
+            struct slot *at = &slot[keys[i] * mix >> job->slot_shift];
+            n += slot_pass(at, (struct hash){.lo = keys[i]}, false, (int32_t)count, &out[n]);
+        } else {
+            struct hash hash = item_hash(job->items, i, job->sketch->seed);
+            n += slot_pass(&slot[hash.lo >> job->slot_shift], hash, true, (int32_t)count, &out[n]);
+        }
     }
-    notes_finish(notes, dense);
+    return n;
+}
+
+static void take_notes(const struct noting *job, struct notes *notes, const struct slot slot[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct hash item = slot[i].item;
+        notes_take(notes, &job->sketch->dense, job->items->keys ? hash_u64(item.lo, job->sketch->seed) : item,
+                   slot[i].count);
+    }
+}
+
+/* Takes notes until the share or the room for them is at its end. */
+static void take_share(const struct noting *job, struct share *share, struct slot *slot, struct notes *notes)
+{
+    struct slot out[STRIDE];
+    while (notes->n + 2 * STRIDE <= job->room && share->next < share->end) {
+        size_t size = share->end - share->next < STRIDE ? share->end - share->next : STRIDE;
+        size_t n = pass_items(job, slot, share->next, share->next + size, out);
+        take_notes(job, notes, out, n);
+        share->next += size;
+    }
+    for (; notes->n + 2 <= job->room && share->next == share->end && share->slot < share->slots; share->slot++)
+        if (slot[share->slot].count != 0) take_notes(job, notes, &slot[share->slot], 1);
 }
 
 /* Those that notes have no room for, to the blocks of this thread. */
@@ -172,18 +219,25 @@ static void add_large(const struct noting *job, unsigned index, unsigned members
 
 static void note_work(void *context, struct team *team, unsigned index, unsigned members)
 {
-    const struct noting *job = context;
+    struct noting *job = context;
     struct dense *dense = &job->sketch->dense;
-    for (size_t start = 0; start < job->n; start += job->window) {
-        size_t size = job->n - start < job->window ? job->n - start : job->window;
-        size_t first = size * index / members, end = size * (index + 1) / members;
-        notes_init(&job->notes[index], dense, job->note + 2 * first, job->slot + (size_t)index * job->slots, job->slots);
-        take_notes(job, &job->notes[index], start + first, start + end);
-        parallel_wait(team);
-        notes_sort(job->notes, members, index, job->sorted);
-        parallel_wait(team);
-        notes_apply(dense, job->notes, members, index, job->sorted, job->note);
-        parallel_wait(team);
+    struct slot *slot = job->slot + (size_t)index * job->slots;
+    for (size_t start = 0; start < job->n; start += job->stretch) {
+        size_t size = job->n - start < job->stretch ? job->n - start : job->stretch;
+        struct share share = {start + size * index / members, start + size * (index + 1) / members, 0, job->slots};
+        memset(slot, 0, job->slots * sizeof *slot);
+        for (bool more = true; more;) {
+            notes_start(&job->notes[index], dense, job->note + index * job->room);
+            take_share(job, &share, slot, &job->notes[index]);
+            job->has_more[index] = share.slot < share.slots;
+            parallel_wait(team);
+            notes_sort(job->notes, members, index, job->sorted);
+            more = false;
+            for (unsigned i = 0; i < members; i++) more |= job->has_more[i];
+            parallel_wait(team);
+            notes_apply(dense, job->notes, members, index, job->sorted, job->note);
+            parallel_wait(team);
+        }
         if (!job->has_large) continue;
         add_large(job, index, members, start, start + size);
         parallel_wait(team); /* the next notes are of other threads' blocks */
@@ -193,24 +247,28 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
 static bool add_to_blocks(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
     lego_allocator *a = &sketch->allocator;
-    struct noting job = {.sketch = sketch, .items = items, .counts = counts, .n = n, .window = n < WINDOW ? n : WINDOW};
+    struct noting job = {.sketch = sketch, .items = items, .counts = counts, .n = n, .stretch = WINDOW};
     unsigned threads = n < CHUNK ? 1 : sketch->threads;
-    for (job.slots = NOTE_SLOTS; job.slots > 2 && (job.slots > n || job.slots * threads > 2 * NOTE_SLOTS);) job.slots /= 2;
-    size_t notes_size = threads * sizeof *job.notes, slots_size = threads * (size_t)job.slots * sizeof *job.slot;
-    size_t size = notes_size + slots_size + 4 * job.window * sizeof *job.note;
-    unsigned char *bytes = a->alloc(a->context, size);
+    bool falls = false;
+    job.slots = NOTE_SLOTS;
+    while (job.slots > 2 && (job.slots > n || job.slots * threads > 2 * NOTE_SLOTS)) job.slots /= 2;
+    job.slot_shift = 64 - (unsigned)__builtin_ctz(job.slots);
+    job.room = 2 * ((n < WINDOW ? n : WINDOW) / threads + 1) + 2 * STRIDE;
+    size_t slots_size = threads * (size_t)job.slots * sizeof *job.slot, notes_size = threads * job.room * sizeof *job.note;
+    unsigned char *bytes = a->alloc(a->context, slots_size + 2 * notes_size);
     if (!bytes) return false;
-    job.notes = (struct notes *)(void *)bytes;
-    job.slot = (struct slot *)(void *)(bytes + notes_size);
-    job.note = (uint64_t *)(void *)(bytes + notes_size + slots_size);
-    job.sorted = job.note + 2 * job.window;
-    for (size_t i = 0; i < n; i++) {
-        int64_t count = counts ? counts[i] : 1;
-        sketch->dense.total += count;
-        job.has_large |= is_large(count);
+    job.slot = (struct slot *)(void *)bytes;
+    job.note = (uint64_t *)(void *)(bytes + slots_size);
+    job.sorted = (uint64_t *)(void *)(bytes + slots_size + notes_size);
+    for (size_t i = 0; counts && i < n; i++) {
+        sketch->dense.total += counts[i];
+        job.has_large |= is_large(counts[i]);
+        falls |= counts[i] < 0;
     }
+    if (!counts) sketch->dense.total += (int64_t)n;
+    if (n > WINDOW && n > sketch->dense.blocks && !falls && !dense_signed(&sketch->dense)) job.stretch = n;
     parallel_run(threads, note_work, &job);
-    a->free(a->context, bytes, size);
+    a->free(a->context, bytes, slots_size + 2 * notes_size);
     return true;
 }
 

@@ -41,21 +41,19 @@ void dense_add_all(struct dense *into, const struct dense *from, int sign)
     into->total += sign * from->total;
 }
 
-/* ---- notes ------------------------------------------------------------------------------------------------------- */
-
-void notes_init(struct notes *notes, const struct dense *dense, uint64_t *note, struct slot *slot, unsigned slots)
+bool dense_signed(const struct dense *dense)
 {
-    unsigned bucket_shift = 0;
-    while ((dense->blocks - 1) >> bucket_shift >= NOTE_BUCKETS) bucket_shift++;
-    *notes = (struct notes){.note = note, .bucket_shift = bucket_shift, .slot = slot, .slot_shift = 64};
-    for (unsigned i = slots; i > 1; i /= 2) notes->slot_shift--;
-    memset(slot, 0, slots * sizeof *slot);
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < dense->blocks; i++) any |= dense->block[i].word[7];
+    return any >> 63;
 }
 
-void notes_finish(struct notes *notes, const struct dense *dense)
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+void notes_start(struct notes *notes, const struct dense *dense, uint64_t *note)
 {
-    for (unsigned i = 0; i < 1u << (64 - notes->slot_shift); i++)
-        if (notes->slot[i].count != 0) notes_take(notes, dense, notes->slot[i].hash, notes->slot[i].count);
+    *notes = (struct notes){.note = note};
+    while ((dense->blocks - 1) >> notes->bucket_shift >= NOTE_BUCKETS) notes->bucket_shift++;
 }
 
 void notes_sort(const struct notes all[], unsigned members, unsigned index, uint64_t sorted[])

@@ -73,29 +73,55 @@ static inline void dense_prefetch(const struct dense *dense, struct hash hash)
 /* Adds all of `from`, whose blocks are a multiple of those of `into`, times sign. */
 void dense_add_all(struct dense *into, const struct dense *from, int sign);
 
+/* Whether a cell anywhere is negative, or has been since its block was packed. */
+bool dense_signed(const struct dense *dense);
+
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 enum { NOTE_BUCKETS = 256, NOTE_SLOTS = 1 << 14 };
 
 /* An item seen lately, and what there is to be added. */
 struct slot {
-    struct hash hash;
+    struct hash item; /* its hash, or whatever else tells items apart */
     int32_t count;
     uint32_t credit; /* rises when the item comes again, falls when another one wants the slot, which it gets at 0 */
 };
+
+/* An item comes to its slot. Returns whether there is something to take notes of now, and what: that item, or the one that
+ * had the slot. Which of these it is can not be foreseen, so there is no branch on it. |count| <= NOTE_MOST. wide: whether
+ * item.hi means anything. */
+static inline bool slot_pass(struct slot *slot, struct hash item, bool wide, int32_t count, struct slot *out)
+{
+    struct slot was = *slot;
+    bool is_same = ((was.item.lo ^ item.lo) | (wide ? was.item.hi ^ item.hi : 0)) == 0;
+    int32_t same = -(int32_t)is_same, stays = same | -(int32_t)(was.credit > 0), turned = stays & ~same;
+    uint64_t stay = (uint64_t)(int64_t)stays, turn = (uint64_t)(int64_t)turned;
+    int32_t sum = (was.count & stays) + (count & ~turned);
+    slot->item.lo = (was.item.lo & stay) | (item.lo & ~stay);
+    out->item.lo = (item.lo & turn) | (was.item.lo & ~turn);
+    if (wide) {
+        slot->item.hi = (was.item.hi & stay) | (item.hi & ~stay);
+        out->item.hi = (item.hi & turn) | (was.item.hi & ~turn);
+    }
+    slot->count = sum;
+    slot->credit = (was.credit & (uint32_t)stays) + 1 - 2 * (uint32_t)(turned & 1);
+    out->count = (count & turned) | (was.count & ~turned);
+    if (sum > NOTE_MOST || sum < -NOTE_MOST) { /* it is the same, and has had enough */
+        slot->count = count;
+        return true;
+    }
+    return !is_same & (out->count != 0);
+}
 
 /* The notes that one thread takes. They are counted by bucket: by the highest bits of their block. */
 struct notes {
     uint64_t *note;
     uint32_t n;
-    uint32_t in_bucket[NOTE_BUCKETS];
     unsigned bucket_shift;
-    struct slot *slot;
-    unsigned slot_shift; /* slots are 2^64 >> slot_shift */
+    uint32_t in_bucket[NOTE_BUCKETS];
 };
 
-/* note has room for two for each item that is to come; slots is a power of 2, 2 at least. */
-void notes_init(struct notes *notes, const struct dense *dense, uint64_t *note, struct slot *slot, unsigned slots);
+void notes_start(struct notes *notes, const struct dense *dense, uint64_t *note);
 
 /* Both halves of an item. */
 static inline void notes_take(struct notes *notes, const struct dense *dense, struct hash hash, int32_t count)
@@ -106,30 +132,6 @@ static inline void notes_take(struct notes *notes, const struct dense *dense, st
         notes->in_bucket[half.block >> notes->bucket_shift]++;
     }
 }
-
-/* Adds an item, |count| <= NOTE_MOST: notes are taken of it, or of another, or of none yet. */
-static inline void notes_add(struct notes *notes, const struct dense *dense, struct hash hash, int32_t count)
-{
-    struct slot *slot = &notes->slot[hash.lo >> notes->slot_shift], next = {hash, count, 1}, out = *slot;
-    if (slot->hash.lo == hash.lo && slot->hash.hi == hash.hi) {
-        next.count += slot->count;
-        next.credit += slot->credit;
-        if (next.count <= NOTE_MOST && next.count >= -NOTE_MOST) {
-            *slot = next;
-            return;
-        }
-        next.count = count;
-    } else if (slot->credit > 0) {
-        next = *slot;
-        next.credit--;
-        out.hash = hash, out.count = count;
-    }
-    *slot = next;
-    if (out.count != 0) notes_take(notes, dense, out.hash, out.count);
-}
-
-/* Takes notes of what is left in the slots. */
-void notes_finish(struct notes *notes, const struct dense *dense);
 
 /* Puts this thread's notes to their buckets' places in `sorted`; all have finished taking them. */
 void notes_sort(const struct notes all[], unsigned members, unsigned index, uint64_t sorted[]);

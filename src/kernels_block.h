@@ -3,10 +3,10 @@
  *     KERNELS, KERNELS_NAME   what the table of functions is called, for the linker and for people
  *     SUPPORTED               whether this CPU can run them
  *
- * A block that changes is opened: what its maps and its digits of one bit say about cell i becomes bit i of a word, its
- * *plane*. To spread a level's entries over the cells that have one is one instruction for 64 cells, and so is the way
- * back; in between, adding 1 is a carry that goes from plane to plane. The longer digits, which few cells have, stay
- * where they are unless a carry gets there. */
+ * A block that changes is opened. Levels 1 to 3, whose digits are single bits, become words that have a bit for each
+ * entry of level 1: to spread the entries of a level over those that it continues is one instruction, and so is the way
+ * back. In between, a cell is found by counting the ones before it in map 0, and adding 1 is a carry that goes from word
+ * to word. The longer digits, which few cells have, stay where they are unless one more is needed. */
 #include "kernels.h"
 
 #include <string.h>
@@ -16,17 +16,23 @@
 #endif
 
 enum {
-    BITS = 501,                /* of a block, without the head */
+    BITS = 501, /* of a block, without the head */
     G_MAX = 31,
-    WORDS = BLOCK_CELLS / 64,
+    WORDS = BLOCK_CELLS / 64, /* that map 0 can take */
     LEVELS = 8,
-    FLAT = 3,                  /* levels that have digits of one bit */
-    PLANE = WORDS + 1,         /* words of a plane: */
-    NOWHERE = BLOCK_CELLS      /* the cell of a row that is not there any more is in the last, which is never packed */
+    FLAT = 3, /* levels that have digits of one bit */
+    NOWHERE = BLOCK_CELLS /* the cell of a row that is not there any more */
 };
 
 static const unsigned char width[LEVELS + 1] = {0, 1, 1, 1, 2, 4, 8, 16, 31}; /* of a digit on a level, from 1 on */
 static const uint16_t cells_at[BLOCK_STEPS] = {320, 288, 256, 224, 208, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4};
+
+/* Which bits of a block's words are map 0. */
+#define BELOW(n) ((n) >= 64 ? UINT64_MAX : (n) <= 0 ? 0 : (UINT64_C(1) << ((n) & 63)) - 1)
+#define MAP_OF(n) {BELOW(n), BELOW(n - 64), BELOW(n - 128), BELOW(n - 192), BELOW(n - 256)}
+static const uint64_t in_map[BLOCK_STEPS][WORDS] = {
+    MAP_OF(320), MAP_OF(288), MAP_OF(256), MAP_OF(224), MAP_OF(208), MAP_OF(192), MAP_OF(128), MAP_OF(96), MAP_OF(64),
+    MAP_OF(48),  MAP_OF(32),  MAP_OF(24),  MAP_OF(16),  MAP_OF(12),  MAP_OF(8),   MAP_OF(6),   MAP_OF(4)};
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
@@ -58,7 +64,7 @@ static inline uint64_t gather(uint64_t x, uint64_t mask)
 #endif
 }
 
-/* The lowest n bits, n from 0 to 63; and all ones from 64 on. */
+/* The lowest n bits; all of them from 64 on. */
 static inline uint64_t below(unsigned n)
 {
     return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
@@ -70,11 +76,11 @@ static inline uint64_t window(const uint64_t word[8], unsigned at)
     return word[at / 64] >> at % 64 | word[(at / 64 + 1) % 8] << 1 << (63 - at % 64);
 }
 
-/* Puts bits where there are zeros; none of them may be beyond bit 511. */
-static inline void put(uint64_t word[8], unsigned at, uint64_t x)
+/* Exchanges bits for their opposites; none of them may be beyond bit 511. */
+static inline void flip(uint64_t word[8], unsigned at, uint64_t x)
 {
-    word[at / 64] |= x << at % 64;
-    word[(at / 64 + 1) % 8] |= x >> 1 >> (63 - at % 64);
+    word[at / 64] ^= x << at % 64;
+    word[(at / 64 + 1) % 8] ^= x >> 1 >> (63 - at % 64);
 }
 
 static inline unsigned block_g(const struct block *b)
@@ -92,8 +98,6 @@ static inline uint64_t head(unsigned step, unsigned g, bool is_signed)
     return (uint64_t)step << 53 | (uint64_t)g << 58 | (uint64_t)is_signed << 63;
 }
 
-/* ---- a cell ------------------------------------------------------------------------------------------------------ */
-
 static inline uint64_t to_code(int64_t v, bool is_signed)
 {
     return is_signed ? (uint64_t)v << 1 ^ (uint64_t)(v >> 63) : (uint64_t)v;
@@ -104,124 +108,172 @@ static inline int64_t from_code(uint64_t v, bool is_signed)
     return is_signed ? (int64_t)(v >> 1 ^ -(v & 1)) : (int64_t)v;
 }
 
-/* Bits of a code beyond map 0 and the low g bits. A code reaches level l if its T is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)):
- * these are the constants. No loop and no branch, so that the compiler can do several cells at once. */
+/* Bits of the levels for a T. It reaches level l if it is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)): these are the constants. */
 static inline unsigned digit_bits(uint64_t t)
 {
     return (unsigned)(2 * (t >= 1) + 2 * (t >= 3) + 2 * (t >= 7) + 3 * (t >= 15) + 5 * (t >= 47) + 9 * (t >= 559) +
                       17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
 }
 
-/* Ones among the n bits from `at` on, and those before the bit `mine` of them. */
-static inline unsigned rank(const struct block *b, unsigned at, unsigned n, unsigned mine, unsigned *before)
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Ones among the n bits from `at` on. */
+static inline unsigned ones_from(const uint64_t word[8], unsigned at, unsigned n)
 {
-    unsigned sum = 0;
-    *before = 0;
-    for (unsigned i = 0; i < n; i += 64) {
-        uint64_t map = window(b->word, at + i) & below(n - i);
-        if (mine >= i) *before = sum + ones(map & (mine - i < 64 ? below(mine - i) : UINT64_MAX));
-        sum += ones(map);
-    }
+    unsigned sum = ones(window(word, at) & below(n));
+    for (unsigned i = 64; i < n; i += 64) sum += ones(window(word, at + i) & below(n - i));
     return sum;
+}
+
+/* Two cells of a block at once: most of the way is the same for both. What is read NOWHERE is any. */
+static inline void get_two(const struct block *b, const unsigned cell[2], int64_t value[2])
+{
+    const uint64_t *word = b->word;
+    unsigned step = block_step(b), g = block_g(b), cells = cells_at[step], at = cells * (1 + g), n = 0, shift = 0, mine[2];
+    unsigned before[WORDS + 1];
+    uint64_t on[2], t[2] = {0};
+    for (unsigned i = 0; i < WORDS; i++) {
+        before[i] = n;
+        n += ones(word[i] & in_map[step][i]);
+    }
+    before[WORDS] = n;
+    for (int j = 0; j < 2; j++) {
+        on[j] = word[cell[j] / 64] >> cell[j] % 64 & 1 & (cell[j] != NOWHERE);
+        mine[j] = before[cell[j] / 64] + ones(word[cell[j] / 64] & below(cell[j] % 64));
+    }
+    for (unsigned l = 1; on[0] | on[1]; shift += width[l++]) {
+        unsigned digits = at + n, end = digits + n * width[l];
+        for (int j = 0; j < 2; j++) {
+            if (!on[j]) continue;
+            t[j] += (1 + (window(word, digits + mine[j] * width[l]) & below(width[l]))) << shift;
+            on[j] = word[(at + mine[j]) / 64] >> (at + mine[j]) % 64 & 1;
+            mine[j] = ones_from(word, at, mine[j]);
+        }
+        n = ones_from(word, at, n);
+        at = end;
+    }
+    for (int j = 0; j < 2; j++) {
+        uint64_t low = g > 0 && cell[j] != NOWHERE ? window(word, cells + cell[j] * g) & below(g) : 0;
+        value[j] = from_code(t[j] << g | low, block_signed(b));
+    }
 }
 
 static int64_t get(const struct block *b, unsigned cell)
 {
-    unsigned g = block_g(b), n = cells_at[block_step(b)], low_at = n + cell * g, at = 0, mine = cell, shift = 0;
-    uint64_t t = 0;
-    for (unsigned l = 0; b->word[(at + mine) / 64] >> (at + mine) % 64 & 1;) {
-        unsigned before, next = rank(b, at, n, mine, &before);
-        at += n * (1 + (l == 0 ? g : width[l]));
-        n = next;
-        mine = before;
-        l++;
-        t += (1 + (window(b->word, at + n + mine * width[l]) & below(width[l]))) << shift;
-        shift += width[l];
-    }
-    return from_code(t << g | (window(b->word, low_at) & below(g)), block_signed(b));
+    int64_t value[2];
+    get_two(b, (const unsigned[2]){cell, NOWHERE}, value);
+    return value[0];
 }
 
 static unsigned read_half(const struct block *b, unsigned which, const uint32_t hash[2], int64_t value[2],
                           uint32_t columns[2])
 {
-    unsigned n = 0, step = block_step(b);
+    unsigned step = block_step(b), cell[2];
     for (unsigned i = 0; i < 2; i++) {
-        int cell = block_cell(step, which + 2 * i, hash[i]);
-        if (cell < 0) continue;
-        columns[n] = block_columns[step][which + 2 * i];
-        value[n++] = get(b, (unsigned)cell);
+        cell[i] = block_place(step, which + 2 * i, hash[i]);
+        columns[i] = block_columns[step][which + 2 * i];
     }
-    return n;
+    get_two(b, cell, value);
+    return cell[1] == NOWHERE ? 1 : 2;
 }
 
 /* ---- an open block ----------------------------------------------------------------------------------------------- */
 
-struct open {
-    struct block *block;           /* where low bits and long digits are changed in place */
-    unsigned step, cells, g;
-    bool is_signed;
-    bool has_rest;
-    unsigned tail_at;              /* where level 4 starts in the block */
-    uint64_t map[FLAT + 1][PLANE]; /* bit i of map[l]: cell i has a digit on level l + 1; */
-    uint64_t digit[FLAT][PLANE];   /* bit i of digit[l]: this one, or 0 */
-    uint64_t rest[BLOCK_CELLS];    /* of the cells in map[FLAT], if has_rest: T as it is left after the flat levels */
+/* Entries of level 1, up to 64 of them. */
+struct group {
+    uint64_t on[FLAT];    /* bit r of on[l]: entry r has a digit on level l + 2; */
+    uint64_t digit[FLAT]; /* bit r of digit[l]: its digit on level l + 1, or 0 */
+    unsigned entries;
 };
 
-static inline unsigned count_entries(const uint64_t map[PLANE])
+/* A word of map 0, and where the entries of its cells are: in a group, after some others. */
+struct word {
+    uint64_t map;
+    struct group *group;
+    unsigned before;
+};
+
+/* In most blocks one group has the entries of all words. After the words of the block there is one for NOWHERE, with a
+ * group of its own: what is added there goes the same way, and is never packed. */
+struct open {
+    struct block *block; /* where low bits and long digits are changed in place */
+    unsigned step, cells, g;
+    bool is_signed;
+    struct word word[WORDS + 1];
+    struct group group[WORDS + 1];
+    unsigned groups;
+    unsigned tail_at;           /* where level 4 starts in the block */
+    bool has_rest;              /* whether that has been opened too: */
+    unsigned rests;             /* how many cells there are on level 4, */
+    uint64_t rest[BLOCK_CELLS]; /* and what is left there of T, in their order */
+};
+
+/* Makes groups that have room for so many entries more. Those of a single word have: it can not have more than 64. */
+static inline void open_groups(struct open *o, unsigned room)
+{
+    unsigned n[WORDS], sum = 0;
+    for (unsigned i = 0; i < WORDS; i++) {
+        n[i] = ones(o->word[i].map);
+        o->word[i].group = o->group;
+        o->word[i].before = sum;
+        sum += n[i];
+    }
+    struct group *group = o->group;
+    if (sum + room > 64) {
+        sum = n[0];
+        for (unsigned i = 1; i < WORDS; i++) {
+            if (sum + n[i] + room > 64) {
+                group++->entries = sum;
+                sum = 0;
+            }
+            o->word[i].group = group;
+            o->word[i].before = sum;
+            sum += n[i];
+        }
+    }
+    group->entries = sum;
+    o->groups = (unsigned)(group - o->group) + 1;
+    o->word[WORDS] = (struct word){1, &o->group[WORDS], 0};
+    o->group[WORDS] = (struct group){.entries = 1};
+}
+
+/* How many entries go on to level l + 2. The number of groups is given to this and others so that, where it is known to be
+ * 1, there are no loops. */
+static inline unsigned count_on(const struct open *o, unsigned groups, unsigned l)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < WORDS; i++) n += ones(map[i]);
+    for (unsigned k = 0; k < groups; k++) n += ones(o->group[k].on[l]);
     return n;
 }
 
-/* Opens level l + 1, at `at`; returns where it ends. */
-static inline unsigned open_level(struct open *o, unsigned l, unsigned at)
+static inline unsigned count_entries(const struct open *o, unsigned groups)
 {
-    const uint64_t *has = o->map[l];
-    unsigned n[WORDS], entries = 0;
-    for (unsigned i = 0; i < WORDS; i++) entries += n[i] = ones(has[i]);
-    if (entries <= 64) {
-        uint64_t map = window(o->block->word, at), digit = window(o->block->word, at + entries);
-        for (unsigned i = 0; i < WORDS; i++) {
-            o->map[l + 1][i] = spread(map, has[i]);
-            o->digit[l][i] = spread(digit, has[i]);
-            map >>= n[i] % 64; /* if it is 64 there is nothing more to come */
-            digit >>= n[i] % 64;
+    unsigned n = 0;
+    for (unsigned k = 0; k < groups; k++) n += o->group[k].entries;
+    return n;
+}
+
+static inline void open_levels(struct open *o, unsigned groups)
+{
+    const uint64_t *word = o->block->word;
+    unsigned at = o->cells * (1 + o->g), n = count_entries(o, groups);
+    for (unsigned k = 0, from = at; k < groups; from += o->group[k++].entries) {
+        o->group[k].on[0] = window(word, from) & below(o->group[k].entries);
+        o->group[k].digit[0] = window(word, from + n) & below(o->group[k].entries);
+    }
+    for (unsigned l = 1; l < FLAT; l++) {
+        at += 2 * n;
+        n = count_on(o, groups, l - 1);
+        for (unsigned k = 0, from = at; k < groups; from += ones(o->group[k++].on[l - 1])) {
+            o->group[k].on[l] = spread(window(word, from), o->group[k].on[l - 1]);
+            o->group[k].digit[l] = spread(window(word, from + n), o->group[k].on[l - 1]);
         }
-    } else {
-        for (unsigned i = 0, from = at; i < WORDS; from += n[i++]) {
-            o->map[l + 1][i] = spread(window(o->block->word, from), has[i]);
-            o->digit[l][i] = spread(window(o->block->word, from + entries), has[i]);
-        }
     }
-    return at + 2 * entries;
+    o->tail_at = at + 2 * n;
 }
 
-/* Bits of the levels after the flat ones. There are at most 501 / 9 entries on a level here, each cell having paid for
- * those before it. */
-static inline unsigned tail_length(const uint64_t word[8], unsigned at, unsigned entries)
-{
-    unsigned start = at;
-    for (unsigned l = FLAT + 1; l < FLAT + 4; l++) { /* no branch: most blocks end here, but not all at the same level */
-        uint64_t map = window(word, at) & below(entries);
-        at += entries * (1 + width[l]);
-        entries = ones(map);
-    }
-    for (unsigned l = FLAT + 4; entries > 0; l++) {
-        uint64_t map = window(word, at) & below(entries);
-        at += entries * (1 + width[l]);
-        entries = ones(map);
-    }
-    return at - start;
-}
-
-/* Bits of map 0 that are in word i. */
-static inline uint64_t cells_in(unsigned cells, unsigned i)
-{
-    return cells > 64 * i ? below(cells - 64 * i) : 0;
-}
-
-static inline void open_block(struct block *b, struct open *o)
+/* room: how many cells that are 0 may be added to. */
+static inline void open_block(struct block *b, unsigned room, struct open *o)
 {
     o->block = b;
     o->step = block_step(b);
@@ -229,144 +281,190 @@ static inline void open_block(struct block *b, struct open *o)
     o->g = block_g(b);
     o->is_signed = block_signed(b);
     o->has_rest = false;
-    for (unsigned i = 0; i < WORDS; i++) o->map[0][i] = b->word[i] & cells_in(o->cells, i);
-    unsigned at = o->cells * (1 + o->g);
-    for (unsigned l = 0; l < FLAT; l++) at = open_level(o, l, at);
-    o->tail_at = at;
-    for (unsigned l = 0; l <= FLAT; l++) o->map[l][WORDS] = 0;
-    for (unsigned l = 0; l < FLAT; l++) o->digit[l][WORDS] = 0;
-}
-
-/* The cells that go on after the flat levels; returns how many. */
-static inline unsigned list_rest(const struct open *o, uint16_t cell[BLOCK_CELLS])
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < WORDS; i++)
-        for (uint64_t map = o->map[FLAT][i]; map; map &= map - 1)
-            cell[n++] = (uint16_t)(64 * i + (unsigned)__builtin_ctzll(map));
-    return n;
+    for (unsigned i = 0; i < WORDS; i++) o->word[i].map = b->word[i] & in_map[o->step][i];
+    open_groups(o, room);
+    if (o->groups == 1) open_levels(o, 1);
+    else open_levels(o, o->groups);
 }
 
 static void open_rest(struct open *o)
 {
-    uint16_t cell[BLOCK_CELLS];
-    unsigned entries = list_rest(o, cell), at = o->tail_at, shift = 0;
-    for (unsigned i = 0; i < entries; i++) o->rest[cell[i]] = 0;
-    for (unsigned l = FLAT + 1; entries > 0; shift += width[l++]) {
-        unsigned on = 0, digits = at + entries;
-        uint64_t map = window(o->block->word, at);
-        for (unsigned j = 0; j < entries; j++, map >>= 1) {
-            o->rest[cell[j]] += (1 + (window(o->block->word, digits + j * width[l]) & below(width[l]))) << shift;
-            cell[on] = cell[j];
+    const uint64_t *word = o->block->word;
+    uint16_t index[BLOCK_CELLS];
+    unsigned n = count_on(o, o->groups, FLAT - 1), at = o->tail_at, shift = 0;
+    o->rests = n;
+    o->has_rest = true;
+    for (unsigned i = 0; i < n; i++) o->rest[i] = 0, index[i] = (uint16_t)i;
+    for (unsigned l = FLAT + 1; n > 0; shift += width[l++]) {
+        unsigned on = 0, digits = at + n;
+        uint64_t map = window(word, at);
+        for (unsigned j = 0; j < n; j++, map >>= 1) {
+            o->rest[index[j]] += (1 + (window(word, digits + j * width[l]) & below(width[l]))) << shift;
+            index[on] = index[j];
             on += map & 1;
         }
-        at = digits + entries * width[l];
-        entries = on;
+        at = digits + n * width[l];
+        n = on;
     }
-    o->has_rest = true;
 }
 
-static inline bool goes_on(const struct open *o, unsigned cell)
+/* ---- a cell of it ------------------------------------------------------------------------------------------------ */
+
+struct entry {
+    struct group *group;
+    unsigned r;
+    uint64_t bit; /* 2^r */
+};
+
+/* The entry of a cell, or where it would be. */
+static inline struct entry find(const struct open *o, unsigned cell)
 {
-    return o->map[FLAT][cell / 64] >> cell % 64 & 1;
+    const struct word *w = &o->word[cell / 64];
+    unsigned r = w->before + ones(w->map & below(cell % 64));
+    return (struct entry){w->group, r, UINT64_C(1) << r % 64};
 }
 
-/* T; the rest must be open if the cell has one. */
-static inline uint64_t open_get(const struct open *o, unsigned cell)
+static inline bool is_there(const struct open *o, unsigned cell)
 {
-    uint64_t t = 0;
-    for (unsigned l = 0; l < FLAT; l++)
-        t += ((o->map[l][cell / 64] >> cell % 64 & 1) + (o->digit[l][cell / 64] >> cell % 64 & 1)) << l;
-    return goes_on(o, cell) ? t + (o->rest[cell] << FLAT) : t;
+    return o->word[cell / 64].map >> cell % 64 & 1;
 }
 
-/* Sets the flat levels to T; returns what is left. With n levels, T is 2^n - 1 and their digits as a binary number. */
-static inline uint64_t open_set_flat(struct open *o, unsigned cell, uint64_t t)
+/* There is one entry more, or one less, from this cell on. */
+static inline void count_cell(struct open *o, unsigned cell, unsigned more)
 {
-    unsigned i = cell / 64, s = cell % 64, n = (unsigned)((t >= 1) + (t >= 3) + (t >= 7));
-    uint64_t u = t - below(n), bit = UINT64_C(1) << s;
-    for (unsigned l = 0; l < FLAT; l++) {
-        o->map[l][i] = (o->map[l][i] & ~bit) | (uint64_t)(l < n) << s;
-        o->digit[l][i] = (o->digit[l][i] & ~bit) | (u >> l & 1) << s;
+    struct word *w = &o->word[cell / 64];
+    w->map ^= UINT64_C(1) << cell % 64;
+    w->group->entries += more;
+    for (unsigned i = cell / 64 + 1; i < WORDS; i++) o->word[i].before += o->word[i].group == w->group ? more : 0;
+}
+
+/* Makes an entry for a cell that has none: T = 1. */
+static void insert(struct open *o, unsigned cell)
+{
+    struct entry e = find(o, cell);
+    for (unsigned l = 0; l < FLAT; l++) { /* what is above moves up */
+        e.group->on[l] += e.group->on[l] & -e.bit;
+        e.group->digit[l] += e.group->digit[l] & -e.bit;
     }
-    return u >> FLAT;
+    count_cell(o, cell, 1);
 }
 
-/* Sets T; the rest must be open. */
-static inline void open_set(struct open *o, unsigned cell, uint64_t t)
+/* How many cells on level 4 are before an entry. */
+static inline unsigned rest_index(const struct open *o, struct entry e)
 {
-    uint64_t bit = UINT64_C(1) << cell % 64, rest = open_set_flat(o, cell, t);
-    o->map[FLAT][cell / 64] = (o->map[FLAT][cell / 64] & ~bit) | (rest > 0 ? bit : 0);
-    if (rest > 0) o->rest[cell] = rest;
+    unsigned n = ones(e.group->on[FLAT - 1] & (e.bit - 1));
+    for (const struct group *group = o->group; group < e.group; group++) n += ones(group->on[FLAT - 1]);
+    return n;
 }
 
-/* Adds to the rest of a cell that has one, in the block itself, if that takes no digit more. A rest with digits on n
- * levels is a constant and the digits as a binary number. */
-static bool tail_add(struct open *o, unsigned cell, uint64_t count)
+/* Takes the entry of a cell out; the rest must be open. */
+static void take_out(struct open *o, unsigned cell)
+{
+    struct entry e = find(o, cell);
+    if (e.group->on[FLAT - 1] & e.bit) {
+        unsigned i = rest_index(o, e);
+        memmove(&o->rest[i], &o->rest[i + 1], (--o->rests - i) * sizeof *o->rest);
+    }
+    for (unsigned l = 0; l < FLAT; l++) { /* what is above moves down */
+        e.group->on[l] = (e.group->on[l] & (e.bit - 1)) | (e.group->on[l] >> 1 & -e.bit);
+        e.group->digit[l] = (e.group->digit[l] & (e.bit - 1)) | (e.group->digit[l] >> 1 & -e.bit);
+    }
+    count_cell(o, cell, UINT32_MAX);
+}
+
+/* Adds to the rest of the cell that is at `mine` on level 4, in the block itself, if that takes no digit more. A rest with
+ * digits on n levels is a constant and the digits as a binary number. */
+static bool tail_add(struct open *o, unsigned mine, uint64_t count)
 {
     uint64_t *word = o->block->word, sum = 0;
-    unsigned at = o->tail_at, n = 0, mine = 0, bits = 0, levels = 0, digit_at[LEVELS];
-    for (unsigned i = 0; i < WORDS; i++) {
-        unsigned below_cell = cell > 64 * i ? cell - 64 * i : 0;
-        n += ones(o->map[FLAT][i]);
-        mine += ones(o->map[FLAT][i] & below(below_cell));
-    }
-    for (uint64_t map, on = 1; on;) {
+    unsigned at = o->tail_at, n = count_on(o, o->groups, FLAT - 1), bits = 0, levels = 0, digit_at[LEVELS];
+    for (bool on = true; on; levels++) {
         unsigned w = width[FLAT + 1 + levels];
-        map = window(word, at);
+        uint64_t map = window(word, at);
         digit_at[levels] = at + n + mine * w;
         sum += (window(word, digit_at[levels]) & below(w)) << bits;
         bits += w;
-        levels++;
         at += n * (1 + w);
         on = map >> mine & 1;
         n = ones(map & below(n));
         mine = ones(map & below(mine));
     }
-    uint64_t flip = sum ^ (sum + count);
-    if (flip >> bits) return false;
-    for (unsigned l = 0; l < levels; flip >>= width[FLAT + 1 + l], l++) {
-        uint64_t x = flip & below(width[FLAT + 1 + l]);
-        word[digit_at[l] / 64] ^= x << digit_at[l] % 64;
-        word[(digit_at[l] / 64 + 1) % 8] ^= x >> 1 >> (63 - digit_at[l] % 64);
-    }
+    uint64_t change = sum ^ (sum + count);
+    if (change >> bits) return false;
+    for (unsigned l = 0; l < levels; change >>= width[FLAT + 1 + l], l++)
+        flip(word, digit_at[l], change & below(width[FLAT + 1 + l]));
     return true;
 }
 
-/* Adds to the rest of a cell. */
-static void open_add_rest(struct open *o, unsigned cell, uint64_t count)
+static void add_rest(struct open *o, struct entry e, uint64_t count)
 {
-    if (cell == NOWHERE) return;
+    if (e.group == &o->group[WORDS]) return; /* nowhere */
+    unsigned i = rest_index(o, e);
+    bool had = e.group->on[FLAT - 1] & e.bit;
     if (!o->has_rest) {
-        if (goes_on(o, cell) && tail_add(o, cell, count)) return;
+        if (had && tail_add(o, i, count)) return;
         open_rest(o);
     }
-    o->rest[cell] = count + (goes_on(o, cell) ? o->rest[cell] : 0);
-    o->map[FLAT][cell / 64] |= UINT64_C(1) << cell % 64;
-}
-
-/* Adds 1 to T: where there is no digit comes a 0, a 0 becomes a 1, and a 1 a 0 with a carry to the next level. */
-static inline void open_step(struct open *o, unsigned cell)
-{
-    unsigned i = cell / 64;
-    uint64_t carry = UINT64_C(1) << cell % 64;
-    for (unsigned l = 0; l < FLAT; l++) {
-        uint64_t had = o->map[l][i] & carry;
-        o->map[l][i] |= carry;
-        carry = had & o->digit[l][i];
-        o->digit[l][i] ^= had;
+    if (!had) {
+        memmove(&o->rest[i + 1], &o->rest[i], (o->rests++ - i) * sizeof *o->rest);
+        o->rest[i] = 0;
+        e.group->on[FLAT - 1] |= e.bit;
     }
-    if (carry) open_add_rest(o, cell, 1);
+    o->rest[i] += count;
 }
 
-/* Adds any number to T. */
-static inline void open_steps(struct open *o, unsigned cell, uint64_t count)
+/* Adds 1 to T: a digit 0 becomes a 1, and a 1 a 0 with a carry to the next level; where there is none comes a 0. */
+static inline void step_up(struct open *o, unsigned cell)
 {
-    uint64_t t = 0; /* without the rest */
-    for (unsigned l = 0; l < FLAT; l++)
-        t += ((o->map[l][cell / 64] >> cell % 64 & 1) + (o->digit[l][cell / 64] >> cell % 64 & 1)) << l;
-    uint64_t rest = open_set_flat(o, cell, t + count);
-    if (rest > 0) open_add_rest(o, cell, rest);
+    if (!is_there(o, cell)) {
+        insert(o, cell);
+        return;
+    }
+    struct entry e = find(o, cell);
+    uint64_t carry = e.group->digit[0] & e.bit;
+    e.group->digit[0] ^= e.bit;
+    for (unsigned l = 1; l < FLAT; l++) {
+        uint64_t had = e.group->on[l - 1] & carry;
+        e.group->on[l - 1] |= carry;
+        carry = e.group->digit[l] & had;
+        e.group->digit[l] ^= had;
+    }
+    if (carry) add_rest(o, e, 1);
+}
+
+/* What the flat levels have of T. */
+static inline uint64_t flat_of(struct entry e)
+{
+    uint64_t t = 1 + (e.group->digit[0] >> e.r & 1);
+    for (unsigned l = 1; l < FLAT; l++) t += ((e.group->on[l - 1] >> e.r & 1) + (e.group->digit[l] >> e.r & 1)) << l;
+    return t;
+}
+
+/* Adds any number to T. With n flat levels, T is 2^n - 1 and their digits as a binary number, and 8 times the rest. */
+static void steps_up(struct open *o, unsigned cell, uint64_t count)
+{
+    if (count == 0) return;
+    if (!is_there(o, cell)) {
+        insert(o, cell);
+        count--;
+    }
+    struct entry e = find(o, cell);
+    uint64_t t = flat_of(e) + count;
+    unsigned n = (unsigned)(1 + (t >= 3) + (t >= 7));
+    uint64_t u = t - below(n);
+    for (unsigned l = 0; l < FLAT; l++) {
+        if (l > 0) e.group->on[l - 1] |= (uint64_t)(l < n) << e.r;
+        e.group->digit[l] = (e.group->digit[l] & ~e.bit) | (u >> l & 1) << e.r;
+    }
+    if (u >> FLAT > 0) add_rest(o, e, u >> FLAT);
+}
+
+/* T; the rest must be open. */
+static inline uint64_t get_t(const struct open *o, unsigned cell)
+{
+    if (!is_there(o, cell)) return 0;
+    struct entry e = find(o, cell);
+    return flat_of(e) + (e.group->on[FLAT - 1] & e.bit ? o->rest[rest_index(o, e)] << FLAT : 0);
 }
 
 static inline uint64_t low_get(const struct open *o, unsigned cell)
@@ -376,10 +474,7 @@ static inline uint64_t low_get(const struct open *o, unsigned cell)
 
 static inline void low_set(struct open *o, unsigned cell, uint64_t low)
 {
-    unsigned at = o->cells + cell * o->g, i = at / 64, s = at % 64;
-    uint64_t flip = low_get(o, cell) ^ low;
-    o->block->word[i] ^= flip << s;
-    if (s + o->g > 64) o->block->word[i + 1] ^= flip >> (64 - s);
+    if (o->g > 0) flip(o->block->word, o->cells + cell * o->g, low_get(o, cell) ^ low);
 }
 
 /* Adds to a cell; false, and nothing changed, if it can not be done: the sum is negative and the block is not signed. */
@@ -388,125 +483,135 @@ static inline bool open_add(struct open *o, unsigned cell, int64_t count)
     if (cell == NOWHERE) return true;
     if (count >= 0 && !o->is_signed) {
         uint64_t sum = low_get(o, cell) + (uint64_t)count;
-        if (o->g > 0) low_set(o, cell, sum & below(o->g));
-        if (sum >> o->g > 0) open_steps(o, cell, sum >> o->g);
+        low_set(o, cell, sum & below(o->g));
+        steps_up(o, cell, sum >> o->g);
         return true;
     }
     if (!o->has_rest) open_rest(o);
-    int64_t value = from_code(open_get(o, cell) << o->g | low_get(o, cell), o->is_signed) + count;
+    int64_t value = from_code(get_t(o, cell) << o->g | low_get(o, cell), o->is_signed) + count;
     if (value < 0 && !o->is_signed) return false;
     uint64_t code = to_code(value, o->is_signed);
-    open_set(o, cell, code >> o->g);
-    if (o->g > 0) low_set(o, cell, code & below(o->g));
+    low_set(o, cell, code & below(o->g));
+    if (is_there(o, cell)) take_out(o, cell);
+    steps_up(o, cell, code >> o->g);
     return true;
 }
 
 /* ---- and back ---------------------------------------------------------------------------------------------------- */
 
-/* Writes level l + 1 to `at`; returns where it ends. */
-static inline unsigned close_level(const struct open *o, unsigned l, unsigned at, unsigned entries)
+static inline void close_levels(const struct open *o, unsigned groups, const unsigned n[FLAT])
 {
-    const uint64_t *has = o->map[l];
     uint64_t *word = o->block->word;
-    if (entries <= 64) {
-        uint64_t map = 0, digit = 0;
-        for (unsigned i = 0, to = 0; i < WORDS; to += ones(has[i++])) {
-            map |= gather(o->map[l + 1][i], has[i]) << to % 64;
-            digit |= gather(o->digit[l][i], has[i]) << to % 64;
-        }
-        put(word, at, map);
-        put(word, at + entries, digit);
-    } else {
-        for (unsigned i = 0, to = at; i < WORDS; to += ones(has[i++])) {
-            put(word, to, gather(o->map[l + 1][i], has[i]));
-            put(word, to + entries, gather(o->digit[l][i], has[i]));
+    unsigned at = o->cells * (1 + o->g);
+    for (unsigned k = 0, to = at; k < groups; to += o->group[k++].entries) {
+        flip(word, to, o->group[k].on[0]);
+        flip(word, to + n[0], o->group[k].digit[0]);
+    }
+    for (unsigned l = 1; l < FLAT; l++) {
+        at += 2 * n[l - 1];
+        for (unsigned k = 0, to = at; k < groups; to += ones(o->group[k++].on[l - 1])) {
+            flip(word, to, gather(o->group[k].on[l], o->group[k].on[l - 1]));
+            flip(word, to + n[l], gather(o->group[k].digit[l], o->group[k].on[l - 1]));
         }
     }
-    return at + 2 * entries;
 }
 
 /* Writes the levels after the flat ones. */
 static void close_rest(struct open *o, unsigned at)
 {
-    uint16_t cell[BLOCK_CELLS];
-    unsigned entries = list_rest(o, cell);
-    for (unsigned l = FLAT + 1; entries > 0; l++) {
-        unsigned on = 0, digits = at + entries;
+    unsigned n = o->rests;
+    for (unsigned l = FLAT + 1; n > 0; l++) {
+        unsigned on = 0, digits = at + n;
         uint64_t map = 0;
-        for (unsigned j = 0; j < entries; j++) {
-            uint64_t rest = o->rest[cell[j]] - 1, next = rest >> width[l];
-            put(o->block->word, digits + j * width[l], rest & below(width[l]));
-            o->rest[cell[j]] = next;
+        for (unsigned j = 0; j < n; j++) {
+            uint64_t rest = o->rest[j] - 1, next = rest >> width[l];
+            flip(o->block->word, digits + j * width[l], rest & below(width[l]));
             map |= (uint64_t)(next > 0) << j;
-            cell[on] = cell[j];
+            o->rest[on] = next;
             on += next > 0;
         }
-        put(o->block->word, at, map);
-        at = digits + entries * width[l];
-        entries = on;
+        flip(o->block->word, at, map);
+        at = digits + n * width[l];
+        n = on;
     }
 }
 
-static unsigned rest_length(const struct open *o)
+/* Bits of the levels after the flat ones. There are at most 501 / 9 entries on a level here, each cell having paid for
+ * those before it. */
+static inline unsigned tail_length(const struct open *o, unsigned entries)
 {
-    unsigned bits = 0;
-    for (unsigned i = 0; i < WORDS; i++)
-        for (uint64_t map = o->map[FLAT][i]; map; map &= map - 1)
-            bits += digit_bits((o->rest[64 * i + (unsigned)__builtin_ctzll(map)] << FLAT) + 7) - 2 * FLAT;
-    return bits;
+    if (o->has_rest) {
+        unsigned bits = 0;
+        for (unsigned i = 0; i < o->rests; i++) bits += digit_bits((o->rest[i] << FLAT) + 7) - 2 * FLAT;
+        return bits;
+    }
+    unsigned at = o->tail_at, l = FLAT + 1;
+    do { /* three at once, without a branch: most blocks end there, but not all at the same level */
+        for (int i = 0; i < 3 && l <= LEVELS; i++, l++) {
+            uint64_t map = window(o->block->word, at) & below(entries);
+            at += entries * (1 + width[l]);
+            entries = ones(map);
+        }
+    } while (entries > 0);
+    return at - o->tail_at;
 }
 
-/* Map 0 and the low bits, which are there; nothing after them. */
+/* Map 0, and the low bits, which are there already; nothing after them. */
 static inline void close_low(const struct open *o)
 {
     uint64_t *word = o->block->word;
     unsigned end = o->cells * (1 + o->g);
-    if (o->g > 0) {
-        for (unsigned i = 0; i < 8; i++) {
-            uint64_t to = 64 * i < end ? below(end - 64 * i) : 0, from = 64 * i < o->cells ? below(o->cells - 64 * i) : 0;
-            word[i] &= to & ~from;
-        }
-        for (unsigned i = 0; i < WORDS; i++) word[i] |= o->map[0][i];
+    if (o->g == 0) {
+        for (unsigned i = 0; i < 8; i++) word[i] = i < WORDS ? o->word[i].map : 0;
     } else {
-        for (unsigned i = 0; i < 8; i++) word[i] = i < WORDS ? o->map[0][i] : 0;
+        for (unsigned i = 0; i < 8; i++) word[i] &= 64 * i < end ? below(end - 64 * i) : 0;
+        for (unsigned i = 0; i < WORDS; i++) word[i] = (word[i] & ~in_map[o->step][i]) | o->word[i].map;
     }
     word[7] |= head(o->step, o->g, o->is_signed);
 }
 
 /* Packs what is open, if it fits with the g that it has. */
-static inline bool close_block(struct open *o)
+static inline bool close_groups(struct open *o, unsigned groups)
 {
     uint64_t *word = o->block->word, tail[8];
-    unsigned entries[FLAT], at = o->cells * (1 + o->g), length = at;
-    unsigned tail_bits = o->has_rest ? rest_length(o) : tail_length(word, o->tail_at, count_entries(o->map[FLAT]));
-    for (unsigned l = 0; l < FLAT; l++) length += 2 * (entries[l] = count_entries(o->map[l]));
-    if (length + tail_bits > BITS) return false;
-    tail[0] = window(word, o->tail_at) & below(tail_bits);
-    for (unsigned i = 1; 64 * i < tail_bits && !o->has_rest; i++)
-        tail[i] = window(word, o->tail_at + 64 * i) & below(tail_bits - 64 * i);
+    unsigned n[FLAT] = {count_entries(o, groups), count_on(o, groups, 0), count_on(o, groups, 1)};
+    unsigned at = o->cells * (1 + o->g) + 2 * (n[0] + n[1] + n[2]), bits = tail_length(o, count_on(o, groups, FLAT - 1));
+    if (at + bits > BITS) return false;
+    tail[0] = window(word, o->tail_at) & below(bits);
+    for (unsigned i = 1; 64 * i < bits && !o->has_rest; i++)
+        tail[i] = window(word, o->tail_at + 64 * i) & below(bits - 64 * i);
     close_low(o);
-    for (unsigned l = 0; l < FLAT; l++) at = close_level(o, l, at, entries[l]);
+    close_levels(o, groups, n);
     if (o->has_rest) {
         close_rest(o, at);
     } else {
-        put(word, at, tail[0]);
-        for (unsigned i = 1; 64 * i < tail_bits; i++) put(word, at + 64 * i, tail[i]);
+        flip(word, at, tail[0]);
+        for (unsigned i = 1; 64 * i < bits; i++) flip(word, at + 64 * i, tail[i]);
     }
     return true;
+}
+
+static inline bool close_block(struct open *o)
+{
+    return o->groups == 1 ? close_groups(o, 1) : close_groups(o, o->groups);
 }
 
 /* ---- all values -------------------------------------------------------------------------------------------------- */
 
 static void open_values(struct open *o, int64_t value[BLOCK_CELLS])
 {
-    if (!o->has_rest) open_rest(o);
     uint64_t code[BLOCK_CELLS];
+    const uint64_t *rest = o->rest;
+    if (!o->has_rest) open_rest(o);
     for (unsigned i = 0; i < o->cells; i++) code[i] = low_get(o, i);
-    for (unsigned i = 0; i < WORDS; i++)
-        for (uint64_t map = o->map[0][i]; map; map &= map - 1) {
-            unsigned cell = 64 * i + (unsigned)__builtin_ctzll(map);
-            code[cell] |= open_get(o, cell) << o->g;
+    for (unsigned i = 0; i < WORDS; i++) {
+        struct entry e = {o->word[i].group, o->word[i].before, UINT64_C(1) << o->word[i].before % 64};
+        for (uint64_t map = o->word[i].map; map; map &= map - 1, e.r++, e.bit <<= 1) {
+            uint64_t t = flat_of(e);
+            if (e.group->on[FLAT - 1] & e.bit) t += *rest++ << FLAT;
+            code[64 * i + (unsigned)__builtin_ctzll(map)] |= t << o->g;
         }
+    }
     for (unsigned i = 0; i < o->cells; i++) value[i] = from_code(code[i], o->is_signed);
 }
 
@@ -514,12 +619,12 @@ static unsigned unpack(const struct block *b, int64_t value[BLOCK_CELLS])
 {
     struct block copy = *b;
     struct open o;
-    open_block(&copy, &o);
+    open_block(&copy, 0, &o);
     open_values(&o, value);
     return o.cells;
 }
 
-/* The same for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference that is below
+/* digit_bits() for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference that is below
  * zero, shifted by 31, is all ones. */
 static inline int short_bits(int32_t t)
 {
@@ -557,9 +662,21 @@ static void pack(struct block *b, const uint64_t code[], unsigned step, unsigned
     memset(&o, 0, offsetof(struct open, rest));
     memset(b, 0, sizeof *b);
     o.block = b, o.step = step, o.cells = cells_at[step], o.g = g, o.is_signed = is_signed, o.has_rest = true;
+    o.groups = WORDS;
     for (unsigned i = 0; i < o.cells; i++) {
-        if (code[i] >> g > 0) open_set(&o, i, code[i] >> g);
-        if (g > 0) low_set(&o, i, code[i] & below(g));
+        uint64_t t = code[i] >> g;
+        low_set(&o, i, code[i] & below(g));
+        if (t == 0) continue;
+        struct group *group = &o.group[i / 64];
+        unsigned r = group->entries++, n = (unsigned)(1 + (t >= 3) + (t >= 7));
+        uint64_t u = t - below(n), rest = u >> FLAT;
+        o.word[i / 64].map |= UINT64_C(1) << i % 64;
+        for (unsigned l = 0; l < FLAT; l++) {
+            group->on[l] |= (uint64_t)(l + 1 < FLAT ? l + 1 < n : rest > 0) << r;
+            group->digit[l] |= (u >> l & 1) << r;
+        }
+        o.rest[o.rests] = rest;
+        o.rests += rest > 0;
     }
     close_block(&o);
 }
@@ -596,39 +713,38 @@ static void pack_values(struct block *b, int64_t value[], unsigned step)
     }
 }
 
-/* ---- adding ------------------------------------------------------------------------------------------------------ */
-
-/* Goes a step further where only the last of more than two rows changes, and there is no other way to fit: if g is 0 and
- * would be too large at 1, whatever the rest is. */
+/* Goes a step further where only the last of more than two rows changes, which has a word of map 0 of its own, and where
+ * there is no other way to fit: if g is 0 and the block would be too large at 1, whatever its longer digits. */
 static bool open_fold(struct open *o)
 {
     if (o->step >= 5 || o->g > 0 || o->is_signed) return false;
-    unsigned more = 2 * o->cells, row = o->step < 2 ? 3 : 2, word = row + 1;
-    for (unsigned i = 0; i < WORDS; i++) more += 2 * ones(o->digit[0][i] | o->map[1][i]); /* T is 2 at least */
-    if (more <= BITS) return false;
-
-    unsigned from = block_columns[o->step][row], to = block_columns[o->step + 1][row];
+    unsigned two = 0, row = o->step < 2 ? 3 : 2, word = row + 1, to = block_columns[o->step + 1][row];
+    for (unsigned k = 0; k < o->groups; k++) two += ones(o->group[k].digit[0] | o->group[k].on[0]); /* T is 2 at least */
+    if (2 * (o->cells + two) <= BITS) return false;
     if (!o->has_rest) open_rest(o);
-    for (uint64_t map = o->map[0][word] & (below(from) - below(to)); map; map &= map - 1) {
+    for (uint64_t map = o->word[word].map & ~below(to); map; map &= map - 1) {
         unsigned cell = 64 * word + (unsigned)__builtin_ctzll(map);
-        if (to > 0) open_set(o, cell - to, open_get(o, cell - to) + open_get(o, cell));
-        open_set(o, cell, 0);
+        uint64_t t = get_t(o, cell);
+        take_out(o, cell);
+        if (to > 0) steps_up(o, cell - to, t);
     }
     o->step++;
     o->cells = cells_at[o->step];
     return true;
 }
 
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
 /* An open block, or plain integers from the first cell on that becomes negative. */
 struct sum {
     struct open open;
-    bool is_plain, is_simple; /* simple: to add 1 is open_step() */
+    bool is_plain, is_simple; /* simple: to add 1 is step_up() */
     int64_t value[BLOCK_CELLS + 1];
 };
 
-static inline void sum_open(struct sum *s, struct block *b)
+static inline void sum_open(struct sum *s, struct block *b, unsigned room)
 {
-    open_block(b, &s->open);
+    open_block(b, room, &s->open);
     s->is_plain = false;
     s->is_simple = s->open.g == 0 && !s->open.is_signed;
 }
@@ -636,7 +752,7 @@ static inline void sum_open(struct sum *s, struct block *b)
 static inline void sum_add(struct sum *s, unsigned cell, int64_t count)
 {
     if (count == 1 && s->is_simple) {
-        open_step(&s->open, cell);
+        step_up(&s->open, cell);
         return;
     }
     if (!s->is_plain) {
@@ -663,7 +779,7 @@ static void add(struct block *b, const unsigned row[2], const uint32_t hash[2], 
 {
     struct sum s;
     unsigned step = block_step(b);
-    sum_open(&s, b);
+    sum_open(&s, b, 2);
     for (int i = 0; i < 2; i++) sum_add(&s, block_place(step, row[i], hash[i]), count);
     sum_close(&s);
 }
@@ -672,10 +788,12 @@ static void add_notes(struct block *b, const uint64_t note[], size_t n)
 {
     struct sum s;
     unsigned step = block_step(b);
-    sum_open(&s, b);
-    for (size_t i = 0; i < n; i++)
-        for (unsigned j = 0; j < 2; j++)
-            sum_add(&s, block_place(step, note_which(note[i]) + 2 * j, note_column(note[i], j)), note_count(note[i]));
+    sum_open(&s, b, n > BLOCK_CELLS ? BLOCK_CELLS : 2 * (unsigned)n);
+    for (size_t i = 0; i < n; i++) {
+        unsigned which = note_which(note[i]);
+        sum_add(&s, block_place(step, which, note_column(note[i], 0)), note_count(note[i]));
+        sum_add(&s, block_place(step, which + 2, note_column(note[i], 1)), note_count(note[i]));
+    }
     sum_close(&s);
 }
 
@@ -707,11 +825,11 @@ static struct block canonical(const struct block *b)
 /* Whether all levels end within the block. */
 static bool levels_end(const struct block *b)
 {
-    unsigned n = cells_at[block_step(b)], at = 0, none;
+    unsigned n = cells_at[block_step(b)], at = 0;
     for (unsigned l = 0; n > 0; l++) {
         unsigned size = n * (1 + (l == 0 ? block_g(b) : width[l]));
         if (at + size > BITS) return false;
-        n = rank(b, at, n, 0, &none);
+        n = ones_from(b->word, at, n);
         at += size;
         if (l == LEVELS && n > 0) return false;
     }

@@ -164,6 +164,26 @@ static void thread_count_does_not_matter(void **unused)
     }
 }
 
+/* So many blocks that a batch has hardly two items for one of them. */
+static void batches_into_many_blocks(void **unused)
+{
+    (void)unused;
+    enum { BLOCKS = 600000, N = 150000 };
+    uint64_t state = 11;
+    struct stream_of s = make_stream(&state, N, N, 7, false);
+    lego_sketch *single = blocks_of(BLOCKS), *batch = blocks_of(BLOCKS);
+    add_stream(single, &s, 1);
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        lego_sketch_clear(batch);
+        lego_sketch_set_threads(batch, threads);
+        assert_int_equal(lego_sketch_add_u64s(batch, s.items, s.counts, N), LEGO_OK);
+        assert_same(single, batch);
+    }
+    lego_sketch_destroy(single);
+    lego_sketch_destroy(batch);
+    free_stream(&s);
+}
+
 /* The stream cut into parts, each in a sketch of its own; then any two of them merged until one is left. */
 static void any_tree_of_merges_is_the_sketch_of_all(void **unused)
 {
@@ -756,6 +776,7 @@ static void sums_never_wrap(void **unused)
     assert_int_equal(lego_sketch_add_u64(a, 1, most), LEGO_OK);
     assert_int_equal(lego_sketch_copy(a, &before), LEGO_OK);
     assert_int_equal(lego_sketch_add_u64(a, 1, 1), LEGO_ERR_RANGE);
+    assert_int_equal(lego_sketch_add_u64(before, 1, 1), LEGO_ERR_RANGE);
     assert_int_equal(lego_sketch_add_u64(a, 1, INT64_MIN), LEGO_ERR_RANGE);
     uint64_t keys[3] = {1, 2, 3};
     int64_t counts[3] = {0, INT64_MIN, INT64_MIN}; /* their sum as unsigned numbers is 0 */
@@ -826,6 +847,7 @@ int main(void)
         cmocka_unit_test(order_and_batches_do_not_matter),
         cmocka_unit_test(bytes_and_integers_are_one_kind_of_item),
         cmocka_unit_test(thread_count_does_not_matter),
+        cmocka_unit_test(batches_into_many_blocks),
         cmocka_unit_test(any_tree_of_merges_is_the_sketch_of_all),
         cmocka_unit_test(fold_is_the_sketch_of_fewer_blocks),
         cmocka_unit_test(unequal_numbers_of_blocks_merge_at_a_common_divisor),

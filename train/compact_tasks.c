@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCKS = 256, TOP = COMPACT_ITEMS / 8 };
+enum { BLOCKS_MOST = 256, BLOCKS_CROWDED = 64, TOP = COMPACT_ITEMS / 8 };
 static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -129,15 +129,18 @@ static void ask(const struct dense *dense, uint64_t key, int j, double count, do
 bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, struct compact_task *task)
 {
     uint64_t state = split_mix(split_mix(recipe->seed, 1) + index, 1), key = next(&state);
-    int n = (int)(BLOCKS * sizeof(struct block) / between_logs(&state, 0.25, 8));
+    bool crowded = next(&state) % 4 == 0;
+    uint32_t blocks = crowded ? BLOCKS_CROWDED : BLOCKS_MOST;
+    double bytes_each = crowded ? between_logs(&state, 0.02, 0.25) : between_logs(&state, 0.25, 8);
+    int n = (int)(blocks * sizeof(struct block) / bytes_each);
     double *count = malloc((size_t)n * sizeof *count);
-    void *bytes = malloc((size_t)dense_bytes(BLOCKS));
+    void *bytes = malloc((size_t)dense_bytes(blocks));
     if (count && bytes) {
         do n = draw_counts(&state, count, n);
         while (n <= COMPACT_ITEMS);
         qsort(count, (size_t)n, sizeof *count, more_first);
         struct dense dense;
-        dense_init(&dense, BLOCKS, bytes);
+        dense_init(&dense, blocks, bytes);
         for (int j = 0; j < n; j++) {
             for (unsigned which = 0; which < 2; which++) {
                 struct half half = dense_half(&dense, item_hash(key, j), which);
