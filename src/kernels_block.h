@@ -125,36 +125,62 @@ static inline unsigned ones_from(const uint64_t word[8], unsigned at, unsigned n
     return sum;
 }
 
-/* Two cells of a block at once: most of the way is the same for both. What is read NOWHERE is any. */
+/* Two cells on their way through the levels. */
+struct pair {
+    unsigned mine[2]; /* where their entries are on a level, */
+    uint64_t on[2];   /* 1 if they have one there; */
+    uint64_t t[2];    /* what has come together of T */
+};
+
+/* Goes on from level l, which has n entries and starts at `at`, to the end. */
+static void get_rest(const uint64_t word[8], unsigned l, unsigned at, unsigned n, unsigned shift, struct pair *pair)
+{
+    for (; pair->on[0] | pair->on[1]; shift += width[l++]) {
+        for (int j = 0; j < 2; j++) {
+            unsigned *mine = &pair->mine[j], digit = at + n + *mine * width[l];
+            if (!pair->on[j]) continue;
+            pair->t[j] += (1 + (window(word, digit) & below(width[l]))) << shift;
+            pair->on[j] = window(word, at + *mine) & 1;
+            *mine = ones_from(word, at, *mine);
+        }
+        unsigned next = ones_from(word, at, n);
+        at += n * (1 + width[l]);
+        n = next;
+    }
+}
+
+/* Two cells of a block at once: most of the way is the same for both. What is read NOWHERE is any. Most cells end on one of
+ * the flat levels, but not all on the same: so these are gone through without a branch. */
 static inline void get_two(const struct block *b, const unsigned cell[2], int64_t value[2])
 {
     const uint64_t *word = b->word;
-    unsigned step = block_step(b), g = block_g(b), cells = cells_at[step], at = cells * (1 + g), n = 0, shift = 0, mine[2];
+    unsigned step = block_step(b), g = block_g(b), cells = cells_at[step], at = cells * (1 + g), n = 0;
     unsigned before[WORDS + 1];
-    uint64_t on[2], t[2] = {0};
+    struct pair pair = {.t = {0}};
     for (unsigned i = 0; i < WORDS; i++) {
         before[i] = n;
         n += ones(word[i] & in_map[step][i]);
     }
     before[WORDS] = n;
     for (int j = 0; j < 2; j++) {
-        on[j] = word[cell[j] / 64] >> cell[j] % 64 & 1 & (cell[j] != NOWHERE);
-        mine[j] = before[cell[j] / 64] + ones(word[cell[j] / 64] & below(cell[j] % 64));
+        pair.on[j] = word[cell[j] / 64] >> cell[j] % 64 & (cell[j] != NOWHERE);
+        pair.mine[j] = before[cell[j] / 64] + ones(word[cell[j] / 64] & below(cell[j] % 64));
     }
-    for (unsigned l = 1; on[0] | on[1]; shift += width[l++]) {
-        unsigned digits = at + n, end = digits + n * width[l];
+    unsigned l = 0;
+    for (; l < FLAT && n <= 64; l++) {
+        uint64_t map = window(word, at) & below(n), digit = window(word, at + n);
         for (int j = 0; j < 2; j++) {
-            if (!on[j]) continue;
-            t[j] += (1 + (window(word, digits + mine[j] * width[l]) & below(width[l]))) << shift;
-            on[j] = word[(at + mine[j]) / 64] >> (at + mine[j]) % 64 & 1;
-            mine[j] = ones_from(word, at, mine[j]);
+            pair.t[j] += (pair.on[j] + (digit >> pair.mine[j] % 64 & pair.on[j])) << l;
+            pair.on[j] &= map >> pair.mine[j] % 64;
+            pair.mine[j] = ones(map & below(pair.mine[j]));
         }
-        n = ones_from(word, at, n);
-        at = end;
+        at += 2 * n;
+        n = ones(map);
     }
+    if (pair.on[0] | pair.on[1]) get_rest(word, l + 1, at, n, l, &pair);
     for (int j = 0; j < 2; j++) {
         uint64_t low = g > 0 && cell[j] != NOWHERE ? window(word, cells + cell[j] * g) & below(g) : 0;
-        value[j] = from_code(t[j] << g | low, block_signed(b));
+        value[j] = from_code(pair.t[j] << g | low, block_signed(b));
     }
 }
 

@@ -225,13 +225,15 @@ static void make_trial(struct trial *t, uint64_t seed, bool negative)
     t->n = 1 + draw_below(&t->state, MAX_ADDS - 1);
     uint64_t domain = 1 + draw_below(&t->state, draw_below(&t->state, 2) ? 2000 : 20), salt = draw(&t->state);
     unsigned bits = most_bits[draw_below(&t->state, 10)];
-    bool any_rows = draw_below(&t->state, 4) == 0, spread = draw_below(&t->state, 4) == 0; /* to all cells alike */
+    bool any_rows = draw_below(&t->state, 4) == 0, spread = draw_below(&t->state, 4) == 0; /* over the cells, evenly */
+    uint64_t spread_most = 1 + draw_below(&t->state, 20); /* but for one add in so many */
+    if (spread && draw_below(&t->state, 2)) bits = 1;
     for (size_t i = 0; i < t->n; i++) {
         uint64_t item = salt + draw_below(&t->state, domain), h = draw(&item);
         unsigned which = draw(&item) & 1;
         struct add add = {{which, which + 2}, {(uint32_t)h, (uint32_t)(h >> 32)}, 0};
         if (any_rows) add.row[1] = (add.row[0] + 1 + draw(&item) % 3) % 4;
-        if (spread) add.hash[0] = add.hash[1] = (uint32_t)(i / 2), add.row[0] = i % 2, add.row[1] = i % 2 + 2;
+        if (spread && draw_below(&t->state, spread_most)) add = (struct add){{0, 1 + i % 2}, {(uint32_t)i, (uint32_t)(i / 2)}, 0};
         add.count = (int64_t)(draw(&t->state) >> (64 - bits + draw_below(&t->state, bits))); /* of 0 to `bits` bits */
         if (negative && draw_below(&t->state, 3) == 0) add.count = -add.count;
         t->add[i] = add;
