@@ -787,7 +787,7 @@ static inline void sum_add(struct sum *s, unsigned cell, int64_t count)
         s->is_plain = true;
         s->is_simple = false;
     }
-    s->value[cell] += count;
+    s->value[cell] = (int64_t)((uint64_t)s->value[cell] + (uint64_t)count); /* may leave 63 bits between two notes */
 }
 
 static inline void sum_close(struct sum *s)
