@@ -6,6 +6,7 @@
 #include "output.h"
 #include "say.h"
 #include "train_compact.h"
+#include "train_score.h"
 #include "training.h"
 
 #include <inttypes.h>
@@ -17,20 +18,21 @@
 static struct {
     int preset, backend;
     uint64_t tasks, seed, every;
-    const char *output, *name, *checkpoint, *log;
+    const char *output, *name, *checkpoint, *log, *score;
     uint32_t threads, n_min;
-    uint64_t scouts;
+    uint64_t scouts; /* UINT64_MAX: not given */
     double alpha_max, scout_alpha, rate, rate_v; /* negative: not given */
-    bool resume, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
-} given = {.name = NULL, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
+    bool resume, from_rule, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
+} given = {.scouts = UINT64_MAX, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
 
-enum { PRESET_PAPER, PRESET_QUICK, PRESET_COMPACT };
+enum { PRESET_PAPER, PRESET_PUBLISHED, PRESET_QUICK, PRESET_COMPACT };
 enum { BACKEND_CPU, BACKEND_CUDA };
 
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
-    {"preset", 'p', OPTION_CHOICE, "paper|quick|compact", &given.preset,
-     "paper: 4000000 tasks; quick: 72000 of crowded bricks; compact: the networks for blocks, in minutes (paper)"},
+    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact", &given.preset,
+     "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
+     "compact: the networks for blocks, in minutes (paper)"},
     {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
@@ -41,17 +43,21 @@ static const option_entry options[] = {
     {"every", 0, OPTION_U64, "N", &given.every, "steps between two checkpoints (a hundredth of them)"},
     {"resume", 'r', OPTION_FLAG, NULL, &given.resume, "go on from the checkpoint"},
     {"log", 'l', OPTION_TEXT, "FILE", &given.log, "write losses and errors here, a JSON object a line"},
+    {"from-rule", 0, OPTION_FLAG, NULL, &given.from_rule,
+     "for research: start with a decoder that answers as the rule does, like quick"},
     {"fixed-v", 0, OPTION_FLAG, NULL, &given.fixed_v, "for research: V stays as it starts"},
     {"no-normalisation", 0, OPTION_FLAG, NULL, &given.no_normalisation, "for research: embeddings are V itself"},
     {"no-scan", 0, OPTION_FLAG, NULL, &given.no_scan, "for research: without memory scanning"},
     {"plain-loss", 0, OPTION_FLAG, NULL, &given.plain_loss, "for research: errors without the rule as their guide"},
-    {"n-min", 0, OPTION_U32, "N", &given.n_min, "for research: no task has fewer items (1000; quick 15000)"},
+    {"n-min", 0, OPTION_U32, "N", &given.n_min, "for research: no task has fewer items (8000; published 1000; quick 10000)"},
     {"alpha-max", 0, OPTION_REAL, "A", &given.alpha_max, "for research: no task is of more skewness (1)"},
     {"scouts", 0, OPTION_U64, "N", &given.scouts,
-     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (0)"},
+     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; published and quick 0)"},
     {"scout-alpha", 0, OPTION_REAL, "A", &given.scout_alpha, "for research: the --alpha-max of scouts (1.4)"},
-    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001; quick 0.003)"},
-    {"rate-v", 0, OPTION_REAL, "R", &given.rate_v, "for research: learning rate of V (0.0001; quick 0.0003)"},
+    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001)"},
+    {"rate-v", 0, OPTION_REAL, "R", &given.rate_v, "for research: learning rate of V (0.00005; published 0.0001; quick 0.0003)"},
+    {"score", 0, OPTION_TEXT, "FILE", &given.score,
+     "print the errors of a checkpoint's networks by the number of items in a brick, and train nothing"},
     {"bench", 0, OPTION_FLAG, NULL, &given.bench,
      "measure the CPU backend against the machine's peak, and train nothing"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress"},
@@ -83,18 +89,25 @@ static void change_numbers(struct recipe *recipe)
         recipe->rate = (float)given.rate;
     if (given.rate_v >= 0)
         recipe->rate_table = (float)given.rate_v;
-    if (given.scouts > 0) {
+    if (given.scouts == 0 || recipe->no_scan) /* where they are asked for nevertheless, that is refused */
+        recipe->scouts = 0;
+    if (given.scouts > 0 && given.scouts != UINT64_MAX) {
         recipe->scouts = given.scouts < TRAIN_BATCH ? (uint32_t)given.scouts : TRAIN_BATCH; /* which is refused */
         recipe->scout_n_min = 1000;
-        recipe->scout_alpha_max = given.scout_alpha >= 0 ? (float)given.scout_alpha : 1.4F;
+        recipe->scout_alpha_max = 1.4F;
     }
+    if (given.scout_alpha >= 0)
+        recipe->scout_alpha_max = (float)given.scout_alpha;
 }
 
 static struct recipe chosen_recipe(void)
 {
-    struct recipe recipe = given.preset == PRESET_QUICK ? recipe_quick() : recipe_paper();
+    struct recipe recipe = given.preset == PRESET_QUICK       ? recipe_quick()
+                           : given.preset == PRESET_PUBLISHED ? recipe_published()
+                                                              : recipe_paper();
     recipe.seed = given.seed;
     recipe.tasks = given.tasks != 0 ? given.tasks : recipe.tasks;
+    recipe.from_rule |= given.from_rule;
     recipe.fixed_table = given.fixed_v;
     recipe.no_norm = given.no_normalisation;
     recipe.no_scan = given.no_scan;
@@ -128,11 +141,11 @@ static int check_options(int count, char **operands, const struct recipe *recipe
 {
     if (count > 0)
         return options_wrong(&command_train, "'%s': it takes no argument, tasks are drawn from the seed", operands[0]);
-    if (given.bench)
+    if (given.bench || given.score != NULL)
         return 0;
     if (given.output == NULL)
         return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
-    if (given.scout_alpha >= 0 && given.scouts == 0)
+    if (given.scout_alpha >= 0 && recipe->scouts == 0)
         return options_wrong(&command_train, "--scout-alpha is of scouts, and without --scouts there are none");
     const char *problem = recipe_problem(recipe);
     if (problem != NULL)
@@ -218,8 +231,8 @@ static int bench(void)
 /* What the compact preset has no use for; 0 if none of it is given. */
 static int check_compact(void)
 {
-    if (given.backend != BACKEND_CPU || given.resume || given.checkpoint != NULL || given.scouts != 0 || given.fixed_v ||
-        given.no_normalisation || given.no_scan || given.plain_loss)
+    if (given.backend != BACKEND_CPU || given.resume || given.checkpoint != NULL || given.scouts != UINT64_MAX || given.fixed_v ||
+        given.from_rule || given.no_normalisation || given.no_scan || given.plain_loss)
         return options_wrong(&command_train, "--preset compact trains on the CPU in minutes, without checkpoints: of the "
                                              "options it takes --out, --seed, --name, --log, --threads and --quiet");
     return 0;
@@ -240,7 +253,7 @@ static int run(int count, char **operands)
     state_start(&run.recipe, &run.state);
     if (!name_works(&run))
         return options_wrong(&command_train, "a model cannot be called '%s': 1 to 15 of a-z 0-9 - and dot", given.name);
-    if (compact) {
+    if (compact && given.score == NULL) {
         wrong = check_compact();
         if (wrong != 0)
             return wrong;
@@ -248,6 +261,8 @@ static int run(int count, char **operands)
                                                                                                           : EXIT_FAILED;
     }
     const struct backend *backend = chosen_backend();
+    if (given.score != NULL)
+        return backend != NULL && train_score(backend, given.threads, given.score) ? EXIT_DONE : EXIT_FAILED;
     return backend != NULL && train(backend, &run) ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -262,6 +277,7 @@ const command command_train = {
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
                 "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
+                "  legosketch train --score quick.checkpoint\n"
                 "  legosketch train --bench\n",
     .options = options,
     .run = run,

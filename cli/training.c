@@ -98,14 +98,10 @@ static lego_status save_checkpoint(const void *what, lego_write write, void *con
     return write(context, bytes, sizeof bytes) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
 }
 
-bool training_load(const char *path, struct run *run)
+bool training_read(const char *path, struct run *run)
 {
     static unsigned char bytes[CHECKPOINT_SIZE + 1];
     FILE *file = fopen(path, "rb");
-    if (file == NULL && errno == ENOENT) {
-        say("there is no checkpoint %s to go on from; without --resume the run starts at the beginning", path);
-        return false;
-    }
     size_t size = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
     bool readable = file != NULL && !ferror(file);
     int error = errno;
@@ -115,12 +111,21 @@ bool training_load(const char *path, struct run *run)
         say("cannot read %s: %s", path, strerror(error));
         return false;
     }
-    static struct run found;
-    const char *problem = checkpoint_read(bytes, size, &found);
-    if (problem != NULL) {
+    const char *problem = checkpoint_read(bytes, size, run);
+    if (problem != NULL)
         say("%s %s", path, problem);
+    return problem == NULL;
+}
+
+bool training_load(const char *path, struct run *run)
+{
+    static struct run found;
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        say("there is no checkpoint %s to go on from; without --resume the run starts at the beginning", path);
         return false;
     }
+    if (!training_read(path, &found))
+        return false;
     char difference[100];
     if (checkpoint_difference(&found.recipe, &run->recipe, difference, sizeof difference)) {
         say("%s was made %s%s: give the same options to go on with it", path,
@@ -188,6 +193,7 @@ static void log_recipe(training *t)
     if (r->scouts > 0)
         fprintf(t->log, ",\"scout_n_min\":%" PRIu32 ",\"scout_alpha_max\":%g", r->scout_n_min,
                 (double)r->scout_alpha_max);
+    fprintf(t->log, ",\"from_rule\":%s", json_bool(r->from_rule));
     fprintf(t->log, ",\"fixed_v\":%s,\"no_normalisation\":%s,\"no_scan\":%s,\"plain_loss\":%s,\"backend\":\"%s\"}\n",
             json_bool(r->fixed_table), json_bool(r->no_norm), json_bool(r->no_scan), json_bool(r->plain_loss),
             t->backend->describe(t->session));

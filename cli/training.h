@@ -21,7 +21,10 @@ typedef struct training_files {
  * stop after the step at hand, with a checkpoint. */
 bool training_run(const struct backend *backend, unsigned threads, struct run *run, const training_files *files);
 
-/* The checkpoint at `path` into the run, whose recipe must be the one it was made with. */
+/* The checkpoint at `path` into the run; says what is wrong with it. */
+bool training_read(const char *path, struct run *run);
+
+/* The same to go on with the run, whose recipe must be the one it was made with. */
 bool training_load(const char *path, struct run *run);
 
 #endif

@@ -28,8 +28,8 @@ _legosketch()
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
-                --resume -l --log --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max --scouts
-                --scout-alpha --rate --rate-v --bench -q --quiet -h --help' ;;
+                --resume -l --log --from-rule --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max
+                --scouts --scout-alpha --rate --rate-v --score --bench -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
             return ;;
@@ -39,7 +39,7 @@ _legosketch()
     case $before in
         -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
-        -p | --preset) values='paper quick compact' ;;
+        -p | --preset) values='paper published quick compact' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper cms one exact' ;;
         --cell-bits) values='8 16 32 64' ;;

@@ -61,7 +61,7 @@ static void find_part(const char *name, int *from, int *to)
 
 static void read_case(const char *line, struct golden *g)
 {
-    *g = (struct golden){.recipe = recipe_paper()};
+    *g = (struct golden){.recipe = recipe_published()};
     struct recipe *r = &g->recipe;
     assert_int_equal(sscanf(line, "%15s %lu %lu %u %u %u %u %u %u %u %u %f", g->name, &r->seed, &r->tasks, &r->n_min,
                             &r->n_max, &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss, &r->scouts,
@@ -200,7 +200,7 @@ static void golden_figures(void **unused)
 
 static struct recipe small_recipe(uint64_t tasks)
 {
-    struct recipe recipe = recipe_paper();
+    struct recipe recipe = recipe_published();
     recipe.tasks = tasks;
     recipe.n_min = 100;
     recipe.n_max = 3000;
@@ -495,14 +495,31 @@ static void impossible_recipes(void **unused)
     recipe = small_recipe(8);
     recipe.scale_min = NAN;
     assert_null(backend_cpu.open(&recipe, 1, error));
-    recipe = recipe_paper();
-    assert_null(recipe_problem(&recipe));
+    for (int i = 0; i < 3; i++) {
+        recipe = i == 0 ? recipe_published() : i == 1 ? recipe_paper() : recipe_quick();
+        assert_null(recipe_problem(&recipe));
+    }
+}
+
+static void a_decoder_can_start_as_the_rule(void **unused)
+{
+    (void)unused;
+    static float gradient[TRAIN_PARAMETERS];
+    struct recipe recipe = small_recipe(8);
+    struct losses losses;
+    for (recipe.from_rule = 0; recipe.from_rule < 2; recipe.from_rule++) {
+        struct session *session = open_session(&recipe, 1, NULL);
+        assert_int_equal(backend_cpu.gradient(session, 0, gradient, &losses), BACKEND_DONE);
+        backend_cpu.close(session);
+        for (int i = 0; i < 3; i++)
+            assert_true((fabs(losses.error[i] - losses.guide[i]) < 1e-3 * losses.guide[i]) == recipe.from_rule);
+    }
 }
 
 static void impossible_scouts(void **unused)
 {
     (void)unused;
-    struct recipe good = recipe_paper();
+    struct recipe good = recipe_published();
     good.scouts = 7;
     good.scout_n_min = 1;
     good.scout_alpha_max = 1.4F;
@@ -559,7 +576,7 @@ static void recipes_differ(void **unused)
 {
     (void)unused;
     char text[100];
-    struct recipe a = recipe_paper(), b = a;
+    struct recipe a = recipe_published(), b = a;
     assert_false(checkpoint_difference(&a, &b, text, sizeof text));
     b.seed = 5;
     assert_true(checkpoint_difference(&a, &b, text, sizeof text));
@@ -585,7 +602,7 @@ static void models_come_out(void **unused)
 {
     (void)unused;
     static struct state state;
-    struct recipe recipe = recipe_paper();
+    struct recipe recipe = recipe_published();
     state_start(&recipe, &state);
     struct bytes bytes = {malloc(1 << 16), 0};
     lego_model *model;
@@ -630,6 +647,7 @@ int main(void)
         cmocka_unit_test(scouts_train_the_scan_alone),
         cmocka_unit_test(scouts_count_for_the_scan),
         cmocka_unit_test(impossible_recipes),
+        cmocka_unit_test(a_decoder_can_start_as_the_rule),
         cmocka_unit_test(impossible_scouts),
         cmocka_unit_test(damaged_checkpoints),
         cmocka_unit_test(recipes_differ),

@@ -43,7 +43,7 @@ class Train(Case):
         first, *lines = [json.loads(line) for line in self.read("log").splitlines()]
         self.assertEqual([first[key] for key in ("seed", "tasks", "no_scan", "fixed_v")], [0, 8 * STEPS, True, False])
         self.assertEqual([first[key] for key in ("n_min", "n_max", "alpha_max", "rate", "rate_v", "scouts")],
-                         [1000, 50000, 1, 0.001, 0.0001, 0])
+                         [8000, 50000, 1, 0.001, 5e-05, 0])
         self.assertNotIn("scout_alpha_max", first)
         self.assertEqual([line["step"] for line in lines], list(range(1, STEPS + 1)))
         for line in lines:
@@ -55,15 +55,32 @@ class Train(Case):
         models = {self.train("a.lego")}
         for number, (options, fields) in enumerate([
             (["--n-min", 40000], {"n_min": 40000}), (["--alpha-max", 0.75], {"alpha_max": 0.75}),
-            (["--rate", 0.002], {"rate": 0.002, "rate_v": 0.0001}), (["--rate-v", 0], {"rate": 0.001, "rate_v": 0}),
+            (["--rate", 0.002], {"rate": 0.002, "rate_v": 5e-05, "scouts": 1}), (["--rate-v", 0], {"rate": 0.001, "rate_v": 0}),
             (["--scouts", 2], {"scouts": 2, "scout_n_min": 1000, "scout_alpha_max": 1.4, "alpha_max": 1}),
             (["--scouts", 7, "--scout-alpha", 1.2], {"scouts": 7, "scout_n_min": 1000, "scout_alpha_max": 1.2}),
+            (["--scout-alpha", 1.2], {"scouts": 1, "scout_n_min": 1000, "scout_alpha_max": 1.2}),
+            (["--scouts", 0], {"scouts": 0, "n_min": 8000}),
+            (["--from-rule"], {"from_rule": True, "n_min": 8000}),
+            (["--preset", "published"], {"scouts": 0, "n_min": 1000, "rate_v": 0.0001, "from_rule": False}),
+            (["--preset", "quick"], {"scouts": 0, "n_min": 10000, "rate_v": 0.0003, "from_rule": True}),
         ]):
             models.add(self.train("a.lego", "--log", "log", *options))
             first = json.loads(self.read("log").splitlines()[0])
             self.assertEqual({key: first[key] for key in fields}, fields)
             self.assertEqual(len(models), number + 2)
-        self.assertIn(self.train("a.lego", "--scouts", 0), models)
+        self.assertIn(self.train("a.lego", "--scouts", 1), models)
+
+    def test_score(self):
+        self.train("a.lego", "--preset", "quick", "--rate", 0, "--rate-v", 0, "--checkpoint", "c")
+        head, *lines = self.run_program("train", "--score", "c").decode().splitlines()
+        self.assertEqual(len(lines), 6)
+        loads = [list(map(float, line.split())) for line in lines]
+        for n, rule_aae, aae, rule_are, are in loads:  # it has not learnt, so it is still the rule
+            self.assertAlmostEqual(aae / rule_aae, 1, delta=1e-3)
+            self.assertAlmostEqual(are / rule_are, 1, delta=1e-3)
+        self.assertEqual(loads, sorted(loads))
+        self.fails("train", "--score", "a.lego", says="a.lego is not a checkpoint")
+        self.fails("train", "--score", "nothing", says="cannot read nothing")
 
     def log_without_times(self, name):
         lines = [json.loads(line) for line in self.read(name).splitlines()]
@@ -103,7 +120,7 @@ class Train(Case):
             (["--fixed-v"], "c was made without --fixed-v"),
             (["--plain-loss"], "c was made without --plain-loss"),
             (["--tasks", 80], "c was made with --tasks 48, not 80"),
-            (["--scouts", 2], "c was made with --scouts 0, not 2"),
+            (["--scouts", 2], "c was made with --scouts 1, not 2"),
             (["--rate", 0.1], "c was made with another --preset, --n-min, --alpha-max, --scout-alpha, --rate or"),
         ]:
             self.fails(*QUICK, "-o", "b.lego", "--checkpoint", "c", "--resume", *other, says=says)
@@ -116,7 +133,7 @@ class Train(Case):
             ("empty", b"", "is not a checkpoint"), ("text", b"hello world" * 99, "is not a checkpoint"),
             ("short", kept[:-1], "ends too early"), ("long", kept + b"x", "goes on too long"),
             ("earlier", kept[:8] + b"\1" + kept[9:], "another version"),
-            ("later", kept[:8] + b"\3" + kept[9:], "another version"),
+            ("later", kept[:8] + b"\4" + kept[9:], "another version"),
             ("damaged", kept[:9000] + b"\xff\xff" + kept[9002:], "checksum is wrong"),
         ]:
             self.write(name, data)
@@ -145,8 +162,8 @@ class Train(Case):
         self.train("a.lego", "--checkpoint", "c")
         subprocess.run(["cp", "c", "broken"], cwd=self.folder, check=True)
         broken = bytearray(self.read("c"))
-        broken[100:108] = bytes(8)  # step 0 again
-        broken[212 + 4 * 5000:212 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
+        broken[104:112] = bytes(8)  # step 0 again
+        broken[216 + 4 * 5000:216 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
         try:
             import xxhash
         except ImportError:
@@ -161,7 +178,7 @@ class Train(Case):
     def test_wrong_usage(self):
         for arguments, says in [
             ([], "--out FILE is missing"), (["-o", "a", "--tasks", "12"], "not a multiple of 8"),
-            (["-o", "a", "--preset", "fast"], "'fast' is not one of these words: paper|quick"),
+            (["-o", "a", "--preset", "fast"], "'fast' is not one of these words: paper|published|quick"),
             (["-o", "a", "--name", "Upper"], "cannot be called 'Upper'"),
             (["-o", "a", "--name", ""], "cannot be called ''"),
             (["-o", "a", "--name", "x" * 16], "cannot be called"), (["-o", "a", "stream.txt"], "takes no argument"),
@@ -171,7 +188,7 @@ class Train(Case):
             (["-o", "a", "--scouts", 8], "more than 7 scouts"), (["-o", "a", "--scouts", 2**32], "more than 7 scouts"),
             (["-o", "a", "--scouts", "1", "--no-scan"], "scouts are for the scan, and there is none"),
             (["-o", "a", "--scouts", "1", "--scout-alpha", "0.4"], "skewness of a scout is not from"),
-            (["-o", "a", "--scout-alpha", "1.2"], "without --scouts there are none"),
+            (["-o", "a", "--scout-alpha", "1.2", "--preset", "quick"], "without --scouts there are none"),
             (["-o", "a", "--n-min", "50001"], "the items of a task are not"),
             (["-o", "a", "--alpha-max", "0.4"], "the skewness is not"), (["-o", "a", "--rate", "2"], "learning rate"),
         ]:

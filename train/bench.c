@@ -90,7 +90,7 @@ bool train_bench(unsigned threads, struct train_bench *result)
 {
     static struct state state;
     struct worker workers[THREADS_MAX] = {0};
-    struct recipe recipe = recipe_paper();
+    struct recipe recipe = recipe_published();
     char error[BACKEND_ERROR];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (threads == 0) threads = cores > 0 ? (unsigned)cores : 1;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 2, CHECKSUM = 8, LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
+enum { VERSION = 3, CHECKSUM = 8, LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
 
 static const char magic[8] = {'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'};
 
@@ -44,11 +44,11 @@ static void recipe_fields(struct cursor *c, struct recipe *r)
     uint32_t *counts[] = {&r->n_min, &r->n_max, &r->scouts, &r->scout_n_min};
     float *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->scout_alpha_max, &r->rate,
                       &r->rate_table};
-    uint32_t *flags[] = {&r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
+    uint32_t *flags[] = {&r->from_rule, &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
     for (size_t i = 0; i < 2; i++) field(c, longs[i], sizeof *longs[i]);
     for (size_t i = 0; i < 4; i++) field(c, counts[i], sizeof *counts[i]);
     for (size_t i = 0; i < 7; i++) field(c, reals[i], sizeof *reals[i]);
-    for (size_t i = 0; i < 4; i++) field(c, flags[i], sizeof *flags[i]);
+    for (size_t i = 0; i < 5; i++) field(c, flags[i], sizeof *flags[i]);
 }
 
 static void run_fields(struct cursor *c, struct run *run)
@@ -130,7 +130,8 @@ bool checkpoint_difference(const struct recipe *made, const struct recipe *asked
     const struct {
         const char *option;
         uint32_t made, asked;
-    } flags[] = {{"--fixed-v", made->fixed_table, asked->fixed_table},
+    } flags[] = {{"--from-rule", made->from_rule, asked->from_rule},
+                 {"--fixed-v", made->fixed_table, asked->fixed_table},
                  {"--no-normalisation", made->no_norm, asked->no_norm},
                  {"--no-scan", made->no_scan, asked->no_scan},
                  {"--plain-loss", made->plain_loss, asked->plain_loss}};

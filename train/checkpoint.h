@@ -2,16 +2,16 @@
  *
  * | offset | size | field |                     (little-endian)
  * | 0      | 8    | LEGOTRAI                    |
- * | 8      | 4    | u32 version: 2              |
+ * | 8      | 4    | u32 version: 3              |
  * | 12     | 4    | u32 parameters: 5356        |
  * | 16     | 8    | u64 length of the file      |
  * | 24     | 16   | u64 seed, tasks             |
  * | 40     | 16   | u32 n_min, n_max, scouts, scout_n_min |
  * | 56     | 28   | f32 alpha_min, alpha_max, scale_min, scale_max, scout_alpha_max, rate, rate_table |
- * | 84     | 16   | u32 fixed_table, no_norm, no_scan, plain_loss |
- * | 100    | 8    | u64 steps done              |
- * | 108    | 104  | u64 steps in the sums, 12 f64: sums of losses since the last line of the log |
- * | 212    | 4 each | f32 parameters, first and second moments, average |
+ * | 84     | 20   | u32 from_rule, fixed_table, no_norm, no_scan, plain_loss |
+ * | 104    | 8    | u64 steps done              |
+ * | 112    | 104  | u64 steps in the sums, 12 f64: sums of losses since the last line of the log |
+ * | 216    | 4 each | f32 parameters, first and second moments, average |
  * | end - 8 | 8   | u64 XXH3-64 of all before   | */
 #ifndef LEGO_TRAIN_CHECKPOINT_H
 #define LEGO_TRAIN_CHECKPOINT_H
@@ -28,7 +28,7 @@ struct run {
     struct losses sums;
 };
 
-enum { CHECKPOINT_SIZE = 212 + 4 * 4 * TRAIN_PARAMETERS + 8 };
+enum { CHECKPOINT_SIZE = 216 + 4 * 4 * TRAIN_PARAMETERS + 8 };
 
 void checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_SIZE]);
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-struct recipe recipe_paper(void)
+struct recipe recipe_published(void)
 {
     return (struct recipe){.tasks = 4000000,
                            .n_min = 1000,
@@ -17,13 +17,24 @@ struct recipe recipe_paper(void)
                            .rate_table = 1e-4F};
 }
 
+struct recipe recipe_paper(void)
+{
+    struct recipe recipe = recipe_published();
+    recipe.n_min = 8000;
+    recipe.scouts = 1;
+    recipe.scout_n_min = 1000;
+    recipe.scout_alpha_max = 1.4F;
+    recipe.rate_table = 5e-5F;
+    return recipe;
+}
+
 struct recipe recipe_quick(void)
 {
-    struct recipe recipe = recipe_paper();
+    struct recipe recipe = recipe_published();
     recipe.tasks = 72000;
-    recipe.n_min = 15000;
-    recipe.rate = 3e-3F;
+    recipe.n_min = 10000;
     recipe.rate_table = 3e-4F;
+    recipe.from_rule = 1;
     return recipe;
 }
 
@@ -86,6 +97,14 @@ struct task task_draw(const struct recipe *recipe, uint64_t step, uint32_t slot)
                          (float)((double)recipe->scale_min + scale * scales), scout};
 }
 
+/* Output 0 of a layer becomes its input `in`: all other weights and the bias are 0. */
+static void pass_on(float *layer, int inputs, int outputs, int in)
+{
+    memset(layer, 0, (size_t)inputs * sizeof *layer);
+    layer[in] = 1;
+    layer[inputs * outputs] = 0;
+}
+
 void state_start(const struct recipe *recipe, struct state *state)
 {
     static const struct {
@@ -106,5 +125,10 @@ void state_start(const struct recipe *recipe, struct state *state)
         for (int i = 0; i < layers[layer].size; i++)
             *at++ = (float)((2 * unit(split_mix(from, k++)) - 1) / sqrt(layers[layer].in));
     for (int i = 0; i < TRAIN_LOSSES; i++) *at++ = 1;
+    if (recipe->from_rule) { /* after the 16 that are mixed the rule is the next input; it is positive, so LeakyReLU leaves it */
+        pass_on(state->parameters + AT_DEC_OUT_0, IN_DEC_OUT_0, OUT_DEC_OUT_0, 16);
+        pass_on(state->parameters + AT_DEC_OUT_1, IN_DEC_OUT_1, OUT_DEC_OUT_1, 0);
+        pass_on(state->parameters + AT_DEC_OUT_2, IN_DEC_OUT_2, OUT_DEC_OUT_2, 0);
+    }
     memcpy(state->average, state->parameters, sizeof state->average);
 }
