@@ -124,6 +124,12 @@ LEGO_API void lego_model_describe(const lego_model *model, lego_model_info *info
 
 typedef struct lego_sketch lego_sketch;
 
+/* How a compact model's blocks are held. Both hold the same sums, answer the same and save the same bytes. */
+typedef enum lego_packing {
+    LEGO_DENSE = 0, /* 64 bytes a block: the most accurate for a budget */
+    LEGO_FLAT       /* 1282 bytes a block, cells of 32 bits: the fastest to store, where memory is plentiful */
+} lego_packing;
+
 typedef struct lego_options {
     uint64_t budget;                 /* bytes, all of them; 0: just what bricks, columns and cell_bits need */
     const lego_model *model;         /* NULL: the built-in default */
@@ -132,9 +138,10 @@ typedef struct lego_options {
     uint32_t bricks;                 /* 0: what fills the budget; of a compact model its blocks */
     uint32_t columns;                /* 0: what fills the budget; else a multiple of 16, at most the model's */
     uint32_t cell_bits;              /* 0: start at 8; or start at 8, 16, 32 or 64. Both must be 0 for a compact model */
+    lego_packing packing;            /* of a compact model's blocks; others, whose bricks are always flat, ignore it */
 } lego_options;
 
-#define LEGO_OPTIONS_INIT {1u << 20, NULL, 0, NULL, 0, 0, 0}
+#define LEGO_OPTIONS_INIT {1u << 20, NULL, 0, NULL, 0, 0, 0, LEGO_DENSE}
 
 typedef struct lego_estimate {
     double value;  /* the estimate, at most upper */
@@ -156,6 +163,7 @@ typedef struct lego_sketch_info {
     uint32_t cell_bits_most; /* of the most folded brick: cell_bits or twice that */
     uint64_t spill_used;     /* slots that hold high parts of cells, and how many there may be before a fold */
     uint64_t spill_limit;
+    lego_packing packing;    /* LEGO_FLAT for bricks */
 } lego_sketch_info;
 
 typedef struct lego_scan {
@@ -201,6 +209,11 @@ LEGO_API lego_status lego_sketch_subtract(lego_sketch *into, const lego_sketch *
  * info.bricks / bricks is not a power of two and the sketch is between two levels of folding, it is the same sketch
  * folded a little further.) Takes one allocation of the new size. */
 LEGO_API lego_status lego_sketch_fold(lego_sketch *sketch, uint32_t bricks);
+
+/* Hold the same sketch the other way. Dense to flat and back is the same sketch to the byte; flat to dense keeps what flat
+ * answers, not the finer cells that more deletions could make use of. Takes one allocation of the new size: 20 times that
+ * of dense if it becomes flat. LEGO_ERR_BUDGET if that were more than LEGO_BUDGET_MAX. Bricks stay as they are: LEGO_OK. */
+LEGO_API lego_status lego_sketch_convert(lego_sketch *sketch, lego_packing packing);
 
 LEGO_API uint64_t lego_sketch_bytes(const lego_sketch *sketch);
 LEGO_API uint64_t lego_sketch_cache_bytes(const lego_sketch *sketch);
