@@ -7,8 +7,8 @@
  * Blocks: notes (dense.h) are taken of some ten thousand items, each thread having a share of them; then each adds those
  * of the buckets that it owns. One thread does it the same way, since it is much faster than item by item.
  *
- * Flat blocks: nothing is to be opened, so one thread adds as it comes. Several find the blocks of a chunk of items, each of
- * a share; then each looks through all of them for those that are its own. */
+ * Flat blocks: nothing is to be opened, so one thread adds as it comes. Several find the blocks of a chunk of items,
+ * each of a share; then each looks through all of them for those that are its own. */
 #include "parallel.h"
 #include "sketch.h"
 

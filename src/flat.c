@@ -105,8 +105,8 @@ void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t 
     }
 }
 
-/* One half of some items, of which it picks out its own first, without a branch, since which these are can not be foreseen.
- * which and wide are constants where this is called. */
+/* One half of some items, of which it picks out its own first, without a branch, since which these are can not be
+ * foreseen. which and wide are constants where this is called. */
 static inline void add_own(struct flat *flat, uint32_t first, uint32_t end, const uint64_t note[][2],
                            const int64_t counts[], size_t n, unsigned which, bool wide)
 {
@@ -202,8 +202,8 @@ unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOC
 
 /* ---- merge and fold ---------------------------------------------------------------------------------------------- */
 
-/* Folds values from a step to a later one, in place: a row never moves up, and cell c is written after all that it is the
- * sum of was read. */
+/* Folds values from a step to a later one, in place: a row never moves up, and cell c is written after all that it is
+ * the sum of was read. */
 static void fold_to(int64_t value[BLOCK_CELLS], unsigned from, unsigned to)
 {
     for (unsigned k = 0; k < BLOCK_ROWS; k++) {

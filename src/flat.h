@@ -1,16 +1,17 @@
 /* flat: the memory of a compact model as plain integers, for speed where there is plenty of memory.
  *
- * The blocks are those of dense.h, as many and found in the same way. But each holds the cells of step 0, 320 of them, as
- * integers of 32 bits: to count an item is four additions. What a block answers, and what is saved of it, is what the
- * dense block of this content would; so its *packed step*, the first one at which the content fits 64 bytes, has to be known
- * where it is read. That is found by packing it, and kept until the block changes. As long as nothing is deleted that is
- * the step of the dense block itself; a dense block that was once fuller than it is now stays at a later one.
+ * The blocks are those of dense.h, as many and found in the same way. But each holds the cells of step 0, 320 of them,
+ * as integers of 32 bits: to count an item is four additions. What a block answers, and what is saved of it, is what
+ * the dense block of this content would; so its *packed step*, the first one at which the content fits 64 bytes, has to
+ * be known where it is read. That is found by packing it, and kept until the block changes. As long as nothing is
+ * deleted that is the step of the dense block itself; a dense block that was once fuller than it is now stays at a
+ * later one.
  *
- * What comes from a dense block has the resolution of its step. So a block has a step of its own, the latest of those that
- * it took content from, and its cells are those of that step. In most sketches this is 0 throughout.
+ * What comes from a dense block has the resolution of its step. So a block has a step of its own, the latest of those
+ * that it took content from, and its cells are those of that step. In most sketches this is 0 throughout.
  *
- * Cells have 32 bits while no sum can pass them, which the sketch's mass tells; before it does, all become 64 bits wide. So
- * there is nothing to check when adding. */
+ * Cells have 32 bits while no sum can pass them, which the sketch's mass tells; before it does, all become 64 bits
+ * wide. So there is nothing to check when adding. */
 #ifndef LEGO_SRC_FLAT_H
 #define LEGO_SRC_FLAT_H
 
@@ -33,8 +34,8 @@ enum { FLAT_UNKNOWN = 255, FLAT_NARROW = 32, FLAT_WIDE = 64,
 /* Bytes of memory for so many blocks with cells of so many bits, FLAT_NARROW or FLAT_WIDE. */
 static inline uint64_t flat_bytes(uint32_t blocks, uint32_t bits)
 {
-    uint64_t steps = 2 * (uint64_t)blocks;
-    return (uint64_t)blocks * BLOCK_CELLS * (bits / 8) + (steps + DENSE_LINE - 1) / DENSE_LINE * DENSE_LINE + DENSE_LINE;
+    uint64_t lines = (2 * (uint64_t)blocks + DENSE_LINE - 1) / DENSE_LINE; /* of the steps */
+    return (uint64_t)blocks * BLOCK_CELLS * (bits / 8) + (lines + 1) * DENSE_LINE; /* and where the memory may start */
 }
 
 /* Empty blocks in flat_bytes() of memory. */
@@ -85,8 +86,8 @@ enum { FLAT_TOGETHER = 32 };
 /* Many items; counts NULL: each once. N is not changed. */
 void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n);
 
-/* The same from notes of both halves, whose own counts do not matter, to the blocks from `first` to before `end` only. Each of
- * several threads may have blocks of its own. */
+/* The same from notes of both halves, whose own counts do not matter, to the blocks from `first` to before `end` only.
+ * Each of several threads may have blocks of its own. */
 void flat_add_own(struct flat *flat, uint32_t first, uint32_t end, const uint64_t note[][2], const int64_t counts[],
                   size_t n);
 

@@ -395,8 +395,8 @@ static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
     else memory_add_all(&into->memory, &from->memory, sign);
 }
 
-/* Replaces the sketch's memory by one of the shape, to which it folds, with the same content. The shape may be of another
- * packing. */
+/* Replaces the sketch's memory by one of the shape, to which it folds, with the same content. The shape may be of
+ * another packing. */
 static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
 {
     lego_sketch made = *sketch;

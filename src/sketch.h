@@ -25,7 +25,7 @@ struct lego_sketch {
     union {
         struct memory memory; /* bricks, or */
         struct dense dense;   /* blocks, of a compact model; or */
-        struct flat flat;     /* blocks of integers. It begins with a struct dense, so `dense` has the numbers of both */
+        struct flat flat;     /* blocks of integers; as it begins with a struct dense, that has the numbers of both */
     };
     struct blocks_summary *summary; /* of the blocks */
 };
@@ -45,8 +45,8 @@ static inline bool is_flat(const lego_sketch *sketch)
 /* malloc and free if NULL. */
 lego_allocator sketch_allocator(const lego_allocator *allocator);
 
-/* An empty sketch of this shape, which must be within the limits. Of a compact model only the bricks of the shape count,
- * which are its blocks, and the bits: 0 if dense, FLAT_NARROW or FLAT_WIDE if flat. */
+/* An empty sketch of this shape, which must be within the limits. Of a compact model only the bricks of the shape
+ * count, which are its blocks, and the bits: 0 if dense, FLAT_NARROW or FLAT_WIDE if flat. */
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
                         const lego_allocator *allocator, lego_sketch **sketch);
 
@@ -70,8 +70,8 @@ static inline void blocks_changed(lego_sketch *sketch)
     if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
 
-/* Room for n more counts (each 1 where counts is NULL). Where a sum could leave 64 bits, LEGO_ERR_RANGE; where flat cells have
- * to become wider for it and can not, LEGO_ERR_MEMORY. */
+/* Room for n more counts (each 1 where counts is NULL). Where a sum could leave 64 bits, LEGO_ERR_RANGE; where flat
+ * cells have to become wider for it and can not, LEGO_ERR_MEMORY. */
 lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* The flat packing against the dense one, which is the truth: the same stream gives the same bytes and the same answers,
- * however sketches of either packing are merged, folded, converted and copied. */
+/* The flat packing against the dense one, which is the truth: the same stream gives the same bytes and the same
+ * answers, however sketches of either packing are merged, folded, converted and copied. */
 #include <pthread.h>
 
 #include "support.h"
@@ -268,10 +268,12 @@ static void packings_mix_in_merges(void **unused)
         lego_sketch *b = any ? trial_difference(&t) : trial_sketch(&t, LEGO_DENSE);
         for (int sign = any ? -1 : 1; sign <= 1; sign += 2) {
             lego_sketch *sum = copy_as(a, LEGO_DENSE);
-            lego_status (*combine)(lego_sketch *, const lego_sketch *) = sign > 0 ? lego_sketch_merge : lego_sketch_subtract;
+            lego_status (*combine)(lego_sketch *, const lego_sketch *) = lego_sketch_merge;
+            if (sign < 0) combine = lego_sketch_subtract;
             assert_int_equal(combine(sum, b), LEGO_OK);
             for (int mix = 1; mix < 4; mix++) {
-                lego_sketch *x = copy_as(a, mix & 1 ? LEGO_FLAT : LEGO_DENSE), *y = copy_as(b, mix & 2 ? LEGO_FLAT : LEGO_DENSE);
+                lego_sketch *x = copy_as(a, mix & 1 ? LEGO_FLAT : LEGO_DENSE);
+                lego_sketch *y = copy_as(b, mix & 2 ? LEGO_FLAT : LEGO_DENSE);
                 assert_int_equal(combine(x, y), LEGO_OK);
                 assert_int_equal(x->packing, mix & 1 ? LEGO_FLAT : LEGO_DENSE);
                 assert_alike(x, sum);
