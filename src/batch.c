@@ -7,8 +7,8 @@
  * Blocks: notes (dense.h) are taken of some ten thousand items, each thread having a share of them; then each adds those
  * of the buckets that it owns. One thread does it the same way, since it is much faster than item by item.
  *
- * Flat blocks: nothing is to be opened, so one thread adds as it comes. Several find the blocks of a chunk of items,
- * each of a share; then each looks through all of them for those that are its own. */
+ * Flat blocks: nothing is to be opened, so one thread adds as it comes. Several take notes too, so that each can have
+ * blocks of its own. */
 #include "parallel.h"
 #include "sketch.h"
 
@@ -288,26 +288,41 @@ struct flat_adding {
     const struct items *items;
     const int64_t *counts;
     size_t n;
-    uint64_t (*note)[2]; /* of the items of a chunk; the counts are elsewhere */
+    struct notes notes[THREADS_MAX];
+    uint64_t *note, *sorted;
 };
+
+/* Takes notes of this thread's share of a window. In place of the count they have which item it is: there is room for
+ * that, and none for every count. */
+_Static_assert(WINDOW - 1 <= NOTE_MOST, "an item of a window has to fit a note");
+static void note_places(struct flat_adding *job, struct notes *notes, size_t start, size_t first, size_t end)
+{
+    notes_start(notes, &job->sketch->dense, job->note + 2 * first);
+    for (size_t i = first; i < end; i++)
+        notes_take(notes, &job->sketch->dense, item_hash(job->items, start + i, job->sketch->seed), (int32_t)i);
+}
+
+/* Adds the notes of the buckets that this thread owns: neighbours, so that hardly a line of the memory has two owners. */
+static void add_places(struct flat_adding *job, unsigned index, unsigned members, size_t start)
+{
+    unsigned buckets = ((job->sketch->dense.blocks - 1) >> job->notes->bucket_shift) + 1;
+    unsigned own = buckets * index / members, next = buckets * (index + 1) / members;
+    size_t first = 0, n = 0;
+    for (unsigned b = 0; b < next; b++)
+        for (unsigned t = 0; t < members; t++) *(b < own ? &first : &n) += job->notes[t].in_bucket[b];
+    flat_add_notes(&job->sketch->flat, job->sorted + first, job->counts ? job->counts + start : NULL, n);
+}
 
 static void flat_work(void *context, struct team *team, unsigned index, unsigned members)
 {
-    const struct flat_adding *job = context;
-    struct flat *flat = &job->sketch->flat;
-    uint32_t first = (uint32_t)((uint64_t)flat->dense.blocks * index / members);
-    uint32_t end = (uint32_t)((uint64_t)flat->dense.blocks * (index + 1) / members);
-    for (size_t start = 0; start < job->n; start += CHUNK) {
-        size_t size = job->n - start < CHUNK ? job->n - start : CHUNK;
-        for (size_t i = size * index / members; i < size * (index + 1) / members; i++) {
-            struct hash hash = item_hash(job->items, start + i, job->sketch->seed);
-            for (unsigned which = 0; which < 2; which++) {
-                struct half half = dense_half(&flat->dense, hash, which);
-                job->note[i][which] = note_of(half.block, which, half.column, 0);
-            }
-        }
+    struct flat_adding *job = context;
+    for (size_t start = 0; start < job->n; start += WINDOW) {
+        size_t size = job->n - start < WINDOW ? job->n - start : WINDOW;
+        note_places(job, &job->notes[index], start, size * index / members, size * (index + 1) / members);
         parallel_wait(team);
-        flat_add_own(flat, first, end, (const uint64_t(*)[2])job->note, job->counts ? job->counts + start : NULL, size);
+        notes_sort(job->notes, members, index, job->sorted);
+        parallel_wait(team);
+        add_places(job, index, members, start);
         parallel_wait(team);
     }
 }
@@ -316,10 +331,13 @@ static void flat_work(void *context, struct team *team, unsigned index, unsigned
 static bool add_to_flat_together(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
     lego_allocator *a = &sketch->allocator;
-    struct flat_adding job = {sketch, items, counts, n, a->alloc(a->context, CHUNK * sizeof *job.note)};
+    size_t notes = 2 * (n < WINDOW ? n : WINDOW), size = 2 * notes * sizeof(uint64_t);
+    struct flat_adding job = {.sketch = sketch, .items = items, .counts = counts, .n = n};
+    job.note = a->alloc(a->context, size);
     if (!job.note) return false;
+    job.sorted = job.note + notes;
     parallel_run(sketch->threads, flat_work, &job);
-    a->free(a->context, job.note, CHUNK * sizeof *job.note);
+    a->free(a->context, job.note, size);
     return true;
 }
 
@@ -333,7 +351,7 @@ static void add_to_flat_alone(lego_sketch *sketch, const struct items *items, co
     }
 }
 
-/* Two threads together would take as long as one alone, which takes no notes. */
+/* Two threads together would take as long as one alone: notes cost twice what they are of. */
 static void add_to_flat(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
     if (n < CHUNK || sketch->threads < 3 || !add_to_flat_together(sketch, items, counts, n))

@@ -105,46 +105,33 @@ void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t 
     }
 }
 
-/* One half of some items, of which it picks out its own first, without a branch, since which these are can not be
- * foreseen. which and wide are constants where this is called. */
-static inline void add_own(struct flat *flat, uint32_t first, uint32_t end, const uint64_t note[][2],
-                           const int64_t counts[], size_t n, unsigned which, bool wide)
+/* wide is a constant where this is called; all blocks are at step 0. */
+static inline void add_fine_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n, bool wide)
 {
-    unsigned own[FLAT_TOGETHER], owned = 0;
-    for (unsigned i = 0; i < n; i++) {
-        own[owned] = i;
-        owned += note_block(note[i][which]) - first < end - first;
-    }
-    for (unsigned j = 0; j < owned; j++) {
-        uint64_t at = note[own[j]][which];
-        const struct half half = {note_block(at), {note_column(at, 0), note_column(at, 1)}};
-        int64_t count = counts ? counts[own[j]] : 1;
-        if (flat->is_coarse) {
-            flat_add_half(flat, &half, which, count);
-            continue;
-        }
-        for (unsigned i = 0; i < 2; i++) {
-            size_t cell = (size_t)half.block * BLOCK_CELLS + block_place(0, which + 2 * i, half.column[i]);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t block = note_block(note[i]);
+        int64_t count = counts ? counts[note_count(note[i])] : 1;
+        for (unsigned k = 0; k < 2; k++) {
+            size_t cell = (size_t)block * BLOCK_CELLS;
+            cell += block_place(0, note_which(note[i]) + 2 * k, note_column(note[i], k));
             if (wide) ((int64_t *)flat->cells)[cell] += count;
             else ((int32_t *)flat->cells)[cell] += (int32_t)count;
         }
-        flat_forget(flat, half.block);
+        flat_forget(flat, block);
     }
 }
 
-void flat_add_own(struct flat *flat, uint32_t first, uint32_t end, const uint64_t note[][2], const int64_t counts[],
-                  size_t n)
+void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n)
 {
-    for (size_t start = 0; start < n; start += FLAT_TOGETHER) {
-        size_t size = n - start < FLAT_TOGETHER ? n - start : FLAT_TOGETHER;
-        const int64_t *count = counts ? counts + start : NULL;
-        if (flat->is_wide) {
-            add_own(flat, first, end, note + start, count, size, 0, true);
-            add_own(flat, first, end, note + start, count, size, 1, true);
-        } else {
-            add_own(flat, first, end, note + start, count, size, 0, false);
-            add_own(flat, first, end, note + start, count, size, 1, false);
+    if (flat->is_coarse) {
+        for (size_t i = 0; i < n; i++) {
+            const struct half half = {note_block(note[i]), {note_column(note[i], 0), note_column(note[i], 1)}};
+            flat_add_half(flat, &half, note_which(note[i]), counts ? counts[note_count(note[i])] : 1);
         }
+    } else if (flat->is_wide) {
+        add_fine_notes(flat, note, counts, n, true);
+    } else {
+        add_fine_notes(flat, note, counts, n, false);
     }
 }
 

@@ -86,10 +86,8 @@ enum { FLAT_TOGETHER = 32 };
 /* Many items; counts NULL: each once. N is not changed. */
 void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n);
 
-/* The same from notes of both halves, whose own counts do not matter, to the blocks from `first` to before `end` only.
- * Each of several threads may have blocks of its own. */
-void flat_add_own(struct flat *flat, uint32_t first, uint32_t end, const uint64_t note[][2], const int64_t counts[],
-                  size_t n);
+/* The same from notes, whose count is the item's index in counts. */
+void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n);
 
 /* As dense_read(), of the dense block of this content. */
 unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS]);
