@@ -422,12 +422,12 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
     if (into->model->fingerprint != from->model->fingerprint) return LEGO_ERR_MODEL;
     if (into->seed != from->seed) return LEGO_ERR_SEED;
-    if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
     struct shape a = shape_of(into), b = shape_of(from), common = a;
     common.bricks = greatest_common_divisor(a.bricks, b.bricks);
     if (b.columns < a.columns) common.columns = b.columns;
     if (is_too_narrow(into, into->mass + from->mass)) common.bits = FLAT_WIDE;
     if (!is_dense(into->model) && (!shape_folds_to(&a, &common) || !shape_folds_to(&b, &common))) return LEGO_ERR_SHAPE;
+    if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
     lego_status status = into == from ? lego_sketch_copy(from, &twin) : LEGO_OK;
