@@ -130,14 +130,16 @@ static lego_status count_stream(const show *made)
 
 static bool make_sketches(show *made)
 {
-    const lego_model *model = lego_model_builtin(NULL);
-    lego_status status = estimator_lego.create(given.budget, given.seed, model, &made->lego);
+    lego_options wanted = LEGO_OPTIONS_INIT;
+    wanted.budget = given.budget;
+    wanted.seed = given.seed;
+    lego_status status = estimator_lego.create(&wanted, &made->lego);
     double start = now();
     if (status == LEGO_OK)
         status = count_stream(made);
     double seconds = now() - start;
     if (status == LEGO_OK)
-        status = estimator_cms.create(given.budget, given.seed, model, &made->cms);
+        status = estimator_cms.create(&wanted, &made->cms);
     if (status == LEGO_OK)
         status = metrics_fill(made->truth, &estimator_cms, made->cms);
     if (status != LEGO_OK) {
@@ -211,7 +213,7 @@ static bool print_table(const show *made)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         printf("  %s%-12s", r == 0 ? style.lego : r == 1 ? style.other : "", rows[r].name);
         for (size_t b = 0; b < 3; b++) {
-            trial spec = {rows[r].kind, lego_model_builtin(NULL), budgets[b], given.seed, 1};
+            trial spec = {rows[r].kind, lego_model_builtin(NULL), budgets[b], given.seed, 1, LEGO_DENSE};
             metrics result;
             uint64_t bytes;
             lego_status status = metrics_run(made->truth, &spec, &result, &bytes);

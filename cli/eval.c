@@ -23,7 +23,7 @@ static struct {
     const char *methods, *budgets, *model;
     uint64_t seed;
     uint32_t seeds;
-    int format, policy;
+    int format, policy, packing;
     bool json, quiet;
 } given = {.methods = "lego,rule,lego-paper,cms,one,exact", .budgets = "1M", .seeds = 1};
 
@@ -34,6 +34,8 @@ static const option_entry options[] = {
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "model of lego, rule (the default model) and lego-paper (paper)"},
+    {"packing", 0, OPTION_CHOICE, PACKING_CHOICES, &given.packing,
+     "of the blocks of lego and rule: dense, or flat, which stores faster but has a 20th of the blocks (dense)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
      "lines: an item a line; tsv: item TAB count; u32, u64: raw little-endian keys (lines)"},
     {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy, "at a malformed line: stop, or skip it (stop)"},
@@ -131,7 +133,7 @@ static bool run_trials(const exact_table *truth, const plan *wanted, const lego_
     for (size_t i = 0; i < trials; i++) {
         const estimator_kind *kind = wanted->kinds[i % wanted->kind_count];
         trial spec = {kind, model != NULL ? model : lego_model_builtin(kind->model),
-                      wanted->budgets[i / wanted->kind_count], given.seed, given.seeds};
+                      wanted->budgets[i / wanted->kind_count], given.seed, given.seeds, (lego_packing)given.packing};
         metrics result;
         uint64_t bytes;
         lego_status status = metrics_run(truth, &spec, &result, &bytes);

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
+/* The names of lego_packing, in the order of the enum, as an option's choices. */
+#define PACKING_CHOICES "dense|flat"
+
 /* The model of a built-in name, or of a file if there is no such name. NULL stays NULL: the default of whoever takes
  * it. Each says what went wrong before it returns false. A loaded model lives until load_close(). */
 bool load_model(const char *name, const lego_model **model);

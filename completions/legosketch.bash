@@ -15,16 +15,16 @@ _legosketch()
     fi
     case $command in
         build)
-            options='-o --output -b --budget -m --model -s --seed -f --format --on-error -t --threads --bricks --columns
-                --cell-bits -q --quiet -h --help' ;;
+            options='-o --output -b --budget -m --model -s --seed -f --format --on-error -t --threads --packing --bricks
+                --columns --cell-bits -q --quiet -h --help' ;;
         query) options='-f --format --json -m --model -q --quiet -h --help' ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -k --bricks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
-            options='--methods -b --budget --seeds -s --seed -m --model -f --format --on-error --json -q --quiet
-                -h --help' ;;
+            options='--methods -b --budget --seeds -s --seed -m --model --packing -f --format --on-error --json -q
+                --quiet -h --help' ;;
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
@@ -42,6 +42,7 @@ _legosketch()
         -p | --preset) values='paper published quick compact' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper cms one exact' ;;
+        --packing) values='dense flat' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
         -m | --model)

@@ -71,6 +71,29 @@ static lego_sketch *copy_of(const lego_sketch *sketch)
     return copy;
 }
 
+/* To flat blocks and back; bricks stay what they are. */
+static void convert(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    lego_sketch *copy = copy_of(sketch);
+    for (int way = 0; way < 2; way++) {
+        lego_status status = lego_sketch_convert(copy, way == 0 ? LEGO_FLAT : LEGO_DENSE);
+        CHECK(status == LEGO_OK);
+        CHECK(has_bytes(copy, bytes, size, 0));
+        for (uint64_t item = 0; item < 20; item++) {
+            lego_estimate before, now;
+            lego_sketch_estimate_u64(sketch, item, &before);
+            lego_sketch_estimate_u64(copy, item, &now);
+            CHECK(memcmp(&before, &now, sizeof now) == 0);
+        }
+    }
+    lego_sketch_convert(copy, LEGO_FLAT);
+    if (lego_sketch_merge(copy, sketch) == LEGO_OK) estimate_some(copy);
+    for (uint64_t item = 0; item < 20; item++) lego_sketch_add_u64(copy, item, INT64_C(1) << 3 * item);
+    estimate_some(copy);
+    if (lego_sketch_fold(copy, 1) == LEGO_OK) estimate_some(copy);
+    lego_sketch_destroy(copy);
+}
+
 static void use(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
 {
     lego_sketch_info before, after;
@@ -112,6 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     purse.left = SIZE_MAX;
     CHECK(has_bytes(sketch, bytes, size, 0));
     use(sketch, bytes, size);
+    convert(sketch, bytes, size);
     CHECK(has_bytes(sketch, bytes, size, 0));
     lego_sketch_destroy(sketch);
     CHECK(purse.held == 0);

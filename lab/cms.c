@@ -16,16 +16,15 @@ typedef struct cms {
     uint32_t cells[]; /* ROWS x columns */
 } cms;
 
-static lego_status create(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+static lego_status create(const lego_options *wanted, void **self)
 {
-    (void)model;
-    uint64_t columns = budget / sizeof(uint32_t) / ROWS;
-    if (columns == 0 || budget > SIZE_MAX - sizeof(cms))
+    uint64_t columns = wanted->budget / sizeof(uint32_t) / ROWS;
+    if (columns == 0 || wanted->budget > SIZE_MAX - sizeof(cms))
         return LEGO_ERR_BUDGET;
     cms *sketch = calloc(1, sizeof(cms) + (size_t)(ROWS * columns) * sizeof(uint32_t));
     if (sketch == NULL)
         return LEGO_ERR_MEMORY;
-    sketch->seed = seed;
+    sketch->seed = wanted->seed;
     sketch->columns = columns;
     *self = sketch;
     return LEGO_OK;

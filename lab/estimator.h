@@ -18,7 +18,7 @@ typedef struct estimator_kind {
     const char *name;
     bool uses_model; /* the model given to create matters */
     bool uses_seed;  /* it hashes, so a mean over several seeds makes sense */
-    lego_status (*create)(uint64_t budget, uint64_t seed, const lego_model *model, void **self);
+    lego_status (*create)(const lego_options *wanted, void **self); /* budget, seed, model and packing count */
     lego_status (*add)(void *self, const void *item, size_t size, int64_t count);
     lego_status (*estimate)(const void *self, const void *item, size_t size, double *value);
     uint64_t (*bytes)(const void *self); /* all that it uses, which may differ from the budget */

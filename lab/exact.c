@@ -185,9 +185,9 @@ lego_status exact_add(exact_table *table, const void *item, size_t size, int64_t
 
 /* ---- the table as one of the estimators ----------------------------------------------------------------------- */
 
-static lego_status create(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+static lego_status create(const lego_options *wanted, void **self)
 {
-    (void)budget, (void)seed, (void)model;
+    (void)wanted;
     exact_table *table;
     lego_status status = exact_create(&table);
     if (status == LEGO_OK)

@@ -5,32 +5,21 @@
  * SPDX-License-Identifier: MIT */
 #include "estimator.h"
 
-static lego_status create(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+static lego_status create(const lego_options *wanted, void **self)
 {
-    lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = budget;
-    options.seed = seed;
-    options.model = model;
     lego_sketch *sketch;
-    lego_status status = lego_sketch_create(&options, &sketch);
+    lego_status status = lego_sketch_create(wanted, &sketch);
     if (status == LEGO_OK)
         *self = sketch;
     return status;
 }
 
-static lego_status create_paper(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+static lego_status create_paper(const lego_options *wanted, void **self)
 {
-    lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = budget;
-    options.seed = seed;
-    options.model = model;
-    options.bricks = budget < 2 * 102400 ? 1 : (uint32_t)(budget / 102400);
+    lego_options options = *wanted;
+    options.bricks = wanted->budget < 2 * 102400 ? 1 : (uint32_t)(wanted->budget / 102400);
     options.cell_bits = 32;
-    lego_sketch *sketch;
-    lego_status status = lego_sketch_create(&options, &sketch);
-    if (status == LEGO_OK)
-        *self = sketch;
-    return status;
+    return create(&options, self);
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)

@@ -44,7 +44,12 @@ lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *re
     uint32_t seeds = spec->kind->uses_seed ? spec->seeds : 1;
     for (uint32_t i = 0; i < seeds; i++) {
         void *self;
-        lego_status status = spec->kind->create(spec->budget, spec->first_seed + i, spec->model, &self);
+        lego_options wanted = LEGO_OPTIONS_INIT;
+        wanted.budget = spec->budget;
+        wanted.model = spec->model;
+        wanted.seed = spec->first_seed + i;
+        wanted.packing = spec->packing;
+        lego_status status = spec->kind->create(&wanted, &self);
         if (status != LEGO_OK)
             return status;
         metrics one = {0};

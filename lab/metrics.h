@@ -26,6 +26,7 @@ typedef struct trial {
     uint64_t budget;
     uint64_t first_seed;
     uint32_t seeds;
+    lego_packing packing;
 } trial;
 lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result, uint64_t *bytes);
 

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: MIT */
 #include "estimator.h"
 
-static lego_status create(uint64_t budget, uint64_t seed, const lego_model *model, void **self)
+static lego_status create(const lego_options *wanted, void **self)
 {
-    (void)budget, (void)seed, (void)model;
+    (void)wanted;
     *self = NULL;
     return LEGO_OK;
 }

@@ -5,7 +5,10 @@
  * not care: the result is the same, and folds happen when the content asks for them, as with one thread.
  *
  * Blocks: notes (dense.h) are taken of some ten thousand items, each thread having a share of them; then each adds those
- * of the buckets that it owns. One thread does it the same way, since it is much faster than item by item. */
+ * of the buckets that it owns. One thread does it the same way, since it is much faster than item by item.
+ *
+ * Flat blocks: nothing is to be opened, so one thread adds as it comes. Several take notes too, so that each can have
+ * blocks of its own. */
 #include "parallel.h"
 #include "sketch.h"
 
@@ -109,7 +112,7 @@ static void add_singly(lego_sketch *sketch, const struct items *items, const int
         size_t size = n - start < AHEAD ? n - start : AHEAD;
         for (size_t i = 0; i < size; i++) {
             hash[i] = item_hash(items, start + i, sketch->seed);
-            if (is_dense(sketch->model)) dense_prefetch(&sketch->dense, hash[i]);
+            sketch_prefetch(sketch, hash[i]);
         }
         for (size_t i = 0; i < size; i++) sketch_add(sketch, hash[i], counts ? counts[start + i] : 1);
     }
@@ -244,6 +247,13 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
     }
 }
 
+static int64_t sum_counts(const int64_t *counts, size_t n)
+{
+    int64_t sum = counts ? 0 : (int64_t)n;
+    for (size_t i = 0; counts && i < n; i++) sum += counts[i];
+    return sum;
+}
+
 static bool add_to_blocks(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
     lego_allocator *a = &sketch->allocator;
@@ -260,22 +270,104 @@ static bool add_to_blocks(lego_sketch *sketch, const struct items *items, const 
     job.slot = (struct slot *)(void *)bytes;
     job.note = (uint64_t *)(void *)(bytes + slots_size);
     job.sorted = (uint64_t *)(void *)(bytes + slots_size + notes_size);
+    sketch->dense.total += sum_counts(counts, n);
     for (size_t i = 0; counts && i < n; i++) {
-        sketch->dense.total += counts[i];
         job.has_large |= is_large(counts[i]);
         falls |= counts[i] < 0;
     }
-    if (!counts) sketch->dense.total += (int64_t)n;
     if (n > WINDOW && n > sketch->dense.blocks && !falls && !dense_signed(&sketch->dense)) job.stretch = n;
     parallel_run(threads, note_work, &job);
     a->free(a->context, bytes, slots_size + 2 * notes_size);
     return true;
 }
 
+/* ---- flat blocks ------------------------------------------------------------------------------------------------- */
+
+struct flat_adding {
+    lego_sketch *sketch;
+    const struct items *items;
+    const int64_t *counts;
+    size_t n;
+    struct notes notes[THREADS_MAX];
+    uint64_t *note, *sorted;
+};
+
+/* Takes notes of this thread's share of a window. In place of the count they have which item it is: there is room for
+ * that, and none for every count. */
+_Static_assert(WINDOW - 1 <= NOTE_MOST, "an item of a window has to fit a note");
+static void note_places(struct flat_adding *job, struct notes *notes, size_t start, size_t first, size_t end)
+{
+    notes_start(notes, &job->sketch->dense, job->note + 2 * first);
+    for (size_t i = first; i < end; i++)
+        notes_take(notes, &job->sketch->dense, item_hash(job->items, start + i, job->sketch->seed), (int32_t)i);
+}
+
+/* Adds the notes of the buckets that this thread owns: neighbours, so that hardly a line of the memory has two owners. */
+static void add_places(struct flat_adding *job, unsigned index, unsigned members, size_t start)
+{
+    unsigned buckets = ((job->sketch->dense.blocks - 1) >> job->notes->bucket_shift) + 1;
+    unsigned own = buckets * index / members, next = buckets * (index + 1) / members;
+    size_t first = 0, n = 0;
+    for (unsigned b = 0; b < next; b++)
+        for (unsigned t = 0; t < members; t++) *(b < own ? &first : &n) += job->notes[t].in_bucket[b];
+    flat_add_notes(&job->sketch->flat, job->sorted + first, job->counts ? job->counts + start : NULL, n);
+}
+
+static void flat_work(void *context, struct team *team, unsigned index, unsigned members)
+{
+    struct flat_adding *job = context;
+    for (size_t start = 0; start < job->n; start += WINDOW) {
+        size_t size = job->n - start < WINDOW ? job->n - start : WINDOW;
+        note_places(job, &job->notes[index], start, size * index / members, size * (index + 1) / members);
+        parallel_wait(team);
+        notes_sort(job->notes, members, index, job->sorted);
+        parallel_wait(team);
+        add_places(job, index, members, start);
+        parallel_wait(team);
+    }
+}
+
+/* False if there is no memory for it. */
+static bool add_to_flat_together(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
+{
+    lego_allocator *a = &sketch->allocator;
+    size_t notes = 2 * (n < WINDOW ? n : WINDOW), size = 2 * notes * sizeof(uint64_t);
+    struct flat_adding job = {.sketch = sketch, .items = items, .counts = counts, .n = n};
+    job.note = a->alloc(a->context, size);
+    if (!job.note) return false;
+    job.sorted = job.note + notes;
+    parallel_run(sketch->threads, flat_work, &job);
+    a->free(a->context, job.note, size);
+    return true;
+}
+
+static void add_to_flat_alone(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
+{
+    struct hash hash[FLAT_TOGETHER];
+    for (size_t start = 0; start < n; start += FLAT_TOGETHER) {
+        size_t size = n - start < FLAT_TOGETHER ? n - start : FLAT_TOGETHER;
+        for (size_t i = 0; i < size; i++) hash[i] = item_hash(items, start + i, sketch->seed);
+        flat_add_hashes(&sketch->flat, hash, counts ? counts + start : NULL, size);
+    }
+}
+
+/* Two threads together would take as long as one alone: notes cost twice what they are of. */
+static void add_to_flat(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
+{
+    if (n < CHUNK || sketch->threads < 3 || !add_to_flat_together(sketch, items, counts, n))
+        add_to_flat_alone(sketch, items, counts, n);
+    sketch->dense.total += sum_counts(counts, n);
+}
+
 static lego_status add_items(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
-    if (!sketch_take_counts(sketch, counts, n)) return LEGO_ERR_RANGE;
+    lego_status status = sketch_take_counts(sketch, counts, n);
+    if (status != LEGO_OK) return status;
     blocks_changed(sketch);
+    if (is_flat(sketch)) {
+        add_to_flat(sketch, items, counts, n);
+        return LEGO_OK;
+    }
     bool done = is_dense(sketch->model) ? n >= FEW && add_to_blocks(sketch, items, counts, n)
                                         : n >= CHUNK && sketch->threads > 1 && add_to_bricks(sketch, items, counts, n);
     if (!done) add_singly(sketch, items, counts, n);
@@ -312,7 +404,7 @@ static void estimate_work(void *context, struct team *team, unsigned index, unsi
         size_t size = end - start < AHEAD ? end - start : AHEAD;
         for (size_t i = 0; i < size; i++) {
             hash[i] = item_hash(job->items, start + i, job->sketch->seed);
-            if (is_dense(job->sketch->model)) dense_prefetch(&job->sketch->dense, hash[i]);
+            sketch_prefetch(job->sketch, hash[i]);
         }
         for (size_t i = 0; i < size; i++) job->estimates[start + i] = sketch_estimate(job->sketch, hash[i]);
     }

@@ -3,14 +3,19 @@
 
 #include <string.h>
 
-void dense_init(struct dense *dense, uint32_t blocks, void *bytes)
+void dense_place(struct dense *dense, uint32_t blocks)
 {
     uint32_t even = blocks & -blocks;
-    uintptr_t at = ((uintptr_t)bytes + DENSE_LINE - 1) / DENSE_LINE * DENSE_LINE;
     *dense = (struct dense){.blocks = blocks,
                             .odd = divisor_of(blocks / even),
                             .mask = even - 1,
                             .kernels = block_kernels_best()};
+}
+
+void dense_init(struct dense *dense, uint32_t blocks, void *bytes)
+{
+    uintptr_t at = ((uintptr_t)bytes + DENSE_LINE - 1) / DENSE_LINE * DENSE_LINE;
+    dense_place(dense, blocks);
     dense->block = (struct block *)(void *)((unsigned char *)bytes + (at - (uintptr_t)bytes));
     dense_clear(dense);
 }
@@ -33,11 +38,8 @@ unsigned dense_read(const struct dense *dense, struct hash hash, int64_t value[B
 
 void dense_add_all(struct dense *into, const struct dense *from, int sign)
 {
-    for (uint32_t i = 0; i < from->blocks; i++) {
-        uint32_t q = divisor_div(from->odd, i), r = i - q * from->odd.d;
-        uint32_t at = divisor_mod(into->odd, r) + into->odd.d * (q & into->mask);
-        into->kernels->add_all(&into->block[at], &from->block[i], sign);
-    }
+    for (uint32_t i = 0; i < from->blocks; i++)
+        into->kernels->add_all(&into->block[dense_folded(into, from, i)], &from->block[i], sign);
     into->total += sign * from->total;
 }
 

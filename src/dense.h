@@ -32,6 +32,9 @@ static inline uint64_t dense_bytes(uint32_t blocks)
     return ((uint64_t)blocks + 1) * sizeof(struct block);
 }
 
+/* The numbers of so many blocks, without the blocks. */
+void dense_place(struct dense *dense, uint32_t blocks);
+
 /* Empty blocks in dense_bytes() of memory. */
 void dense_init(struct dense *dense, uint32_t blocks, void *bytes);
 void dense_clear(struct dense *dense);
@@ -68,6 +71,13 @@ static inline void dense_prefetch(const struct dense *dense, struct hash hash)
 {
     for (unsigned which = 0; which < 2; which++)
         __builtin_prefetch(&dense->block[dense_index(dense, hash_row_bits(hash, BLOCK_ROWS + which))]);
+}
+
+/* Which block of `into` takes block i of `from`, whose blocks are a multiple of its. */
+static inline uint32_t dense_folded(const struct dense *into, const struct dense *from, uint32_t i)
+{
+    uint32_t q = divisor_div(from->odd, i), r = i - q * from->odd.d;
+    return divisor_mod(into->odd, r) + into->odd.d * (q & into->mask);
 }
 
 /* Adds all of `from`, whose blocks are a multiple of those of `into`, times sign. */

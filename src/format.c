@@ -295,7 +295,7 @@ static lego_status save_dense(const lego_sketch *sketch, lego_write write, void 
     write_int(&writer, (uint64_t)dense->total, 8);
     write_int(&writer, 0, 8);
     for (uint32_t i = 0; i < dense->blocks; i++) {
-        struct block block = block_canonical(&dense->block[i]);
+        struct block block = is_flat(sketch) ? flat_block(&sketch->flat, i) : block_canonical(&dense->block[i]);
         for (int j = 0; j < 8; j++) write_int(&writer, block.word[j], 8);
     }
     return writer_finish(&writer);

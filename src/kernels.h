@@ -21,6 +21,10 @@ struct block_kernels {
     struct block (*canonical)(const struct block *block);
     bool (*valid)(const struct block *block);
 
+    /* The canonical block of values as unpack() gives them at a step, at that step or the first later one at which they
+     * fit. The values are folded on the way. */
+    void (*pack)(struct block *block, int64_t value[], unsigned step);
+
     /* Reads the cells of a half (dense.h), and how many cells their rows have; returns in how many rows there is one. */
     unsigned (*read)(const struct block *block, unsigned which, const uint32_t hash[2], int64_t value[2],
                      uint32_t columns[2]);

@@ -888,6 +888,7 @@ const struct block_kernels KERNELS = {.name = KERNELS_NAME,
                                       .add_all = add_all,
                                       .unpack = unpack,
                                       .canonical = canonical,
+                                      .pack = pack_values,
                                       .valid = valid,
                                       .read = read_half,
                                       .add_notes = add_notes};

@@ -9,13 +9,14 @@
 
 /* ---- the flow ---------------------------------------------------------------------------------------------------- */
 
-static void add_dense(lego_sketch *sketch, struct hash hash, int64_t count)
+static void add_to_blocks(lego_sketch *sketch, struct hash hash, int64_t count)
 {
     struct dense *dense = &sketch->dense;
     dense->total += count;
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(dense, hash, which);
-        dense_add_half(dense, &half, which, count);
+        if (is_flat(sketch)) flat_add_half(&sketch->flat, &half, which, count);
+        else dense_add_half(dense, &half, which, count);
         if (half.block < COMPACT_SCANNED) blocks_changed(sketch);
     }
 }
@@ -23,7 +24,7 @@ static void add_dense(lego_sketch *sketch, struct hash hash, int64_t count)
 void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
 {
     if (is_dense(sketch->model)) {
-        add_dense(sketch, hash, count);
+        add_to_blocks(sketch, hash, count);
         return;
     }
     struct place place;
@@ -31,6 +32,17 @@ void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
     hash_place(hash, sketch->model->rows, sketch->model->table_size, &place);
     embed_weights(sketch->model, place.index, weight);
     memory_add(&sketch->memory, &place, weight, count);
+}
+
+/* As compact_look() at the dense sketch of this content, of which it needs the first blocks only. */
+static void look_flat(const struct flat *flat, struct compact_view *view)
+{
+    struct block block[COMPACT_SCANNED];
+    struct dense sample = flat->dense;
+    if (sample.blocks > COMPACT_SCANNED) sample.blocks = COMPACT_SCANNED;
+    for (uint32_t i = 0; i < sample.blocks; i++) block[i] = flat_block(flat, i);
+    sample.block = block;
+    compact_look(&sample, view);
 }
 
 /* What a scan of the blocks says, from the cache if it is there. */
@@ -42,7 +54,8 @@ static void scan_blocks(const lego_sketch *sketch, double stream[COMPACT_STREAM]
         return;
     }
     struct compact_view view;
-    compact_look(&sketch->dense, &view);
+    if (is_flat(sketch)) look_flat(&sketch->flat, &view);
+    else compact_look(&sketch->dense, &view);
     compact_scan(sketch->model->weights, &view, stream);
     uint32_t empty = SUMMARY_EMPTY;
     if (!atomic_compare_exchange_strong(&summary->state, &empty, SUMMARY_BUSY)) return; /* another reader writes it */
@@ -55,7 +68,8 @@ static lego_estimate estimate_dense(const lego_sketch *sketch, struct hash hash)
     const struct dense *dense = &sketch->dense;
     struct reads reads = {.total = dense->total};
     uint32_t columns[BLOCK_ROWS];
-    reads.rows = dense_read(dense, hash, reads.value, columns);
+    reads.rows = is_flat(sketch) ? flat_read(&sketch->flat, hash, reads.value, columns)
+                                 : dense_read(dense, hash, reads.value, columns);
     for (uint32_t k = 0; k < reads.rows; k++) {
         reads.weight[k] = 1;
         reads.noise[k] = fmax(0, (double)dense->total) / ((double)dense->blocks * columns[k]);
@@ -91,32 +105,52 @@ lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)
     return decode(model, &reads, &stream);
 }
 
-bool sketch_take_mass(lego_sketch *sketch, uint64_t mass)
+/* The shape of a sketch as it was made. */
+static struct shape shape_of(const lego_sketch *sketch)
 {
-    if (mass > (uint64_t)INT64_MAX - sketch->mass) return false;
-    sketch->mass += mass;
-    return true;
+    if (!is_dense(sketch->model)) return sketch->memory.shape;
+    uint32_t bits = !is_flat(sketch) ? 0 : sketch->flat.is_wide ? FLAT_WIDE : FLAT_NARROW;
+    return (struct shape){.bricks = sketch->dense.blocks, .rows = BLOCK_ROWS, .bits = bits};
 }
 
-bool sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
+/* Whether it is flat and its cells are too narrow for so much mass. */
+static bool is_too_narrow(const lego_sketch *sketch, uint64_t mass)
+{
+    return mass > INT32_MAX && is_flat(sketch) && !sketch->flat.is_wide;
+}
+
+static lego_status reshape(lego_sketch *sketch, const struct shape *shape);
+
+lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
 {
     uint64_t sum = counts ? 0 : n, most = (uint64_t)INT64_MAX / sketch->model->quantum;
     for (size_t i = 0; counts && i < n && sum <= most; i++)
         sum += counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i];
-    return sum <= most && sketch_take_mass(sketch, sum * sketch->model->quantum);
+    if (sum > most || sum * sketch->model->quantum > (uint64_t)INT64_MAX - sketch->mass) return LEGO_ERR_RANGE;
+    uint64_t mass = sketch->mass + sum * sketch->model->quantum;
+    if (is_too_narrow(sketch, mass)) {
+        struct shape shape = shape_of(sketch);
+        shape.bits = FLAT_WIDE;
+        lego_status status = reshape(sketch, &shape);
+        if (status != LEGO_OK) return status;
+    }
+    sketch->mass = mass;
+    return LEGO_OK;
 }
 
 lego_status lego_sketch_add(lego_sketch *sketch, const void *item, size_t size, int64_t count)
 {
     if (!item && size > 0) return LEGO_ERR_ARGUMENT;
-    if (!sketch_take_counts(sketch, &count, 1)) return LEGO_ERR_RANGE;
+    lego_status status = sketch_take_counts(sketch, &count, 1);
+    if (status != LEGO_OK) return status;
     sketch_add(sketch, hash_bytes(item, size, sketch->seed), count);
     return LEGO_OK;
 }
 
 lego_status lego_sketch_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
 {
-    if (!sketch_take_counts(sketch, &count, 1)) return LEGO_ERR_RANGE;
+    lego_status status = sketch_take_counts(sketch, &count, 1);
+    if (status != LEGO_OK) return status;
     sketch_add(sketch, hash_u64(item, sketch->seed), count);
     return LEGO_OK;
 }
@@ -136,16 +170,20 @@ lego_status lego_sketch_estimate_u64(const lego_sketch *sketch, uint64_t item, l
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
+static uint64_t blocks_bytes(const struct shape *shape)
+{
+    return shape->bits ? flat_bytes(shape->bricks, shape->bits) : dense_bytes(shape->bricks);
+}
+
 static bool blocks_valid(const struct shape *shape)
 {
     uint32_t odd = shape->bricks ? shape->bricks / (shape->bricks & -shape->bricks) : 0;
-    return odd >= 1 && odd <= BRICKS_MAX && shape->columns == 0 && shape->bits == 0 &&
-           dense_bytes(shape->bricks) <= LEGO_BUDGET_MAX;
+    return odd >= 1 && odd <= BRICKS_MAX && shape->columns == 0 && blocks_bytes(shape) <= LEGO_BUDGET_MAX;
 }
 
 bool sketch_shape_valid(const struct shape *shape, const lego_model *model)
 {
-    if (is_dense(model)) return blocks_valid(shape);
+    if (is_dense(model)) return shape->bits == 0 && blocks_valid(shape);
     return shape->rows == model->rows && shape->bricks >= 1 && shape->bricks <= BRICKS_MAX &&
            shape->columns >= COLUMNS_STEP && shape->columns <= model->columns && shape->columns % COLUMNS_STEP == 0 &&
            (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || shape->bits == 64) &&
@@ -165,13 +203,13 @@ static uint32_t columns_within(struct shape shape, uint32_t most, uint64_t bytes
  * bits, at most 0.4 %: so that twice the budget gives twice the blocks, and such sketches merge. */
 static lego_status choose_blocks(const lego_options *options, struct shape *shape)
 {
-    *shape = (struct shape){options->bricks, options->columns, BLOCK_ROWS, options->cell_bits};
+    *shape = (struct shape){options->bricks, 0, BLOCK_ROWS, options->packing == LEGO_FLAT ? FLAT_NARROW : 0};
     if (options->columns || options->cell_bits) return LEGO_ERR_ARGUMENT;
     if (options->budget == 0) return blocks_valid(shape) ? LEGO_OK : LEGO_ERR_ARGUMENT;
     if (options->budget < LEGO_BUDGET_MIN || options->budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
-    uint64_t fixed = sizeof(struct lego_sketch) + dense_bytes(0), budget = options->budget;
-    uint64_t most = budget / 256 < fixed ? (budget - fixed) / sizeof(struct block)
-                                         : budget * 255 / (256 * sizeof(struct block));
+    uint64_t fixed = sizeof(struct lego_sketch) + (shape->bits ? 2u : 1u) * DENSE_LINE, budget = options->budget;
+    uint64_t unit = shape->bits ? FLAT_BLOCK : sizeof(struct block);
+    uint64_t most = budget / 256 < fixed ? (budget - fixed) / unit : budget * 255 / (256 * unit);
     if (!shape->bricks) {
         unsigned shift = 0;
         while (most >> shift >= 512) shift++;
@@ -238,19 +276,13 @@ lego_allocator sketch_allocator(const lego_allocator *allocator)
 /* Bytes of a sketch's memory without caches, and of the caches. */
 static uint64_t counted_bytes(const lego_model *model, const struct shape *shape)
 {
-    return is_dense(model) ? dense_bytes(shape->bricks) : memory_bytes(shape);
+    return is_dense(model) ? blocks_bytes(shape) : memory_bytes(shape);
 }
 
 static uint64_t cached_bytes(const lego_model *model, const struct shape *shape)
 {
     if (is_dense(model)) return sizeof(struct blocks_summary);
     return model->weights ? memory_summary_bytes(shape) : 0;
-}
-
-/* The shape of a sketch as it was made. */
-static struct shape shape_of(const lego_sketch *sketch)
-{
-    return is_dense(sketch->model) ? (struct shape){.bricks = sketch->dense.blocks, .rows = BLOCK_ROWS} : sketch->memory.shape;
 }
 
 /* Memory for an empty sketch of this shape, of the handle's model and from its allocator, into the handle, which must
@@ -260,9 +292,11 @@ static lego_status allocate_memory(lego_sketch *handle, const struct shape *shap
     uint64_t size = counted_bytes(handle->model, shape) + cached_bytes(handle->model, shape);
     handle->bytes = size > SIZE_MAX ? NULL : handle->allocator.alloc(handle->allocator.context, (size_t)size);
     if (!handle->bytes) return LEGO_ERR_MEMORY;
+    handle->packing = is_dense(handle->model) && shape->bits == 0 ? LEGO_DENSE : LEGO_FLAT;
     if (is_dense(handle->model)) {
-        dense_init(&handle->dense, shape->bricks, handle->bytes);
-        handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + dense_bytes(shape->bricks));
+        if (shape->bits) flat_init(&handle->flat, shape->bricks, shape->bits, handle->bytes);
+        else dense_init(&handle->dense, shape->bricks, handle->bytes);
+        handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + blocks_bytes(shape));
         blocks_changed(handle);
     } else {
         memory_init(&handle->memory, shape);
@@ -299,6 +333,7 @@ lego_status lego_sketch_create(const lego_options *options, lego_sketch **sketch
 {
     const lego_model *model = options->model ? options->model : lego_model_builtin(NULL);
     struct shape shape;
+    if (options->packing != LEGO_DENSE && options->packing != LEGO_FLAT) return LEGO_ERR_ARGUMENT;
     lego_status status = choose_shape(options, model, &shape);
     return status != LEGO_OK ? status : sketch_make(model, options->seed, &shape, options->allocator, sketch);
 }
@@ -317,10 +352,11 @@ lego_status lego_sketch_copy(const lego_sketch *sketch, lego_sketch **copy)
     lego_status status = sketch_make(sketch->model, sketch->seed, &shape, &sketch->allocator, &made);
     if (status != LEGO_OK) return status;
     made->mass = sketch->mass;
-    if (is_dense(sketch->model)) {
+    if (is_flat(sketch)) {
+        flat_copy(&made->flat, &sketch->flat);
+    } else if (is_dense(sketch->model)) {
         memcpy(made->dense.block, sketch->dense.block, sketch->dense.blocks * sizeof(struct block));
         made->dense.total = sketch->dense.total;
-        blocks_changed(made);
     } else {
         const struct memory *from = &sketch->memory;
         struct memory *to = &made->memory;
@@ -337,7 +373,8 @@ void lego_sketch_clear(lego_sketch *sketch)
 {
     sketch->mass = 0;
     blocks_changed(sketch);
-    if (is_dense(sketch->model)) dense_clear(&sketch->dense);
+    if (is_flat(sketch)) flat_clear(&sketch->flat);
+    else if (is_dense(sketch->model)) dense_clear(&sketch->dense);
     else memory_clear(&sketch->memory);
 }
 
@@ -351,11 +388,15 @@ void lego_sketch_set_threads(lego_sketch *sketch, unsigned threads)
 static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
 {
     blocks_changed(into);
-    if (is_dense(into->model)) dense_add_all(&into->dense, &from->dense, sign);
+    if (is_flat(into) && is_flat(from)) flat_add_flat(&into->flat, &from->flat, sign);
+    else if (is_flat(into)) flat_add_dense(&into->flat, &from->dense, sign);
+    else if (is_flat(from)) dense_add_flat(&into->dense, &from->flat, sign);
+    else if (is_dense(into->model)) dense_add_all(&into->dense, &from->dense, sign);
     else memory_add_all(&into->memory, &from->memory, sign);
 }
 
-/* Replaces the sketch's memory by one of the shape, to which it folds, with the same content. */
+/* Replaces the sketch's memory by one of the shape, to which it folds, with the same content. The shape may be of
+ * another packing. */
 static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
 {
     lego_sketch made = *sketch;
@@ -384,15 +425,16 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
     struct shape a = shape_of(into), b = shape_of(from), common = a;
     common.bricks = greatest_common_divisor(a.bricks, b.bricks);
     if (b.columns < a.columns) common.columns = b.columns;
+    if (is_too_narrow(into, into->mass + from->mass)) common.bits = FLAT_WIDE;
     if (!is_dense(into->model) && (!shape_folds_to(&a, &common) || !shape_folds_to(&b, &common))) return LEGO_ERR_SHAPE;
     if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
     lego_status status = into == from ? lego_sketch_copy(from, &twin) : LEGO_OK;
-    if (status == LEGO_OK && (common.bricks != a.bricks || common.columns != a.columns))
+    if (status == LEGO_OK && (common.bricks != a.bricks || common.columns != a.columns || common.bits != a.bits))
         status = reshape(into, &common);
     if (status == LEGO_OK) {
-        sketch_take_mass(into, from->mass);
+        into->mass += from->mass;
         add_all(into, twin ? twin : from, sign);
     }
     lego_sketch_destroy(twin);
@@ -418,6 +460,15 @@ lego_status lego_sketch_fold(lego_sketch *sketch, uint32_t bricks)
     return reshape(sketch, &shape);
 }
 
+lego_status lego_sketch_convert(lego_sketch *sketch, lego_packing packing)
+{
+    if (packing != LEGO_DENSE && packing != LEGO_FLAT) return LEGO_ERR_ARGUMENT;
+    if (!is_dense(sketch->model) || packing == sketch->packing) return LEGO_OK;
+    struct shape shape = shape_of(sketch);
+    shape.bits = packing == LEGO_DENSE ? 0 : sketch->mass > INT32_MAX ? FLAT_WIDE : FLAT_NARROW;
+    return blocks_valid(&shape) ? reshape(sketch, &shape) : LEGO_ERR_BUDGET;
+}
+
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
 uint64_t lego_sketch_bytes(const lego_sketch *sketch)
@@ -432,13 +483,15 @@ uint64_t lego_sketch_cache_bytes(const lego_sketch *sketch)
     return cached_bytes(sketch->model, &shape);
 }
 
-static void describe_dense(const struct dense *dense, lego_sketch_info *info)
+static void describe_blocks(const lego_sketch *sketch, lego_sketch_info *info)
 {
+    const struct dense *dense = &sketch->dense;
     info->total = dense->total;
     info->bricks = info->bricks_now = dense->blocks;
     info->rows = BLOCK_ROWS;
+    info->cell_bits = info->cell_bits_most = shape_of(sketch).bits;
     for (uint32_t i = 0; i < dense->blocks; i++) {
-        const uint8_t *columns = block_columns[block_step(&dense->block[i])];
+        const uint8_t *columns = block_columns[is_flat(sketch) ? sketch->flat.step[i] : block_step(&dense->block[i])];
         for (unsigned k = 0; k < BLOCK_ROWS; k++) info->cells += columns[k];
     }
 }
@@ -464,8 +517,9 @@ void lego_sketch_describe(const lego_sketch *sketch, lego_sketch_info *info)
     *info = (lego_sketch_info){.model = sketch->model,
                                .seed = sketch->seed,
                                .bytes = lego_sketch_bytes(sketch),
-                               .cache_bytes = lego_sketch_cache_bytes(sketch)};
-    if (is_dense(sketch->model)) describe_dense(&sketch->dense, info);
+                               .cache_bytes = lego_sketch_cache_bytes(sketch),
+                               .packing = sketch->packing};
+    if (is_dense(sketch->model)) describe_blocks(sketch, info);
     else describe_memory(&sketch->memory, info);
 }
 

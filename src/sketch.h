@@ -6,6 +6,7 @@
 #include "compact.h"
 #include "dense.h"
 #include "embed.h"
+#include "flat.h"
 
 /* What a scan of the blocks found, kept until one of those it looks at changes; as struct summary. */
 struct blocks_summary {
@@ -18,25 +19,34 @@ struct lego_sketch {
     uint64_t seed;
     lego_allocator allocator;
     unsigned threads;
+    lego_packing packing;
     uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
     void *bytes;   /* one allocation, over which there is either */
     union {
         struct memory memory; /* bricks, or */
-        struct dense dense;   /* blocks, of a compact model */
+        struct dense dense;   /* blocks, of a compact model; or */
+        struct flat flat;     /* blocks of integers; as it begins with a struct dense, that has the numbers of both */
     };
     struct blocks_summary *summary; /* of the blocks */
 };
 
+/* Whether sketches of the model have blocks, of either packing. */
 static inline bool is_dense(const lego_model *model)
 {
     return model->kind == MODEL_COMPACT;
 }
 
+/* Whether these are flat. */
+static inline bool is_flat(const lego_sketch *sketch)
+{
+    return is_dense(sketch->model) && sketch->packing == LEGO_FLAT;
+}
+
 /* malloc and free if NULL. */
 lego_allocator sketch_allocator(const lego_allocator *allocator);
 
-/* An empty sketch of this shape, which must be within the limits. Of a compact model only the bricks of the shape count:
- * they are its blocks. */
+/* An empty sketch of this shape, which must be within the limits. Of a compact model only the bricks of the shape
+ * count, which are its blocks, and the bits: 0 if dense, FLAT_NARROW or FLAT_WIDE if flat. */
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
                         const lego_allocator *allocator, lego_sketch **sketch);
 
@@ -47,16 +57,21 @@ bool sketch_shape_valid(const struct shape *shape, const lego_model *model);
 void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count);
 lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash);
 
+/* Has the blocks of an item fetched, if there are blocks, for what comes soon. */
+static inline void sketch_prefetch(const lego_sketch *sketch, struct hash hash)
+{
+    if (is_flat(sketch)) flat_prefetch(&sketch->flat, hash);
+    else if (is_dense(sketch->model)) dense_prefetch(&sketch->dense, hash);
+}
+
 /* The blocks that a scan looks at have changed. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
     if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
 
-/* Takes more mass in; false if it would not fit any more. */
-bool sketch_take_mass(lego_sketch *sketch, uint64_t mass);
-
-/* Room for n more counts (each 1 where counts is NULL); false if a sum could leave 64 bits. */
-bool sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);
+/* Room for n more counts (each 1 where counts is NULL). Where a sum could leave 64 bits, LEGO_ERR_RANGE; where flat
+ * cells have to become wider for it and can not, LEGO_ERR_MEMORY. */
+lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);
 
 #endif

@@ -244,7 +244,7 @@ static void any_budget_is_used_well(void **unused)
 
 static lego_status try(uint64_t budget, uint32_t bricks, uint32_t columns, uint32_t bits)
 {
-    lego_options options = {budget, lego_model_builtin("rule"), 0, NULL, bricks, columns, bits};
+    lego_options options = {budget, lego_model_builtin("rule"), 0, NULL, bricks, columns, bits, LEGO_DENSE};
     lego_sketch *sketch = NULL;
     lego_status status = lego_sketch_create(&options, &sketch);
     assert_true((status == LEGO_OK) == (sketch != NULL));

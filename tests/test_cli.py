@@ -107,6 +107,7 @@ class Usage(Case):
             (["build", "-o", "x", "--budget", "3Q"], "'3Q' is not a size"),
             (["build", "-o", "x", "--budget", "1."], "'1.' is not a size"),
             (["build", "-o", "x", "--budget", "0"], "from 4K to 64G"),
+            (["build", "-o", "x", "--packing", "loose"], "'loose' is not one of these words: dense|flat"),
             (["build", "-o", "x", "--budget", "65G"], "from 4K to 64G"),
             (["build", "-o", "x", "--threads", "0"], "'0' is not a whole number"),
             (["build", "-o", "x", "--seed", "-1"], "'-1' is not a whole number"),
@@ -521,6 +522,31 @@ class Sketches(Case):
         wanted = dict(kind="sketch", model="compact", trained=True, total=1, bricks=6, cells=6 * 320, cell_bits=0)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
         self.assertRegex(self.run_program("info", "b").decode(), r"(?m)^blocks  +6, of 64 bytes$")
+
+    def test_packing(self):
+        data = b"\n".join(words(30000))
+        counted = b"".join(b"%s\t%d\n" % (word, i * i) for i, word in enumerate(words(500)))
+        for stream, shape in ((data, ["--bricks", "60"]), (data, ["--bricks", "7", "--threads", "4"]),
+                              (b"x\n" * 9999 + b"y\n", ["--bricks", "1"]), (b"", ["--bricks", "3"]),
+                              (counted, ["--bricks", "12", "--format", "tsv"])):
+            wanted = self.build("a", stream, *shape)
+            self.assertEqual(self.build("b", stream, "--packing", "dense", *shape), wanted)
+            self.assertEqual(self.build("b", stream, "--packing", "flat", *shape), wanted)
+        wanted = self.build("a", data, "--model", "rule")
+        self.assertEqual(self.build("b", data, "--packing", "flat", "--model", "rule"), wanted)
+        self.build("a", data, "--packing", "flat", "--budget", "300K") # of which the file has the blocks, dense
+        blocks = json.loads(self.run_program("info", "--json", "a"))["bricks"]
+        self.assertIn(blocks, range(230, 240))
+        self.assertEqual(len(self.read("a")), 96 + 64 * blocks)
+        deleted = b"apple\t3\npear\t5\napple\t-3\npear\t-5"
+        undone = self.build("b", deleted, "--format", "tsv", "--bricks", "5", "--packing", "flat")
+        self.assertEqual(undone, self.build("c", b"", "--bricks", "5"))
+        asked = ["eval", "--methods", "lego,cms", "--budget", "64K", "--json"]
+        errors = [self.run_program(*asked, "--packing", packing, data=data) for packing in ("dense", "flat")]
+        dense, flat = [[json.loads(line) for line in lines.splitlines()] for lines in errors]
+        self.assertEqual(dense[1], flat[1])
+        self.assertLess(flat[0]["bytes"], 65537)
+        self.assertLess(dense[0]["aae"], flat[0]["aae"])
 
     def test_shapes_that_cannot_be(self):
         for options in (["--columns", "100"], ["--cell-bits", "12"], ["--budget", "4K", "--bricks", "100000"]):

@@ -522,7 +522,7 @@ static void twice_the_budget_is_twice_the_blocks(void **unused)
 
 static lego_status try(uint64_t budget, uint32_t bricks, uint32_t columns, uint32_t bits)
 {
-    lego_options options = {budget, compact(), 0, NULL, bricks, columns, bits};
+    lego_options options = {budget, compact(), 0, NULL, bricks, columns, bits, LEGO_DENSE};
     lego_sketch *sketch = NULL;
     lego_status status = lego_sketch_create(&options, &sketch);
     assert_true((status == LEGO_OK) == (sketch != NULL));

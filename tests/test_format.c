@@ -529,7 +529,7 @@ static void golden_dense_sketches(void **unused)
     model.fingerprint = UINT64_C(0x0123456789abcdef);
     for (int which = 0; which < 4; which++) {
         const struct golden_dense *g = &golden[which];
-        lego_options options = {0, &model, g->seed, NULL, g->blocks, 0, 0};
+        lego_options options = {0, &model, g->seed, NULL, g->blocks, 0, 0, LEGO_DENSE};
         lego_sketch *sketch, *loaded;
         assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
         for (int64_t i = 0; i < g->items; i++) assert_int_equal(add_golden(sketch, which, i), LEGO_OK);

@@ -1,0 +1,253 @@
+/* flat: see flat.h for what a block is. */
+#include "flat.h"
+
+#include <string.h>
+
+void flat_init(struct flat *flat, uint32_t blocks, uint32_t bits, void *bytes)
+{
+    uintptr_t at = ((uintptr_t)bytes + DENSE_LINE - 1) / DENSE_LINE * DENSE_LINE;
+    unsigned char *p = (unsigned char *)bytes + (at - (uintptr_t)bytes);
+    *flat = (struct flat){.is_wide = bits == FLAT_WIDE, .cells = p};
+    dense_place(&flat->dense, blocks);
+    flat->step = p + (size_t)blocks * BLOCK_CELLS * (bits / 8);
+    flat->packed = (_Atomic uint8_t *)(flat->step + blocks);
+    flat_clear(flat);
+}
+
+static size_t cells_size(const struct flat *flat)
+{
+    return (size_t)flat->dense.blocks * BLOCK_CELLS * (flat->is_wide ? sizeof(int64_t) : sizeof(int32_t));
+}
+
+void flat_clear(struct flat *flat)
+{
+    memset(flat->cells, 0, cells_size(flat));
+    memset(flat->step, 0, flat->dense.blocks);
+    flat_forget_all(flat);
+    flat->is_coarse = false;
+    flat->dense.total = 0;
+}
+
+void flat_copy(struct flat *into, const struct flat *from)
+{
+    memcpy(into->cells, from->cells, cells_size(from));
+    memcpy(into->step, from->step, from->dense.blocks);
+    flat_forget_all(into);
+    into->is_coarse = from->is_coarse;
+    into->dense.total = from->dense.total;
+}
+
+void flat_forget_all(struct flat *flat)
+{
+    for (uint32_t i = 0; i < flat->dense.blocks; i++) flat_forget(flat, i);
+}
+
+static inline void prefetch_half(const struct flat *flat, const struct half *half, unsigned which)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        size_t at = (size_t)half->block * BLOCK_CELLS + block_place(0, which + 2 * i, half->column[i]);
+        __builtin_prefetch((const char *)flat->cells + at * (flat->is_wide ? sizeof(int64_t) : sizeof(int32_t)), 1);
+    }
+}
+
+void flat_prefetch(const struct flat *flat, struct hash hash)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        struct half half = dense_half(&flat->dense, hash, which);
+        prefetch_half(flat, &half, which);
+    }
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
+/* In two rounds, so that the cells of all are on their way before the first is needed. wide is a constant where this is
+ * called. All blocks are at step 0. */
+static inline void add_fine(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n, bool wide)
+{
+    size_t at[FLAT_TOGETHER][BLOCK_ROWS];
+    for (size_t i = 0; i < n; i++)
+        for (unsigned which = 0; which < 2; which++) {
+            struct half half = dense_half(&flat->dense, hash[i], which);
+            for (unsigned k = which; k < BLOCK_ROWS; k += 2) {
+                size_t cell = (size_t)half.block * BLOCK_CELLS + block_place(0, k, half.column[k / 2]);
+                __builtin_prefetch(wide ? (void *)((int64_t *)flat->cells + cell) : (int32_t *)flat->cells + cell, 1);
+                at[i][k] = cell;
+            }
+            flat_forget(flat, half.block);
+        }
+    for (size_t i = 0; i < n; i++) {
+        int64_t count = counts ? counts[i] : 1;
+        for (unsigned k = 0; k < BLOCK_ROWS; k++) {
+            if (wide) ((int64_t *)flat->cells)[at[i][k]] += count;
+            else ((int32_t *)flat->cells)[at[i][k]] += (int32_t)count;
+        }
+    }
+}
+
+static void add_coarse(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) flat_prefetch(flat, hash[i]);
+    for (size_t i = 0; i < n; i++)
+        for (unsigned which = 0; which < 2; which++) {
+            struct half half = dense_half(&flat->dense, hash[i], which);
+            flat_add_half(flat, &half, which, counts ? counts[i] : 1);
+        }
+}
+
+void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n)
+{
+    for (size_t start = 0; start < n; start += FLAT_TOGETHER) {
+        size_t size = n - start < FLAT_TOGETHER ? n - start : FLAT_TOGETHER;
+        const int64_t *count = counts ? counts + start : NULL;
+        if (flat->is_coarse) add_coarse(flat, hash + start, count, size);
+        else if (flat->is_wide) add_fine(flat, hash + start, count, size, true);
+        else add_fine(flat, hash + start, count, size, false);
+    }
+}
+
+/* wide is a constant where this is called; all blocks are at step 0. */
+static inline void add_fine_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n, bool wide)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t block = note_block(note[i]);
+        int64_t count = counts ? counts[note_count(note[i])] : 1;
+        for (unsigned k = 0; k < 2; k++) {
+            size_t cell = (size_t)block * BLOCK_CELLS;
+            cell += block_place(0, note_which(note[i]) + 2 * k, note_column(note[i], k));
+            if (wide) ((int64_t *)flat->cells)[cell] += count;
+            else ((int32_t *)flat->cells)[cell] += (int32_t)count;
+        }
+        flat_forget(flat, block);
+    }
+}
+
+void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n)
+{
+    if (flat->is_coarse) {
+        for (size_t i = 0; i < n; i++) {
+            const struct half half = {note_block(note[i]), {note_column(note[i], 0), note_column(note[i], 1)}};
+            flat_add_half(flat, &half, note_which(note[i]), counts ? counts[note_count(note[i])] : 1);
+        }
+    } else if (flat->is_wide) {
+        add_fine_notes(flat, note, counts, n, true);
+    } else {
+        add_fine_notes(flat, note, counts, n, false);
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static inline int64_t get_cell(const struct flat *flat, size_t at)
+{
+    return flat->is_wide ? ((const int64_t *)flat->cells)[at] : ((const int32_t *)flat->cells)[at];
+}
+
+/* Cells of a block at its own step; returns that. */
+static unsigned get_cells(const struct flat *flat, uint32_t block, int64_t value[BLOCK_CELLS])
+{
+    size_t first = (size_t)block * BLOCK_CELLS;
+    for (unsigned i = 0; i < BLOCK_CELLS; i++) value[i] = get_cell(flat, first + i);
+    return flat->step[block];
+}
+
+struct block flat_block(const struct flat *flat, uint32_t block)
+{
+    int64_t value[BLOCK_CELLS];
+    unsigned step = get_cells(flat, block, value);
+    struct block packed;
+    flat->dense.kernels->pack(&packed, value, step);
+    return packed;
+}
+
+static unsigned packed_step(const struct flat *flat, uint32_t block)
+{
+    unsigned step = atomic_load_explicit(&flat->packed[block], memory_order_relaxed);
+    if (step != FLAT_UNKNOWN) return step;
+    struct block packed = flat_block(flat, block);
+    atomic_store_explicit(&flat->packed[block], (uint8_t)block_step(&packed), memory_order_relaxed);
+    return block_step(&packed);
+}
+
+unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS])
+{
+    unsigned n = 0;
+    for (unsigned which = 0; which < 2; which++) {
+        struct half half = dense_half(&flat->dense, hash, which);
+        unsigned step = packed_step(flat, half.block), own = flat->is_coarse ? flat->step[half.block] : 0;
+        for (unsigned i = 0; i < 2; i++) {
+            unsigned row = which + 2 * i, has = block_columns[own][row], wants = block_columns[step][row];
+            if (wants == 0) continue;
+            size_t at = (size_t)half.block * BLOCK_CELLS + block_place(own, row, 0);
+            int64_t sum = 0;
+            for (unsigned c = half.column[i] & (wants - 1); c < has; c += wants) sum += get_cell(flat, at + c);
+            columns[n] = wants;
+            value[n++] = sum;
+        }
+    }
+    return n;
+}
+
+/* ---- merge and fold ---------------------------------------------------------------------------------------------- */
+
+/* Folds values from a step to a later one, in place: a row never moves up, and cell c is written after all that it is
+ * the sum of was read. */
+static void fold_to(int64_t value[BLOCK_CELLS], unsigned from, unsigned to)
+{
+    for (unsigned k = 0; k < BLOCK_ROWS; k++) {
+        unsigned has = block_columns[from][k], wants = block_columns[to][k];
+        for (unsigned c = 0; c < wants; c++) {
+            int64_t sum = 0;
+            for (unsigned i = c; i < has; i += wants) sum += value[block_place(from, k, 0) + i];
+            value[block_place(to, k, 0) + c] = sum;
+        }
+    }
+}
+
+/* Adds values of a step to a block, which they are folded to, or which is folded to them. */
+static void add_values(struct flat *into, uint32_t block, int64_t value[BLOCK_CELLS], unsigned step, int sign)
+{
+    int64_t sum[BLOCK_CELLS];
+    unsigned own = get_cells(into, block, sum), later = own > step ? own : step;
+    fold_to(sum, own, later);
+    fold_to(value, step, later);
+    unsigned cells = 0;
+    for (unsigned k = 0; k < BLOCK_ROWS; k++) cells += block_columns[later][k];
+    for (unsigned i = 0; i < BLOCK_CELLS; i++) {
+        size_t at = (size_t)block * BLOCK_CELLS + i;
+        int64_t v = i < cells ? sum[i] + sign * value[i] : 0;
+        if (into->is_wide) ((int64_t *)into->cells)[at] = v;
+        else ((int32_t *)into->cells)[at] = (int32_t)v;
+    }
+    into->step[block] = (uint8_t)later;
+    into->is_coarse |= later > 0;
+    flat_forget(into, block);
+}
+
+void flat_add_flat(struct flat *into, const struct flat *from, int sign)
+{
+    for (uint32_t i = 0; i < from->dense.blocks; i++) {
+        int64_t value[BLOCK_CELLS];
+        unsigned step = get_cells(from, i, value);
+        add_values(into, dense_folded(&into->dense, &from->dense, i), value, step, sign);
+    }
+    into->dense.total += sign * from->dense.total;
+}
+
+void flat_add_dense(struct flat *into, const struct dense *from, int sign)
+{
+    for (uint32_t i = 0; i < from->blocks; i++) {
+        int64_t value[BLOCK_CELLS];
+        from->kernels->unpack(&from->block[i], value);
+        add_values(into, dense_folded(&into->dense, from, i), value, block_step(&from->block[i]), sign);
+    }
+    into->dense.total += sign * from->total;
+}
+
+void dense_add_flat(struct dense *into, const struct flat *from, int sign)
+{
+    for (uint32_t i = 0; i < from->dense.blocks; i++) {
+        struct block block = flat_block(from, i);
+        into->kernels->add_all(&into->block[dense_folded(into, &from->dense, i)], &block, sign);
+    }
+    into->total += sign * from->dense.total;
+}

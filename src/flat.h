@@ -1,0 +1,105 @@
+/* flat: the memory of a compact model as plain integers, for speed where there is plenty of memory.
+ *
+ * The blocks are those of dense.h, as many and found in the same way. But each holds the cells of step 0, 320 of them,
+ * as integers of 32 bits: to count an item is four additions. What a block answers, and what is saved of it, is what
+ * the dense block of this content would; so its *packed step*, the first one at which the content fits 64 bytes, has to
+ * be known where it is read. That is found by packing it, and kept until the block changes. As long as nothing is
+ * deleted that is the step of the dense block itself; a dense block that was once fuller than it is now stays at a
+ * later one.
+ *
+ * What comes from a dense block has the resolution of its step. So a block has a step of its own, the latest of those
+ * that it took content from, and its cells are those of that step. In most sketches this is 0 throughout.
+ *
+ * Cells have 32 bits while no sum can pass them, which the sketch's mass tells; before it does, all become 64 bits
+ * wide. So there is nothing to check when adding. */
+#ifndef LEGO_SRC_FLAT_H
+#define LEGO_SRC_FLAT_H
+
+#include <stdatomic.h>
+
+#include "dense.h"
+
+struct flat {
+    struct dense dense;      /* where blocks are, how many there are, and N; without the dense blocks themselves */
+    void *cells;             /* BLOCK_CELLS a block, on a cache line: int32_t, or int64_t if wide */
+    uint8_t *step;           /* of the cells of a block */
+    _Atomic uint8_t *packed; /* its packed step, or FLAT_UNKNOWN; readers may fill it in at the same time */
+    bool is_wide;
+    bool is_coarse;          /* whether there may be a step above 0 */
+};
+
+enum { FLAT_UNKNOWN = 255, FLAT_NARROW = 32, FLAT_WIDE = 64,
+       FLAT_BLOCK = BLOCK_CELLS * FLAT_NARROW / 8 + 2 }; /* bytes of a narrow block and its two steps */
+
+/* Bytes of memory for so many blocks with cells of so many bits, FLAT_NARROW or FLAT_WIDE. */
+static inline uint64_t flat_bytes(uint32_t blocks, uint32_t bits)
+{
+    uint64_t lines = (2 * (uint64_t)blocks + DENSE_LINE - 1) / DENSE_LINE; /* of the steps */
+    return (uint64_t)blocks * BLOCK_CELLS * (bits / 8) + (lines + 1) * DENSE_LINE; /* and where the memory may start */
+}
+
+/* Empty blocks in flat_bytes() of memory. */
+void flat_init(struct flat *flat, uint32_t blocks, uint32_t bits, void *bytes);
+void flat_clear(struct flat *flat);
+
+/* Into one of the same number of blocks and bits. */
+void flat_copy(struct flat *into, const struct flat *from);
+
+static inline void flat_add_cell(struct flat *flat, uint32_t block, unsigned cell, int64_t count)
+{
+    size_t at = (size_t)block * BLOCK_CELLS + cell;
+    if (flat->is_wide) ((int64_t *)flat->cells)[at] += count;
+    else ((int32_t *)flat->cells)[at] += (int32_t)count;
+}
+
+/* Without forgetting the packed step. */
+static inline void flat_add_columns(struct flat *flat, uint32_t block, unsigned which, const uint32_t column[2],
+                                    int64_t count)
+{
+    if (!flat->is_coarse) { /* the same, with constants */
+        for (unsigned i = 0; i < 2; i++) flat_add_cell(flat, block, block_place(0, which + 2 * i, column[i]), count);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned cell = block_place(flat->step[block], which + 2 * i, column[i]);
+        if (cell < BLOCK_CELLS) flat_add_cell(flat, block, cell, count);
+    }
+}
+
+/* The block has changed. */
+static inline void flat_forget(struct flat *flat, uint32_t block)
+{
+    atomic_store_explicit(&flat->packed[block], FLAT_UNKNOWN, memory_order_relaxed);
+}
+
+void flat_forget_all(struct flat *flat);
+
+static inline void flat_add_half(struct flat *flat, const struct half *half, unsigned which, int64_t count)
+{
+    flat_add_columns(flat, half->block, which, half->column, count);
+    flat_forget(flat, half->block);
+}
+
+/* Items that are looked at together. */
+enum { FLAT_TOGETHER = 32 };
+
+/* Many items; counts NULL: each once. N is not changed. */
+void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n);
+
+/* The same from notes, whose count is the item's index in counts. */
+void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n);
+
+/* As dense_read(), of the dense block of this content. */
+unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS]);
+
+void flat_prefetch(const struct flat *flat, struct hash hash);
+
+/* A block, packed; canonical. */
+struct block flat_block(const struct flat *flat, uint32_t block);
+
+/* As dense_add_all(), where one of them is flat, or both. */
+void flat_add_flat(struct flat *into, const struct flat *from, int sign);
+void flat_add_dense(struct flat *into, const struct dense *from, int sign);
+void dense_add_flat(struct dense *into, const struct flat *from, int sign);
+
+#endif
