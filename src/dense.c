@@ -10,7 +10,8 @@ void dense_init(struct dense *dense, uint32_t blocks, void *bytes)
     *dense = (struct dense){.blocks = blocks,
                             .odd = divisor_of(blocks / even),
                             .mask = even - 1,
-                            .kernels = block_kernels_best()};
+                            .kernels = block_kernels_best(),
+                            .decoder = decode_kernels_best()};
     dense->block = (struct block *)(void *)((unsigned char *)bytes + (at - (uintptr_t)bytes));
     dense_clear(dense);
 }

@@ -198,7 +198,7 @@ lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator
         if (!isfinite(get_float(w + 4 * i))) return LEGO_ERR_CORRUPT;
 
     head.allocator = sketch_allocator(allocator);
-    head.allocated = sizeof head + weights * sizeof(float);
+    head.allocated = sizeof head + weights * sizeof(float) + (head.kind == MODEL_COMPACT ? sizeof(struct decode_weights) : 0);
     head.fingerprint = get(p + size - CHECKSUM, CHECKSUM);
     model_derive(&head);
     lego_model *made = head.allocator.alloc(head.allocator.context, head.allocated);
@@ -207,6 +207,11 @@ lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator
     for (uint64_t i = 0; i < weights; i++) copy[i] = get_float(w + 4 * i);
     *made = head;
     if (weights) made->weights = copy;
+    if (head.kind == MODEL_COMPACT) {
+        struct decode_weights *decoder = (struct decode_weights *)(void *)(copy + weights);
+        compact_pack(copy, decoder);
+        made->decoder = decoder;
+    }
     *model = made;
     return LEGO_OK;
 }

@@ -20,8 +20,11 @@ static const lego_model *random_compact(void)
     weights = malloc(n * sizeof *weights);
     assert_non_null(weights);
     for (uint64_t i = 0; i < n; i++) weights[i] = (float)draw_below(&state, 2001) / 5000 - 0.2F;
+    static struct decode_weights decoder;
     model = *compact();
     model.weights = weights;
+    compact_pack(weights, &decoder);
+    model.decoder = &decoder;
     model.fingerprint = 1;
     return &model;
 }
