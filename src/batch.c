@@ -305,14 +305,14 @@ struct estimating {
 static void query_part(const struct estimating *job, size_t first, size_t end)
 {
     struct query query;
-    struct decode_place place[2][DECODE_MOST];
+    struct decode_places place[2];
     query_start(&query, job->sketch);
     size_t before = 0;
     for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
         size_t size = end - start < DECODE_MOST ? end - start : DECODE_MOST;
         for (size_t i = 0; i < size; i++)
-            query_place(&query, item_hash(job->items, start + i, job->sketch->seed), &place[turn][i]);
-        if (before > 0) query_answer(&query, place[turn ^ 1], (unsigned)before, job->estimates + start - before);
+            query_place(&query, item_hash(job->items, start + i, job->sketch->seed), &place[turn], i);
+        if (before > 0) query_answer(&query, &place[turn ^ 1], (unsigned)before, job->estimates + start - before);
         start += size;
         before = size;
     }

@@ -201,6 +201,6 @@ void compact_scale(const struct dense *dense, struct decode_stream *stream)
 {
     double mean = mean_mass(dense);
     int shift = shift_for(mean);
-    stream->scale = (float)ldexp(1, -shift);
-    stream->mean = (float)ldexp(mean, -shift);
+    stream->scale = shift > 0 ? (float)ldexp(1, -shift) : 1;
+    stream->mean = shift > 0 ? (float)ldexp(mean, -shift) : (float)mean;
 }

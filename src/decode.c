@@ -59,7 +59,7 @@ double decode_slack(const struct reads *reads)
         if (power >= product) break;
         product *= e;
     }
-    return pow(product, 1.0 / j);
+    return j == 1 ? product : j == 2 ? sqrt(product) : pow(product, 1.0 / j);
 }
 
 lego_estimate decode_rule(const struct reads *reads)

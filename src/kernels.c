@@ -2,7 +2,7 @@
 #include "kernels.h"
 
 #if defined(__x86_64__)
-extern const struct block_kernels block_kernels_v3;
+extern const struct block_kernels block_kernels_v3, block_kernels_v4;
 extern const struct decode_kernels decode_kernels_v3, decode_kernels_v4;
 #endif
 extern const struct block_kernels block_kernels_plain;
@@ -10,7 +10,7 @@ extern const struct decode_kernels decode_kernels_plain;
 
 const struct block_kernels *const block_kernels_all[] = {
 #if defined(__x86_64__)
-    &block_kernels_v3,
+    &block_kernels_v4, &block_kernels_v3,
 #endif
     &block_kernels_plain, NULL};
 

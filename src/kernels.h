@@ -22,9 +22,9 @@ struct decode_items {
     uint8_t step[2][DECODE_MOST];         /* of its blocks */
 };
 
-/* Where the reads of an item are. */
-struct decode_place {
-    uint32_t block[2], column[2][2]; /* of its halves (dense.h) */
+/* Where their reads are: of each half (dense.h) the block, and the columns of its rows before any modulus. */
+struct decode_places {
+    uint32_t block[2][DECODE_MOST], column[2][2][DECODE_MOST];
 };
 
 struct block_kernels {
@@ -44,7 +44,7 @@ struct block_kernels {
                      uint32_t columns[2]);
 
     /* Reads the cells of n items, at most DECODE_MOST. */
-    void (*read_items)(const struct block block[], const struct decode_place place[], unsigned n,
+    void (*read_items)(const struct block block[], const struct decode_places *place, unsigned n,
                        struct decode_items *items);
 
     /* Adds notes, n >= 1, all of them of this block. Nothing is said about the order, and a sum that is too large for the

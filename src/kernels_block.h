@@ -166,7 +166,7 @@ static void get_rest(const uint64_t word[8], unsigned l, unsigned at, unsigned n
 
 /* Two cells of a block at once: most of the way is the same for both. What is read NOWHERE is any. Most cells end on one of
  * the flat levels, but not all on the same: so these are gone through without a branch. */
-static inline void get_two(const struct block *b, const unsigned cell[2], int64_t value[2])
+static inline void get_codes(const struct block *b, const unsigned cell[2], uint64_t code[2])
 {
     const uint64_t *word = b->word;
     unsigned step = block_step(b), g = block_g(b), cells = cells_at[step], at = cells * (1 + g), n = 0;
@@ -195,8 +195,15 @@ static inline void get_two(const struct block *b, const unsigned cell[2], int64_
     if (pair.on[0] | pair.on[1]) get_rest(word, l + 1, at, n, l, &pair);
     for (int j = 0; j < 2; j++) {
         uint64_t low = g > 0 && cell[j] != NOWHERE ? window(word, cells + cell[j] * g) & below(g) : 0;
-        value[j] = from_code(pair.t[j] << g | low, block_signed(b));
+        code[j] = pair.t[j] << g | low;
     }
+}
+
+static inline void get_two(const struct block *b, const unsigned cell[2], int64_t value[2])
+{
+    uint64_t code[2];
+    get_codes(b, cell, code);
+    for (int j = 0; j < 2; j++) value[j] = from_code(code[j], block_signed(b));
 }
 
 static int64_t get(const struct block *b, unsigned cell)
@@ -319,20 +326,32 @@ static inline int64_t read_key(uint64_t value, unsigned i)
     return (int64_t)(value << 2 | i);
 }
 
-static void read_items(const struct block block[], const struct decode_place place[], unsigned n,
+#if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__)
+#include "kernels_gather.h"
+#endif
+
+static void read_items(const struct block block[], const struct decode_places *place, unsigned n,
                        struct decode_items *items)
 {
+#if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__)
+    if (n >= 4) { /* fewer are faster one by one */
+        gather_items(block, place, n, items);
+        return;
+    }
+#endif
     struct reading r;
     r.n = 0;
     for (unsigned c = 0; c < n; c++)
-        for (unsigned which = 0; which < 2; which++)
-            read_flat(&block[place[c].block[which]], which, place[c].column[which], c, &r);
+        for (unsigned which = 0; which < 2; which++) {
+            const uint32_t hash[2] = {place->column[which][0][c], place->column[which][1][c]};
+            read_flat(&block[place->block[which][c]], which, hash, c, &r);
+        }
     for (unsigned l = FLAT + 1, shift = FLAT; r.n > 0; shift += width[l++]) read_level(&r, l, shift);
     for (unsigned c = 0; c < n; c++) {
         uint64_t value[2][2];
         unsigned widths[2];
         for (unsigned which = 0; which < 2; which++) {
-            const struct block *b = &block[place[c].block[which]];
+            const struct block *b = &block[place->block[which][c]];
             for (unsigned j = 0; j < 2; j++) {
                 unsigned i = 2 * which + j;
                 value[which][j] = (uint64_t)from_code(r.t[i][c] << block_g(b) | r.low[i][c], block_signed(b));

@@ -34,7 +34,7 @@ typedef ints ints_in_memory __attribute__((may_alias, aligned(4)));
 
 enum { MANY = DECODE_MOST, HIDDEN = DECODE_HIDDEN, MIXED = DECODE_MIXED,
        ALONE = 8, /* up to so many are faster one by one */
-       FEW = LANES > ALONE ? LANES : ALONE };
+       TABLE = LANES > 8 ? LANES : 8 };
 
 INLINE vec load(const float *p)
 {
@@ -94,11 +94,11 @@ struct sorted {
 };
 
 /* Written so that it is compiled to vectors: all items go the same way through a network of five comparisons. */
-INLINE void sort_reads(const int count, struct decode_items *items, struct sorted *sorted)
+INLINE void sort_reads(struct decode_items *items, struct sorted *sorted)
 {
     int64_t(*key)[MANY] = items->key;
 #define ORDER(a, b)                                                                    \
-    for (int c = 0; c < count; c++) {                                                  \
+    for (int c = 0; c < MANY; c++) {                                                  \
         int64_t x = key[a][c], y = key[b][c];                                          \
         key[a][c] = x < y ? x : y;                                                     \
         key[b][c] = x < y ? y : x;                                                     \
@@ -110,23 +110,23 @@ INLINE void sort_reads(const int count, struct decode_items *items, struct sorte
     ORDER(1, 2)
 #undef ORDER
     for (int i = 0; i < 4; i++) {
-        for (int c = 0; c < count; c++) {
+        for (int c = 0; c < MANY; c++) {
             int64_t value = key[i][c] >> 2;
             sorted->value[i][c] = (float)(value > 0 ? value : 0);
         }
-        for (int c = 0; c < count; c++)
+        for (int c = 0; c < MANY; c++)
             sorted->width[i][c] = (int32_t)(items->widths[c] >> (4 * ((uint32_t)key[i][c] & 3)) & 15);
     }
 }
 
 /* As compact_reads(). */
-INLINE void see_reads(const int count, const struct decode_stream *stream, const struct sorted *sorted,
+INLINE void see_reads(const struct decode_stream *stream, const struct sorted *sorted,
                       float x[DECODE_READS][MANY])
 {
-    float noise[FEW]; /* by width */
-    for (int i = 0; i < FEW; i++) noise[i] = stream->mean / (float)(1 << (i & 7));
-    for (int i = 0; i < FEW; i += LANES) store(noise + i, log_of(load(noise + i) + 0.5F));
-    for (int at = 0; at < count; at += LANES) {
+    float noise[TABLE]; /* by width */
+    for (int i = 0; i < TABLE; i++) noise[i] = stream->mean / (float)(1 << (i & 7));
+    for (int i = 0; i < TABLE; i += LANES) store(noise + i, log_of(load(noise + i) + 0.5F));
+    for (int at = 0; at < MANY; at += LANES) {
         vec least = {0};
         UNROLL for (int i = 0; i < 4; i++) {
             vec m = load(&sorted->value[i][at]) * stream->scale;
@@ -141,15 +141,53 @@ INLINE void see_reads(const int count, const struct decode_stream *stream, const
     }
 }
 
+/* The same for one item, whose logarithms are in the lanes of a vector. */
+INLINE void see_one(const struct decode_stream *stream, struct decode_items *items, unsigned c, float x[DECODE_READS])
+{
+    int64_t key[4];
+    float m[4], width[4], log[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    for (int i = 0; i < 4; i++) key[i] = items->key[i][c];
+#define ORDER(a, b)                                    \
+    {                                                  \
+        int64_t p = key[a], q = key[b];                \
+        key[a] = p < q ? p : q;                        \
+        key[b] = p < q ? q : p;                        \
+    }
+    ORDER(0, 1)
+    ORDER(2, 3)
+    ORDER(0, 2)
+    ORDER(1, 3)
+    ORDER(1, 2)
+#undef ORDER
+    items->key[0][c] = key[0];
+    for (int i = 0; i < 4; i++) {
+        uint32_t w = items->widths[c] >> (4 * ((uint32_t)key[i] & 3)) & 15;
+        width[i] = (float)w;
+        m[i] = (float)(key[i] > 0 ? key[i] >> 2 : 0) * stream->scale;
+        log[i] = m[i] + 1.0F;
+        log[4 + i] = m[i] + 0.5F;
+        log[8 + i] = stream->mean / (float)(1 << w) + 0.5F;
+    }
+    for (int i = 0; i < 12; i += LANES) store(log + i, log_of(load(log + i)));
+    for (int i = 0; i < 4; i++) {
+        float there = i < 2 || width[i] > 0 ? 1 : 0;
+        x[i] = there > 0 ? log[i] * 0.2F - (i > 0 ? x[0] : 0) : 0;
+        x[4 + i] = width[i] * 0.125F;
+        x[8 + i] = there > 0 ? (log[4 + i] - log[8 + i]) * (1 / 3.0F) : 0;
+        if (i >= 2) x[10 + i] = there;
+    }
+}
+
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
-/* Outputs o to o + R - 1 for C vectors of items. w is [in][stride]. */
-INLINE void layer_tile(const int in, const int stride, const int R, const int C, const float *bias, const float *w,
-                       const float *x, float *y)
+/* Outputs o to o + R - 1 for C vectors of items. w is [in][stride]. Without a bias the sums are added to what is there;
+ * the last are bent. */
+INLINE void layer_tile(const int in, const int stride, const int R, const int C, const float *bias, const bool last,
+                       const float *w, const float *x, float *y)
 {
     vec sum[8][4];
     UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = splat(bias[r]);
+        UNROLL for (int c = 0; c < C; c++) sum[r][c] = bias ? splat(bias[r]) : (vec){0};
     for (int i = 0; i < in; i++) {
         vec at[4];
         UNROLL for (int c = 0; c < C; c++) at[c] = load(x + i * MANY + c * LANES);
@@ -159,29 +197,41 @@ INLINE void layer_tile(const int in, const int stride, const int R, const int C,
         }
     }
     UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) store(y + r * MANY + c * LANES, bend(sum[r][c]));
+        UNROLL for (int c = 0; c < C; c++) {
+            float *to = y + r * MANY + c * LANES;
+            if (!bias) sum[r][c] += load(to);
+            store(to, last ? bend(sum[r][c]) : sum[r][c]);
+        }
 }
 
-INLINE void layer_many(const int in, const int out, const int stride, const int R, const float *bias, const float *w,
-                       const float *x, float *y)
+/* parts: 1, or 2 sums each of half the inputs, which one item alone has at the same time. */
+INLINE void layer_many(const int in, const int out, const int stride, const int R, const int parts, const float *bias,
+                       const float *w, const float *x, float *y)
 {
     for (int o = 0; o < out; o += R)
-        for (int c = 0; c < MANY; c += TILE_VECTORS * LANES)
-            layer_tile(in, stride, R, TILE_VECTORS, bias + o, w + o, x + c, y + o * MANY + c);
+        for (int c = 0; c < MANY; c += TILE_VECTORS * LANES) {
+            float *to = y + o * MANY + c;
+            layer_tile(in / parts, stride, R, TILE_VECTORS, bias + o, parts == 1, w + o, x + c, to);
+            if (parts == 2)
+                layer_tile(in / 2, stride, R, TILE_VECTORS, NULL, true, w + in / 2 * stride + o, x + in / 2 * MANY + c, to);
+        }
 }
 
 /* The same for one item, a vector along the outputs. */
-INLINE void layer_one(const int in, const int out, const int stride, const float *bias, const float *w, const float *x,
-                      float *y)
+INLINE void layer_one(const int in, const int out, const int stride, const int parts, const float *bias, const float *w,
+                      const float *x, float *y)
 {
     enum { MOST = (HIDDEN + LANES - 1) / LANES };
     const int vectors = (out + LANES - 1) / LANES;
-    vec sum[MOST];
-    UNROLL for (int v = 0; v < vectors; v++) sum[v] = load(bias + v * LANES);
-    for (int i = 0; i < in; i++)
-        UNROLL for (int v = 0; v < vectors; v++)
-            sum[v] = FUSED(load(w + i * stride + v * LANES), splat(x[i]), sum[v]);
-    UNROLL for (int v = 0; v < vectors; v++) store(y + v * LANES, bend(sum[v]));
+    vec sum[2][MOST];
+    UNROLL for (int v = 0; v < vectors; v++) sum[0][v] = load(bias + v * LANES), sum[1][v] = (vec){0};
+    for (int i = 0; i < in / parts; i++)
+        UNROLL for (int part = 0; part < parts; part++)
+            UNROLL for (int v = 0; v < vectors; v++) {
+                int at = i + part * in / 2;
+                sum[part][v] = FUSED(load(w + at * stride + v * LANES), splat(x[at]), sum[part][v]);
+            }
+    UNROLL for (int v = 0; v < vectors; v++) store(y + v * LANES, bend(parts == 2 ? sum[1][v] + sum[0][v] : sum[0][v]));
 }
 
 /* The last layer sums eight parts side by side: alone, an item would wait for one product after the other. */
@@ -216,38 +266,35 @@ static void decode_many(const struct decode_weights *w, const struct decode_stre
 {
     struct sorted sorted;
     float x[DECODE_READS][MANY], a[HIDDEN][MANY], b[MIXED][MANY];
-    sort_reads(MANY, items, &sorted);
-    see_reads(MANY, stream, &sorted, x);
-    layer_many(DECODE_READS, HIDDEN, DECODE_HIDDEN_ROOM, TILE_READS, stream->bias, w->reads[0], x[0], a[0]);
-    layer_many(HIDDEN, MIXED, DECODE_MIXED_ROOM, TILE_MIX, w->mix_bias, w->mix[0], a[0], b[0]);
+    sort_reads(items, &sorted);
+    see_reads(stream, &sorted, x);
+    layer_many(DECODE_READS, HIDDEN, DECODE_HIDDEN_ROOM, TILE_READS, 1, stream->bias, w->reads[0], x[0], a[0]);
+    layer_many(HIDDEN, MIXED, DECODE_MIXED_ROOM, TILE_MIX, 2, w->mix_bias, w->mix[0], a[0], b[0]);
     answer_many(w, (const float(*)[MANY])b, h);
 }
 
-static void decode_few(const struct decode_weights *w, const struct decode_stream *stream, struct decode_items *items,
-                       int n, float h[MANY])
+static void decode_one(const struct decode_weights *w, const struct decode_stream *stream, struct decode_items *items,
+                       unsigned c, float *h)
 {
-    struct sorted sorted;
-    float x[DECODE_READS][MANY];
-    sort_reads(FEW, items, &sorted);
-    see_reads(FEW, stream, &sorted, x);
-    for (int c = 0; c < n; c++) {
-        float in[DECODE_READS], a[DECODE_HIDDEN_ROOM], b[DECODE_MIXED_ROOM];
-        for (int i = 0; i < DECODE_READS; i++) in[i] = x[i][c];
-        layer_one(DECODE_READS, HIDDEN, DECODE_HIDDEN_ROOM, stream->bias, w->reads[0], in, a);
-        layer_one(HIDDEN, MIXED, DECODE_MIXED_ROOM, w->mix_bias, w->mix[0], a, b);
-        h[c] = answer_one(w, b);
-    }
+    float x[DECODE_READS], a[DECODE_HIDDEN_ROOM], b[DECODE_MIXED_ROOM];
+    see_one(stream, items, c, x);
+    layer_one(DECODE_READS, HIDDEN, DECODE_HIDDEN_ROOM, 1, stream->bias, w->reads[0], x, a);
+    layer_one(HIDDEN, MIXED, DECODE_MIXED_ROOM, 2, w->mix_bias, w->mix[0], a, b);
+    *h = answer_one(w, b);
 }
 
 static void decode_items(const struct decode_weights *w, const struct decode_stream *stream, struct decode_items *items,
                          unsigned n, float h[MANY])
 {
-    for (unsigned c = n; c < (n > ALONE ? MANY : FEW); c++) { /* those that are not asked for are empty */
+    if (n <= ALONE) {
+        for (unsigned c = 0; c < n; c++) decode_one(w, stream, items, c, &h[c]);
+        return;
+    }
+    for (unsigned c = n; c < MANY; c++) { /* those that are not asked for are empty */
         for (int i = 0; i < 4; i++) items->key[i][c] = 0;
         items->widths[c] = 0;
     }
-    if (n > ALONE) decode_many(w, stream, items, h);
-    else decode_few(w, stream, items, (int)n, h);
+    decode_many(w, stream, items, h);
 }
 
 static bool supported(void)

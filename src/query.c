@@ -83,7 +83,7 @@ static inline lego_estimate answer(int64_t upper, double slack, float h)
     return upper > 0 ? (lego_estimate){value, lower, upper} : (lego_estimate){bound, upper, upper};
 }
 
-static void look_up(const struct query *query, const struct decode_place place[], unsigned n, struct decode_items *items,
+static void look_up(const struct query *query, const struct decode_places *place, unsigned n, struct decode_items *items,
                     float h[DECODE_MOST])
 {
     const struct dense *dense = &query->sketch->dense;
@@ -99,7 +99,7 @@ void query_start(struct query *query, const lego_sketch *sketch)
     for (unsigned i = 0; i < BLOCK_STEPS * BLOCK_STEPS; i++) query->slack[i / BLOCK_STEPS][i % BLOCK_STEPS] = -1;
 }
 
-void query_answer(struct query *query, const struct decode_place place[], unsigned n, lego_estimate estimates[])
+void query_answer(struct query *query, const struct decode_places *place, unsigned n, lego_estimate estimates[])
 {
     struct decode_items items;
     float h[DECODE_MOST];
@@ -114,11 +114,11 @@ void query_answer(struct query *query, const struct decode_place place[], unsign
 lego_estimate query_one(const lego_sketch *sketch, struct hash hash)
 {
     struct query query; /* without slacks */
-    struct decode_place place;
+    struct decode_places place;
     struct decode_items items;
     float h[DECODE_MOST];
     query.sketch = sketch;
-    query_place(&query, hash, &place);
+    query_place(&query, hash, &place, 0);
     find_bias(sketch, query.stream.bias);
     compact_scale(&sketch->dense, &query.stream);
     look_up(&query, &place, 1, &items, h);

@@ -16,21 +16,21 @@ struct query {
 
 void query_start(struct query *query, const lego_sketch *sketch);
 
-/* Where an item's reads are; has them fetched, for query_answer() soon after. */
-static inline void query_place(const struct query *query, struct hash hash, struct decode_place *place)
+/* Where the reads of item i are; has them fetched, for query_answer() soon after. */
+static inline void query_place(const struct query *query, struct hash hash, struct decode_places *place, size_t i)
 {
     const struct dense *dense = &query->sketch->dense;
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(dense, hash, which);
         __builtin_prefetch(&dense->block[half.block]);
-        place->block[which] = half.block;
-        place->column[which][0] = half.column[0];
-        place->column[which][1] = half.column[1];
+        place->block[which][i] = half.block;
+        place->column[which][0][i] = half.column[0];
+        place->column[which][1][i] = half.column[1];
     }
 }
 
 /* Estimates of n items, at most DECODE_MOST. */
-void query_answer(struct query *query, const struct decode_place place[], unsigned n, lego_estimate estimates[]);
+void query_answer(struct query *query, const struct decode_places *place, unsigned n, lego_estimate estimates[]);
 
 /* One item. */
 lego_estimate query_one(const lego_sketch *sketch, struct hash hash);
