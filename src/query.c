@@ -30,6 +30,7 @@ static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, flo
     if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return;
     if (!counted) summary->counts = counts;
     memcpy(summary->bias, bias, sizeof summary->bias);
+    summary->lag = 0;
     atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
 }
 
@@ -41,6 +42,8 @@ static inline void find_bias(const lego_sketch *sketch, float bias[DECODE_HIDDEN
         memcpy(bias, summary->bias, sizeof summary->bias);
     else scan_blocks(sketch, bias);
 }
+
+enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper to count again when there is one */
 
 void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which, int64_t count)
 {
@@ -54,7 +57,7 @@ void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which
     dense_add_half(dense, half, which, count);
     if (state == SUMMARY_EMPTY) return;
     bool changed = true;
-    if (block_step(block) != step ||
+    if (block_step(block) != step || ++summary->lag > LAG_MOST ||
         !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
         state = SUMMARY_EMPTY;
     else if (changed) state = SUMMARY_COUNTED;

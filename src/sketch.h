@@ -13,6 +13,7 @@ enum { SUMMARY_COUNTED = SUMMARY_READY + 1 };
 
 struct blocks_summary {
     _Atomic uint32_t state;
+    uint32_t lag; /* changes since the networks have run */
     float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
     struct compact_counts counts;
 };
