@@ -175,7 +175,8 @@ _Static_assert((int)DECODE_READS == (int)COMPACT_READS && (int)DECODE_HIDDEN == 
 
 void compact_pack(const float *weights, struct decode_weights *packed)
 {
-    const float *reads = weights + COMPACT_AT_READS, *mix = weights + COMPACT_AT_MIX, *answer = weights + COMPACT_AT_ANSWER;
+    const float *reads = weights + COMPACT_AT_READS, *mix = weights + COMPACT_AT_MIX;
+    const float *answer = weights + COMPACT_AT_ANSWER;
     *packed = (struct decode_weights){.answer_bias = answer[DECODE_MIXED]};
     for (int o = 0; o < DECODE_HIDDEN; o++)
         for (int i = 0; i < DECODE_READS; i++) packed->reads[i][o] = reads[o * COMPACT_IN_READS + i];

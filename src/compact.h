@@ -14,9 +14,9 @@
  *     30 -> 40 -> 24 -> 1 (LeakyReLU between) = h, kept within 0 and 1;     the answer is h times the least read,
  *                                                                                  but at least 1
  *
- * so it never exceeds the bound, and h = 1 is the rule. 2,184 multiply-adds an item, of which 640 are those of the scan's
- * numbers: they are the same for all items of a sketch, and made part of the bias. Where blocks hold more than 2^16 on
- * average, all values enter divided by a power of two: so far up only ratios matter. */
+ * so it never exceeds the bound, and h = 1 is the rule. 2,184 multiply-adds an item, of which 640 are those of the
+ * scan's numbers: they are the same for all items of a sketch, and made part of the bias. Where blocks hold more than
+ * 2^16 on average, all values enter divided by a power of two: so far up only ratios matter. */
 #ifndef LEGO_SRC_COMPACT_H
 #define LEGO_SRC_COMPACT_H
 
@@ -45,8 +45,8 @@ struct compact_view {
     float cells[COMPACT_HISTOGRAM], facts[COMPACT_FACTS];
 };
 
-/* What is counted of the scanned blocks: integers, so that they can follow a change of a cell, and it does not matter how
- * they came to be what they are. */
+/* What is counted of the scanned blocks: integers, so that they can follow a change of a cell, and it does not matter
+ * how they came to be what they are. */
 struct compact_counts {
     int64_t mass; /* of row 0 */
     uint32_t blocks, cells, widths;
@@ -56,8 +56,8 @@ struct compact_counts {
 
 void compact_count(const struct dense *dense, struct compact_counts *counts);
 
-/* A cell of row 0 or 1 of a scanned block has changed, and the block's step has not. False if all has to be counted again:
- * values are now divided by another power of two. */
+/* A cell of row 0 or 1 of a scanned block has changed, and the block's step has not. changed: whether the networks see
+ * it. False if all has to be counted again: values are now divided by another power of two. */
 bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after,
                      bool *changed);
 

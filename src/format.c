@@ -198,7 +198,8 @@ lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator
         if (!isfinite(get_float(w + 4 * i))) return LEGO_ERR_CORRUPT;
 
     head.allocator = sketch_allocator(allocator);
-    head.allocated = sizeof head + weights * sizeof(float) + (head.kind == MODEL_COMPACT ? sizeof(struct decode_weights) : 0);
+    head.allocated = sizeof head + weights * sizeof(float);
+    if (head.kind == MODEL_COMPACT) head.allocated += sizeof(struct decode_weights);
     head.fingerprint = get(p + size - CHECKSUM, CHECKSUM);
     model_derive(&head);
     lego_model *made = head.allocator.alloc(head.allocator.context, head.allocated);

@@ -1,9 +1,9 @@
 /* kernels: what is compiled more than once, for CPUs with more or fewer instructions; the only choice made at run time.
  *
  * The body is kernels_block.h: blocks read and written a level at a time. On x86-64 it is compiled plainly and for
- * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. And kernels_decode.h: the
- * network that decodes, for many items at once; also for x86-64-v4, whose vectors are twice as wide. All give the same
- * bits. */
+ * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For
+ * x86-64-v4 it also reads eight blocks at a time (kernels_gather.h). And kernels_decode.h: the network that decodes,
+ * for many items at once, in vectors of each width. All give the same bits. */
 #ifndef LEGO_SRC_KERNELS_H
 #define LEGO_SRC_KERNELS_H
 
@@ -17,7 +17,7 @@ enum { DECODE_MOST = 64, /* items at once */
 
 /* Items as read_items() leaves them. decode() sorts the keys. */
 struct decode_items {
-    int64_t key[BLOCK_ROWS][DECODE_MOST]; /* 4 times the value of the item's read i, plus i; INT64_MAX if there is none */
+    int64_t key[BLOCK_ROWS][DECODE_MOST]; /* 4 times an item's read i, plus i; INT64_MAX if there is none */
     uint32_t widths[DECODE_MOST];         /* bits 4 i and up: log2 of the columns of that read's row, or 0 */
     uint8_t step[2][DECODE_MOST];         /* of its blocks */
 };

@@ -225,17 +225,18 @@ static unsigned read_half(const struct block *b, unsigned which, const uint32_t 
     return cell[1] == NOWHERE ? 1 : 2;
 }
 
-static const unsigned char widths_at[2][BLOCK_STEPS] = { /* of the half's rows: log2 of their columns, or 0; 4 bits each */
+/* By half and step: log2 of the columns of its rows, or 0; 4 bits each. */
+static const unsigned char widths_at[2][BLOCK_STEPS] = {
     {0x67, 0x67, 0x67, 0x57, 0x47, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1},
     {0x66, 0x56, 6, 6, 6, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1}};
 
-/* Many items at once. How far a cell goes on after the flat levels can not be foreseen, and a wrong guess costs more than
- * the way. So all items go through the flat levels first; those of their cells that are not at their end are put on a
- * list, which then goes from level to level and gets shorter. Nothing branches on what the cells are. */
+/* Many items at once. How far a cell goes on after the flat levels can not be foreseen, and a wrong guess costs more
+ * than the way. So all items go through the flat levels first; those of their cells that are not at their end are put on
+ * a list, which then goes from level to level and gets shorter. Nothing branches on what the cells are. */
 struct going {
     const uint64_t *word;
-    uint16_t at, n, mine, read; /* where its level starts, how many entries that has, which is its own; read 0 to 3 ... */
-    uint16_t item;              /* ... of this item */
+    uint16_t at, n, mine; /* where its level starts, how many entries that has, which is its own */
+    uint16_t read, item;  /* read 0 to 3 of this item */
 };
 
 struct reading {
@@ -364,8 +365,8 @@ static void read_items(const struct block block[], const struct decode_places *p
         int64_t none = INT64_MAX;
         items->key[0][c] = read_key(value[0][0], 0);
         items->key[1][c] = read_key(two ? value[0][1] : value[1][0], 1);
-        items->key[2][c] = two | more ? read_key(value[1][!two], 2) : none;
-        items->key[3][c] = two & more ? read_key(value[1][1], 3) : none;
+        items->key[2][c] = (two | more) ? read_key(value[1][!two], 2) : none;
+        items->key[3][c] = (two & more) ? read_key(value[1][1], 3) : none;
         items->widths[c] = widths[0] | widths[1] << (two ? 8 : 4);
     }
 }

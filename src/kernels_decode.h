@@ -1,5 +1,5 @@
-/* The decoder of compact.h for many items at once, in single precision: [feature][item], so that a vector register holds
- * one number of LANES items. Included by one file for each kind of CPU, which says:
+/* The decoder of compact.h for many items at once, in single precision: [feature][item], so that a vector register
+ * holds one number of LANES items. Included by one file for each kind of CPU, which says:
  *
  *     DECODER, DECODER_NAME    what the table of functions is called, for the linker and for people
  *     SUPPORTED                whether this CPU can run them
@@ -11,8 +11,8 @@
  *     TILE_VECTORS             ... for so many vectors of items
  *
  * Every number is computed by the same operations in the same order, whatever the width of a vector and the number of
- * items: a sum starts with the bias and takes the inputs one by one. So one item alone, whose vectors go along the outputs,
- * gets the bits that it gets in a batch, and it gets them on every machine. */
+ * items: a sum starts with the bias and takes the inputs one by one. So one item alone, whose vectors go along the
+ * outputs, gets the bits that it gets in a batch, and it gets them on every machine. */
 #include "kernels.h"
 
 #include <string.h>
@@ -64,8 +64,8 @@ INLINE vec bend(vec x)
     return (vec)(((ints)(0.01F * x) & low) | ((ints)x & ~low));
 }
 
-/* ln x for 2^-126 <= x < infinity, to about 1e-7 of 1 + |ln x|: x is 2^e times something between the roots of 1/2 and 2,
- * where a polynomial is near enough (its coefficients are those of Cephes). */
+/* ln x for 2^-126 <= x < infinity, to about 1e-7 of 1 + |ln x|: x is 2^e times something between the roots of 1/2 and
+ * 2, where a polynomial is near enough (its coefficients are those of Cephes). */
 INLINE vec log_of(vec x)
 {
     const uint32_t root_of_half = 0x3f3504f3;
@@ -213,7 +213,8 @@ INLINE void layer_many(const int in, const int out, const int stride, const int 
             float *to = y + o * MANY + c;
             layer_tile(in / parts, stride, R, TILE_VECTORS, bias + o, parts == 1, w + o, x + c, to);
             if (parts == 2)
-                layer_tile(in / 2, stride, R, TILE_VECTORS, NULL, true, w + in / 2 * stride + o, x + in / 2 * MANY + c, to);
+                layer_tile(in / 2, stride, R, TILE_VECTORS, NULL, true, w + in / 2 * stride + o,
+                           x + in / 2 * MANY + c, to);
         }
 }
 

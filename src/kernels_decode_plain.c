@@ -15,8 +15,9 @@
 #define FUSED(a, b, c) ((vec)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
 #define FUSED_ONE(a, b, c) __builtin_fmaf(a, b, c)
 #else
-/* a * b + c rounded once, on CPUs that can not: answers must not depend on the machine. In doubles the product is exact. If
- * the sum is not, its last bit is made odd, so that it stays on its side of what is half way between two floats. */
+/* a * b + c rounded once, on CPUs that can not: answers must not depend on the machine. In doubles the product is
+ * exact. If the sum is not, its last bit is made odd, so that it stays on its side of what is half way between two
+ * floats. */
 static inline float fused(float a, float b, float c)
 {
     double p = (double)a * (double)b, q = (double)c, sum = p + q, back = sum - p;
@@ -40,5 +41,6 @@ static inline four fused_lanes(four a, four b, four c)
 }
 #endif
 
-#define LOOK_UP(table, index) ((vec){(table)[(index)[0]], (table)[(index)[1]], (table)[(index)[2]], (table)[(index)[3]]})
+#define LOOK_UP(table, index)                                                                                          \
+    ((vec){(table)[(index)[0]], (table)[(index)[1]], (table)[(index)[2]], (table)[(index)[3]]})
 #include "kernels_decode.h"

@@ -1,6 +1,7 @@
-/* Reading of many items (read_items() of kernels_block.h) eight blocks at a time, each in a lane of a vector: for CPUs that
- * count ones in vectors. Included by kernels_block.h, whose tables it uses. Nothing branches on what the cells are, but for
- * blocks with so many entries on a level that two windows do not show them all; these are left to the scalar code.
+/* Reading of many items (read_items() of kernels_block.h) eight blocks at a time, each in a lane of a vector: for CPUs
+ * that count ones in vectors. Included by kernels_block.h, whose tables it uses. Nothing branches on what the cells
+ * are, but for blocks with so many entries on a level that two windows do not show them all; these are left to the
+ * scalar code.
  *
  * A window has the 57 bits or more that follow from a byte on; those after the block are any. */
 typedef __m512i lanes;
@@ -10,6 +11,12 @@ enum { SHOWN = 57, EIGHT = 8 };
 static inline lanes all(int64_t x)
 {
     return _mm512_set1_epi64(x);
+}
+
+/* The first n lanes; all from 8 on. */
+static inline __mmask8 lanes_before(unsigned n)
+{
+    return (__mmask8)(n < EIGHT ? (1u << n) - 1 : 0xff);
 }
 
 /* table[index]; index is below 32. */
@@ -37,7 +44,7 @@ static inline lanes show(const struct block *block, lanes bytes, lanes at)
     return _mm512_srlv_epi64(x, _mm512_sub_epi64(at, _mm512_slli_epi64(byte, 3)));
 }
 
-/* By step: where the rows of a half start and how many columns they have, less 1; NOWHERE and 0 for a row that is gone. */
+/* By step: where the rows of a half start and how many columns they have, less 1; NOWHERE and 0 for one that is gone. */
 static const uint16_t row_first[2][2][32] = {
     {{0}, {192, 192, 192, 192, 192, 320, 320, 320, 320, 320, 320, 320, 320, 320, 320, 320, 320}},
     {{128, 128, 128, 128, 128, 128, 64, 64, 32, 32, 16, 16, 8, 8, 4, 4, 2},
@@ -49,8 +56,8 @@ static const uint16_t cells_of[32] = {320, 288, 256, 224, 208, 192, 128, 96, 64,
 static const uint16_t widths_of[2][32] = {{0x67, 0x67, 0x67, 0x57, 0x47, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1},
                                           {0x66, 0x56, 6, 6, 6, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1}};
 
-/* Cells that go on: the bytes of their block; and 16 bits each of where their level starts, how many entries that has, which
- * is their own, and which of the reads they are. */
+/* Cells that go on: the bytes of their block; and 16 bits each of where their level starts, how many entries that has,
+ * which is their own, and which of the reads they are. */
 struct gathering {
     uint64_t t[BLOCK_ROWS][DECODE_MOST], low[BLOCK_ROWS][DECODE_MOST], head[2][DECODE_MOST];
     uint64_t bytes[BLOCK_ROWS * DECODE_MOST + EIGHT], where[BLOCK_ROWS * DECODE_MOST + EIGHT];
@@ -83,8 +90,8 @@ static inline lanes first_level(const struct block *block, lanes bytes, lanes at
         lanes next = _mm512_add_epi64(ones_below(map[0], _mm512_min_epi64(cell[j].mine, shown)),
                                       ones_below(map[1], _mm512_max_epi64(beyond, zero)));
         take_digit(&cell[j], 0, _mm512_mask_mov_epi64(map[0], second, map[1]),
-                   _mm512_mask_mov_epi64(digit[0], second, digit[1]), _mm512_mask_mov_epi64(cell[j].mine, second, beyond),
-                   next);
+                   _mm512_mask_mov_epi64(digit[0], second, digit[1]),
+                   _mm512_mask_mov_epi64(cell[j].mine, second, beyond), next);
     }
     return _mm512_add_epi64(ones_below(map[0], _mm512_min_epi64(n, shown)),
                             ones_below(map[1], _mm512_max_epi64(_mm512_sub_epi64(n, shown), zero)));
@@ -109,7 +116,8 @@ static inline void gather_flat(const struct block *block, const struct decode_pl
     struct eight cell[2];
     for (int j = 0; j < 2; j++) {
         lanes hash = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(asked, &place->column[which][j][c]));
-        lanes at = _mm512_add_epi64(look_up(row_first[which][j], step), _mm512_and_si512(hash, look_up(row_mask[which][j], step)));
+        lanes at = _mm512_add_epi64(look_up(row_first[which][j], step),
+                                    _mm512_and_si512(hash, look_up(row_mask[which][j], step)));
         lanes own = word[0], before = zero, r64 = _mm512_and_si512(at, all(63));
         for (int i = 1; i < WORDS; i++) {
             __mmask8 after = _mm512_cmpge_epu64_mask(at, all(64 * i));
@@ -144,8 +152,9 @@ static inline void gather_flat(const struct block *block, const struct decode_pl
         unsigned read = 2 * which + j;
         __mmask8 on = _mm512_mask_test_epi64_mask((__mmask8)(asked & ~crowded), cell[j].on, one);
         lanes index = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), all(read * DECODE_MOST + c));
-        lanes where = _mm512_or_si512(_mm512_or_si512(at, _mm512_slli_epi64(next, 16)),
-                                      _mm512_or_si512(_mm512_slli_epi64(cell[j].mine, 32), _mm512_slli_epi64(index, 48)));
+        lanes where =
+            _mm512_or_si512(_mm512_or_si512(at, _mm512_slli_epi64(next, 16)),
+                            _mm512_or_si512(_mm512_slli_epi64(cell[j].mine, 32), _mm512_slli_epi64(index, 48)));
         _mm512_storeu_si512(&r->t[read][c], cell[j].t);
         _mm512_storeu_si512(&r->bytes[r->n], _mm512_maskz_compress_epi64(on, bytes));
         _mm512_storeu_si512(&r->where[r->n], _mm512_maskz_compress_epi64(on, where));
@@ -157,7 +166,9 @@ static inline void gather_flat(const struct block *block, const struct decode_pl
         const uint32_t hash[2] = {place->column[which][0][i], place->column[which][1][i]};
         unsigned at_step = block_step(b);
         uint64_t code[2];
-        get_codes(b, (const unsigned[2]){block_place(at_step, which, hash[0]), block_place(at_step, which + 2, hash[1])}, code);
+        get_codes(b,
+                  (const unsigned[2]){block_place(at_step, which, hash[0]), block_place(at_step, which + 2, hash[1])},
+                  code);
         for (unsigned j = 0; j < 2; j++) r->t[2 * which + j][i] = code[j] >> block_g(b);
     }
 }
@@ -168,19 +179,22 @@ static inline void gather_level(const struct block *block, struct gathering *r, 
     unsigned next = 0, w = width[l];
     lanes few = all(0xffff), one = all(1);
     for (unsigned i = 0; i < r->n; i += EIGHT) {
-        __mmask8 asked = r->n - i < EIGHT ? (__mmask8)((1u << (r->n - i)) - 1) : 0xff;
-        lanes bytes = _mm512_maskz_loadu_epi64(asked, &r->bytes[i]), where = _mm512_maskz_loadu_epi64(asked, &r->where[i]);
+        __mmask8 asked = lanes_before(r->n - i);
+        lanes bytes = _mm512_maskz_loadu_epi64(asked, &r->bytes[i]),
+              where = _mm512_maskz_loadu_epi64(asked, &r->where[i]);
         lanes at = _mm512_and_si512(where, few), n = _mm512_and_si512(_mm512_srli_epi64(where, 16), few);
         lanes mine = _mm512_and_si512(_mm512_srli_epi64(where, 32), few), index = _mm512_srli_epi64(where, 48);
         lanes map = show(block, bytes, at), size = all(w);
         lanes digits = _mm512_add_epi64(_mm512_add_epi64(at, n), _mm512_mul_epu32(mine, size));
         lanes digit = _mm512_add_epi64(low_of(show(block, bytes, digits), size), one);
         lanes t = _mm512_i64gather_epi64(index, (const void *)r->t, 8);
-        _mm512_mask_i64scatter_epi64((void *)r->t, asked, index, _mm512_add_epi64(t, _mm512_slli_epi64(digit, shift)), 8);
+        _mm512_mask_i64scatter_epi64((void *)r->t, asked, index, _mm512_add_epi64(t, _mm512_slli_epi64(digit, shift)),
+                                     8);
         __mmask8 on = _mm512_mask_test_epi64_mask(asked, _mm512_srlv_epi64(map, mine), one);
         at = _mm512_add_epi64(at, _mm512_mul_epu32(n, all(1 + w)));
-        where = _mm512_or_si512(_mm512_or_si512(at, _mm512_slli_epi64(ones_below(map, n), 16)),
-                                _mm512_or_si512(_mm512_slli_epi64(ones_below(map, mine), 32), _mm512_slli_epi64(index, 48)));
+        where = _mm512_or_si512(
+            _mm512_or_si512(at, _mm512_slli_epi64(ones_below(map, n), 16)),
+            _mm512_or_si512(_mm512_slli_epi64(ones_below(map, mine), 32), _mm512_slli_epi64(index, 48)));
         _mm512_storeu_si512(&r->bytes[next], _mm512_maskz_compress_epi64(on, bytes));
         _mm512_storeu_si512(&r->where[next], _mm512_maskz_compress_epi64(on, where));
         next += ones(on);
@@ -201,8 +215,8 @@ static inline void gather_keys(const struct gathering *r, unsigned c, struct dec
             lanes code = _mm512_or_si512(_mm512_sllv_epi64(_mm512_loadu_si512(&r->t[2 * which + j][c]), g),
                                          _mm512_loadu_si512(&r->low[2 * which + j][c]));
             lanes sign = _mm512_sub_epi64(all(0), _mm512_and_si512(code, one));
-            value[which][j] = _mm512_slli_epi64(
-                _mm512_mask_xor_epi64(code, is_signed, _mm512_srli_epi64(code, 1), sign), 2);
+            value[which][j] =
+                _mm512_slli_epi64(_mm512_mask_xor_epi64(code, is_signed, _mm512_srli_epi64(code, 1), sign), 2);
         }
         widths[which] = look_up(widths_of[which], step);
         _mm_storel_epi64((__m128i *)(void *)&items->step[which][c], _mm512_cvtepi64_epi8(step));
@@ -226,8 +240,7 @@ static void gather_items(const struct block block[], const struct decode_places 
     struct gathering r;
     r.n = 0;
     for (unsigned c = 0; c < n; c += EIGHT)
-        for (unsigned which = 0; which < 2; which++)
-            gather_flat(block, place, which, c, n - c < EIGHT ? (__mmask8)((1u << (n - c)) - 1) : 0xff, &r);
+        for (unsigned which = 0; which < 2; which++) gather_flat(block, place, which, c, lanes_before(n - c), &r);
     for (unsigned l = FLAT + 1, shift = FLAT; r.n > 0; shift += width[l++]) gather_level(block, &r, l, shift);
     for (unsigned c = 0; c < n; c += EIGHT) gather_keys(&r, c, items);
 }

@@ -17,8 +17,8 @@ static void bias_of(const lego_sketch *sketch, const struct compact_counts *coun
     compact_bias(sketch->model->weights, stream, bias);
 }
 
-/* Several readers may find that there is no scan, or that it lags behind its counts. Each makes its own; the first to be
- * done writes it down. */
+/* Several readers may find that there is no scan, or that it lags behind its counts. Each makes its own; the first to
+ * be done writes it down. */
 static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
 {
     struct blocks_summary *summary = sketch->summary;
@@ -74,8 +74,8 @@ static double slack_of(const struct dense *dense, uint32_t widths)
     return decode_slack(&reads);
 }
 
-/* The least read is the bound. The network lowers it: not below 1, since who asks for an item has mostly seen it, and a cell
- * that is not empty cannot say that it was not there. */
+/* The least read is the bound. The network lowers it: not below 1, since who asks for an item has mostly seen it, and a
+ * cell that is not empty cannot say that it was not there. */
 static inline lego_estimate answer(int64_t upper, double slack, float h)
 {
     double bound = (double)upper, value = (double)h * bound;
@@ -86,8 +86,8 @@ static inline lego_estimate answer(int64_t upper, double slack, float h)
     return upper > 0 ? (lego_estimate){value, lower, upper} : (lego_estimate){bound, upper, upper};
 }
 
-static void look_up(const struct query *query, const struct decode_places *place, unsigned n, struct decode_items *items,
-                    float h[DECODE_MOST])
+static void look_up(const struct query *query, const struct decode_places *place, unsigned n,
+                    struct decode_items *items, float h[DECODE_MOST])
 {
     const struct dense *dense = &query->sketch->dense;
     dense->kernels->read_items(dense->block, place, n, items);

@@ -1,7 +1,7 @@
 /* query: estimates from blocks (dense.h), one or many at once, and the scan that they share.
  *
- * Items are looked up and decoded DECODE_MOST at a time (kernels_decode.h). An answer depends on the content of the sketch
- * alone: not on what is asked together, nor on what was asked before. */
+ * Items are looked up and decoded DECODE_MOST at a time (kernels_decode.h). An answer depends on the content of the
+ * sketch alone: not on what is asked together, nor on what was asked before. */
 #ifndef LEGO_SRC_QUERY_H
 #define LEGO_SRC_QUERY_H
 

@@ -87,7 +87,7 @@ static void forward_is_the_librarys(void **unused)
     free(s);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 static const float *weights_of_model(void)
 {
@@ -143,7 +143,7 @@ static void put_asked(const struct asked *a, struct decode_items *items, unsigne
 static void draw_stream(uint64_t *state, const float *weights, struct dense *dense, double stream[COMPACT_STREAM],
                         struct decode_stream *seen)
 {
-    struct compact_view view = {.facts = {(float)draw_below(state, 3000) / 1000, (float)draw_below(state, 1000) / 1000}};
+    struct compact_view view = {.facts = {(float)draw_below(state, 3000) / 1000, 0.5F}};
     double sum = 0;
     for (int i = 0; i < COMPACT_HISTOGRAM; i++) sum += (double)(view.cells[i] = (float)draw_below(state, 1000) / 1000);
     for (int i = 0; i < COMPACT_HISTOGRAM; i++) view.cells[i] = (float)(4 * sqrt((double)view.cells[i] / sum));
@@ -251,7 +251,7 @@ static void kernels_read_as_the_scalar_code(void **unused)
     assert_true((steps & 0x3fff) == 0x3fff);
 }
 
-/* ---- queries ------------------------------------------------------------------------------------------------------ */
+/* ---- queries ----------------------------------------------------------------------------------------------------- */
 
 static lego_sketch *sketch_of(uint32_t blocks)
 {
@@ -273,7 +273,8 @@ static void batches_answer_as_single_queries(void **unused)
         uint64_t state = trial + 1, keys[MOST];
         lego_sketch *sketch = sketch_of(blocks[trial % 4]);
         unsigned digits = trial < 4 ? 2 : 14; /* up to 10^14 each: far beyond 2^53 in all */
-        for (int i = 0; i < 3000; i++) lego_sketch_add_u64(sketch, draw_below(&state, 1000), draw_count(&state, digits));
+        for (int i = 0; i < 3000; i++)
+            lego_sketch_add_u64(sketch, draw_below(&state, 1000), draw_count(&state, digits));
         for (int i = 0; i < MOST; i++) {
             keys[i] = draw_below(&state, 1500);
             lego_sketch_estimate_u64(sketch, keys[i], &one[i]);
