@@ -10,7 +10,7 @@
  * Flat blocks: nothing is to be opened, so one thread adds as it comes. Several take notes too, so that each can have
  * blocks of its own. */
 #include "parallel.h"
-#include "sketch.h"
+#include "query.h"
 
 #include <string.h>
 
@@ -393,21 +393,34 @@ struct estimating {
     lego_estimate *estimates;
 };
 
+/* Items of a sketch of blocks: while the reads of some are on their way, those before them are answered. */
+static void query_part(const struct estimating *job, size_t first, size_t end)
+{
+    struct query query;
+    struct decode_places place[2];
+    query_start(&query, job->sketch);
+    size_t before = 0;
+    for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
+        size_t size = end - start < DECODE_MOST ? end - start : DECODE_MOST;
+        for (size_t i = 0; i < size; i++)
+            query_place(&query, item_hash(job->items, start + i, job->sketch->seed), &place[turn], i);
+        if (before > 0) query_answer(&query, &place[turn ^ 1], (unsigned)before, job->estimates + start - before);
+        start += size;
+        before = size;
+    }
+}
+
 static void estimate_work(void *context, struct team *team, unsigned index, unsigned members)
 {
     (void)team;
     const struct estimating *job = context;
     size_t part = job->n / members, first = part * index, end = index + 1 == members ? job->n : first + part;
-    enum { AHEAD = 16 };
-    struct hash hash[AHEAD];
-    for (size_t start = first; start < end; start += AHEAD) {
-        size_t size = end - start < AHEAD ? end - start : AHEAD;
-        for (size_t i = 0; i < size; i++) {
-            hash[i] = item_hash(job->items, start + i, job->sketch->seed);
-            sketch_prefetch(job->sketch, hash[i]);
-        }
-        for (size_t i = 0; i < size; i++) job->estimates[start + i] = sketch_estimate(job->sketch, hash[i]);
+    if (is_dense(job->sketch->model)) {
+        query_part(job, first, end);
+        return;
     }
+    for (size_t i = first; i < end; i++)
+        job->estimates[i] = sketch_estimate(job->sketch, item_hash(job->items, i, job->sketch->seed));
 }
 
 static void estimate_items(const lego_sketch *sketch, const struct items *items, size_t n, lego_estimate *estimates)

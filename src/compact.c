@@ -28,37 +28,79 @@ static int shift_for(double mean)
     return mean > 0 && exponent > 17 ? exponent - 17 : 0;
 }
 
-void compact_look(const struct dense *dense, struct compact_view *view)
+static uint16_t *count_of(struct compact_counts *counts, uint32_t columns, int64_t value)
 {
-    uint32_t count[COMPACT_HISTOGRAM] = {0}, cells = 0, widths = 0;
-    uint32_t blocks = dense->blocks < COMPACT_SCANNED ? dense->blocks : COMPACT_SCANNED;
-    int64_t value[BLOCK_CELLS];
-    double mass = 0;
-    for (uint32_t i = 0; i < blocks; i++) {
-        block_unpack(&dense->block[i], value);
-        for (unsigned c = 0; c < block_columns[block_step(&dense->block[i])][0]; c++) mass += (double)value[c];
-    }
-    double mean = mass > 0 ? mass / blocks : 0;
-    int shift = shift_for(mean);
-    for (uint32_t i = 0; i < blocks; i++) {
-        const int64_t *at = value;
-        block_unpack(&dense->block[i], value);
+    return &counts->count[(log2_of(columns) - 1) * COMPACT_BUCKETS + bucket(value >> counts->shift)];
+}
+
+static double mean_of(const struct compact_counts *counts)
+{
+    return counts->mass > 0 ? (double)counts->mass / counts->blocks : 0;
+}
+
+/* With values shifted by so much. */
+static void count_blocks(const struct dense *dense, int shift, struct compact_counts *counts)
+{
+    *counts = (struct compact_counts){.blocks = dense->blocks < COMPACT_SCANNED ? dense->blocks : COMPACT_SCANNED,
+                                      .shift = shift};
+    for (uint32_t i = 0; i < counts->blocks; i++) {
+        int64_t value[BLOCK_CELLS], *at = value;
+        dense->kernels->unpack(&dense->block[i], value);
         for (unsigned k = 0; k < 2; k++) {
-            uint32_t columns = block_columns[block_step(&dense->block[i])][k], width = log2_of(columns);
-            for (uint32_t c = 0; c < columns; c++) count[(width - 1) * COMPACT_BUCKETS + bucket(*at++ >> shift)]++;
-            cells += columns;
-            widths += columns * width;
+            uint32_t columns = block_columns[block_step(&dense->block[i])][k];
+            for (uint32_t c = 0; c < columns; c++, at++) {
+                if (k == 0) counts->mass += *at;
+                ++*count_of(counts, columns, *at);
+            }
+            counts->cells += columns;
+            counts->widths += columns * log2_of(columns);
         }
     }
-    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) view->cells[i] = (float)(4 * sqrt((double)count[i] / cells));
-    view->facts[0] = (float)(log(ldexp(mean, -shift) + 1) / 5);
-    view->facts[1] = (float)((double)widths / cells / 8);
+}
+
+void compact_count(const struct dense *dense, struct compact_counts *counts)
+{
+    count_blocks(dense, 0, counts);
+    int shift = shift_for(mean_of(counts));
+    if (shift > 0) count_blocks(dense, shift, counts);
+}
+
+bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after,
+                     bool *changed)
+{
+    uint16_t *from = count_of(counts, columns, before), *to = count_of(counts, columns, after);
+    --*from;
+    ++*to;
+    *changed = from != to || (row == 0 && before != after);
+    if (row != 0) return true;
+    counts->mass += after - before;
+    return shift_for(mean_of(counts)) == counts->shift;
+}
+
+void compact_view(const struct compact_counts *counts, struct compact_view *view)
+{
+    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++)
+        view->cells[i] = counts->count[i] ? (float)(4 * sqrt((double)counts->count[i] / counts->cells)) : 0;
+    view->facts[0] = (float)(log(ldexp(mean_of(counts), -counts->shift) + 1) / 5);
+    view->facts[1] = (float)((double)counts->widths / counts->cells / 8);
+}
+
+void compact_look(const struct dense *dense, struct compact_view *view)
+{
+    struct compact_counts counts;
+    compact_count(dense, &counts);
+    compact_view(&counts, view);
+}
+
+static double mean_mass(const struct dense *dense)
+{
+    return (dense->total > 0 ? (double)dense->total : 0) / dense->blocks;
 }
 
 void compact_reads(const struct dense *dense, unsigned rows, const int64_t value[], const uint32_t columns[],
                    float reads[COMPACT_READS])
 {
-    double mean = (dense->total > 0 ? (double)dense->total : 0) / dense->blocks;
+    double mean = mean_mass(dense);
     int shift = shift_for(mean);
     unsigned order[BLOCK_ROWS];
     for (unsigned k = 0; k < rows; k++) { /* insertion sort, least read first */
@@ -90,11 +132,25 @@ static void layer(const float *w, int in, int out, double slope, const double x[
 #define LAYER(name, slope, x, y) \
     layer(weights + COMPACT_AT_##name, COMPACT_IN_##name, COMPACT_OUT_##name, slope, x, y)
 
+/* The first layer of the scan. Most buckets are empty, and add nothing. */
+static void layer_of_cells(const float *w, const float cells[COMPACT_HISTOGRAM], double y[24])
+{
+    unsigned n = 0, at[COMPACT_HISTOGRAM];
+    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) {
+        at[n] = i;
+        n += cells[i] > 0;
+    }
+    for (int o = 0; o < 24; o++, w += COMPACT_HISTOGRAM) {
+        double sum = (double)w[COMPACT_HISTOGRAM * (24 - o) + o];
+        for (unsigned i = 0; i < n; i++) sum += (double)w[at[i]] * (double)cells[at[i]];
+        y[o] = sum < 0 ? NETWORK_LEAKY * sum : sum;
+    }
+}
+
 void compact_scan(const float *weights, const struct compact_view *view, double stream[COMPACT_STREAM])
 {
-    double cells[COMPACT_HISTOGRAM], joined[24 + COMPACT_FACTS], mixed[24];
-    for (int i = 0; i < COMPACT_HISTOGRAM; i++) cells[i] = (double)view->cells[i];
-    LAYER(CELLS, NETWORK_LEAKY, cells, joined);
+    double joined[24 + COMPACT_FACTS], mixed[24];
+    layer_of_cells(weights + COMPACT_AT_CELLS, view->cells, joined);
     for (int i = 0; i < COMPACT_FACTS; i++) joined[24 + i] = (double)view->facts[i];
     LAYER(FACTS, NETWORK_LEAKY, joined, mixed);
     LAYER(STREAM, NETWORK_LINEAR, mixed, stream);
@@ -109,4 +165,43 @@ double compact_decode(const float *weights, const double stream[COMPACT_STREAM],
     LAYER(MIX, NETWORK_LEAKY, a, b);
     LAYER(ANSWER, NETWORK_LINEAR, b, &h);
     return h;
+}
+
+/* ---- for the kernels --------------------------------------------------------------------------------------------- */
+
+_Static_assert((int)DECODE_READS == (int)COMPACT_READS && (int)DECODE_HIDDEN == (int)COMPACT_OUT_READS &&
+                   (int)DECODE_MIXED == (int)COMPACT_OUT_MIX,
+               "the kernels know the sizes of the layers");
+
+void compact_pack(const float *weights, struct decode_weights *packed)
+{
+    const float *reads = weights + COMPACT_AT_READS, *mix = weights + COMPACT_AT_MIX;
+    const float *answer = weights + COMPACT_AT_ANSWER;
+    *packed = (struct decode_weights){.answer_bias = answer[DECODE_MIXED]};
+    for (int o = 0; o < DECODE_HIDDEN; o++)
+        for (int i = 0; i < DECODE_READS; i++) packed->reads[i][o] = reads[o * COMPACT_IN_READS + i];
+    for (int o = 0; o < DECODE_MIXED; o++) {
+        for (int i = 0; i < DECODE_HIDDEN; i++) packed->mix[i][o] = mix[o * COMPACT_IN_MIX + i];
+        packed->mix_bias[o] = mix[COMPACT_IN_MIX * COMPACT_OUT_MIX + o];
+        packed->answer[o] = answer[o];
+    }
+}
+
+void compact_bias(const float *weights, const double stream[COMPACT_STREAM], float bias[DECODE_HIDDEN_ROOM])
+{
+    const float *w = weights + COMPACT_AT_READS;
+    for (int o = 0; o < DECODE_HIDDEN_ROOM; o++) {
+        double sum = 0;
+        for (int i = 0; i < COMPACT_STREAM && o < DECODE_HIDDEN; i++)
+            sum += (double)w[o * COMPACT_IN_READS + COMPACT_READS + i] * stream[i];
+        bias[o] = o < DECODE_HIDDEN ? (float)((double)w[COMPACT_IN_READS * COMPACT_OUT_READS + o] + sum) : 0;
+    }
+}
+
+void compact_scale(const struct dense *dense, struct decode_stream *stream)
+{
+    double mean = mean_mass(dense);
+    int shift = shift_for(mean);
+    stream->scale = shift > 0 ? (float)ldexp(1, -shift) : 1;
+    stream->mean = shift > 0 ? (float)ldexp(mean, -shift) : (float)mean;
 }

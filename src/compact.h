@@ -14,8 +14,9 @@
  *     30 -> 40 -> 24 -> 1 (LeakyReLU between) = h, kept within 0 and 1;     the answer is h times the least read,
  *                                                                                  but at least 1
  *
- * so it never exceeds the bound, and h = 1 is the rule. 2,184 multiply-adds an item. Where blocks hold more than 2^16 on
- * average, all values enter divided by a power of two: so far up only ratios matter. */
+ * so it never exceeds the bound, and h = 1 is the rule. 2,184 multiply-adds an item, of which 640 are those of the
+ * scan's numbers: they are the same for all items of a sketch, and made part of the bias. Where blocks hold more than
+ * 2^16 on average, all values enter divided by a power of two: so far up only ratios matter. */
 #ifndef LEGO_SRC_COMPACT_H
 #define LEGO_SRC_COMPACT_H
 
@@ -44,12 +45,35 @@ struct compact_view {
     float cells[COMPACT_HISTOGRAM], facts[COMPACT_FACTS];
 };
 
-void compact_look(const struct dense *dense, struct compact_view *view);
+/* What is counted of the scanned blocks: integers, so that they can follow a change of a cell, and it does not matter
+ * how they came to be what they are. */
+struct compact_counts {
+    int64_t mass; /* of row 0 */
+    uint32_t blocks, cells, widths;
+    int shift;
+    uint16_t count[COMPACT_HISTOGRAM];
+};
+
+void compact_count(const struct dense *dense, struct compact_counts *counts);
+
+/* A cell of row 0 or 1 of a scanned block has changed, and the block's step has not. changed: whether the networks see
+ * it. False if all has to be counted again: values are now divided by another power of two. */
+bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after,
+                     bool *changed);
+
+void compact_view(const struct compact_counts *counts, struct compact_view *view);
+void compact_look(const struct dense *dense, struct compact_view *view); /* both */
+
 void compact_reads(const struct dense *dense, unsigned rows, const int64_t value[], const uint32_t columns[],
                    float reads[COMPACT_READS]);
 
-/* The shape of the stream, and h of an item. */
+/* The shape of the stream, and h of an item: the scalar truth, in doubles. */
 void compact_scan(const float *weights, const struct compact_view *view, double stream[COMPACT_STREAM]);
 double compact_decode(const float *weights, const double stream[COMPACT_STREAM], const float reads[COMPACT_READS]);
+
+/* The same for the kernels: the decoder's weights, those of a sketch's items, and what depends on N. */
+void compact_pack(const float *weights, struct decode_weights *packed);
+void compact_bias(const float *weights, const double stream[COMPACT_STREAM], float bias[DECODE_HIDDEN_ROOM]);
+void compact_scale(const struct dense *dense, struct decode_stream *stream);
 
 #endif

@@ -43,7 +43,7 @@ double decode_network(const struct lego_model *model, const struct reads *reads,
  * have independent columns, so all of a set of rows do with at most the product. The rule takes the least row, hence for
  * any set of j rows t = (20 * product of their e_k)^(1/j) is exceeded by 5 % at most; the best sets are those of the least
  * noise. (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
-static double slack(const struct reads *reads)
+double decode_slack(const struct reads *reads)
 {
     double noise[LEGO_ROWS_MAX] = {0};
     for (uint32_t k = 0; k < reads->rows; k++) { /* insertion sort, least first */
@@ -59,7 +59,7 @@ static double slack(const struct reads *reads)
         if (power >= product) break;
         product *= e;
     }
-    return pow(product, 1.0 / j);
+    return j == 1 ? product : j == 2 ? sqrt(product) : pow(product, 1.0 / j);
 }
 
 lego_estimate decode_rule(const struct reads *reads)
@@ -71,7 +71,7 @@ lego_estimate decode_rule(const struct reads *reads)
     }
     lego_estimate estimate = {(double)upper, upper, upper};
     if (upper <= 0) return estimate; /* nothing below 0 is left to be unsure about */
-    double t = slack(reads);
+    double t = decode_slack(reads);
     estimate.lower = t < (double)upper ? upper - (int64_t)t : 0;
     return estimate;
 }

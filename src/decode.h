@@ -24,6 +24,9 @@ struct reads {
 /* f' of the network alone. */
 double decode_network(const struct lego_model *model, const struct reads *reads, const struct stream *stream);
 
+/* How far the rule is above the true count, for at least 95 % of the items; it follows from rows and noise. */
+double decode_slack(const struct reads *reads);
+
 /* The rule and its bounds: value and upper are the least m_k / w_k, rounded down. */
 lego_estimate decode_rule(const struct reads *reads);
 

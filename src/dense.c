@@ -9,7 +9,8 @@ void dense_place(struct dense *dense, uint32_t blocks)
     *dense = (struct dense){.blocks = blocks,
                             .odd = divisor_of(blocks / even),
                             .mask = even - 1,
-                            .kernels = block_kernels_best()};
+                            .kernels = block_kernels_best(),
+                            .decoder = decode_kernels_best()};
 }
 
 void dense_init(struct dense *dense, uint32_t blocks, void *bytes)

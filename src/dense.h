@@ -22,6 +22,7 @@ struct dense {
     int64_t total;       /* N */
     struct block *block; /* on a cache line */
     const struct block_kernels *kernels;
+    const struct decode_kernels *decoder;
 };
 
 enum { DENSE_LINE = 64 };

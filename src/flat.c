@@ -168,23 +168,40 @@ static unsigned packed_step(const struct flat *flat, uint32_t block)
     return block_step(&packed);
 }
 
-unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS])
+/* The cells of half an item at the packed step of its block; returns in how many rows there is one. */
+static unsigned read_half(const struct flat *flat, uint32_t block, unsigned step, unsigned which, const uint32_t column[2],
+                          int64_t value[2], unsigned *widths)
 {
-    unsigned n = 0;
-    for (unsigned which = 0; which < 2; which++) {
-        struct half half = dense_half(&flat->dense, hash, which);
-        unsigned step = packed_step(flat, half.block), own = flat->is_coarse ? flat->step[half.block] : 0;
-        for (unsigned i = 0; i < 2; i++) {
-            unsigned row = which + 2 * i, has = block_columns[own][row], wants = block_columns[step][row];
-            if (wants == 0) continue;
-            size_t at = (size_t)half.block * BLOCK_CELLS + block_place(own, row, 0);
-            int64_t sum = 0;
-            for (unsigned c = half.column[i] & (wants - 1); c < has; c += wants) sum += get_cell(flat, at + c);
-            columns[n] = wants;
-            value[n++] = sum;
-        }
+    unsigned n = 0, own = flat->is_coarse ? flat->step[block] : 0;
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned row = which + 2 * i, has = block_columns[own][row], wants = block_columns[step][row];
+        if (wants == 0) continue;
+        size_t at = (size_t)block * BLOCK_CELLS + block_place(own, row, 0);
+        int64_t sum = 0;
+        for (unsigned c = column[i] & (wants - 1); c < has; c += wants) sum += get_cell(flat, at + c);
+        *widths |= (unsigned)__builtin_ctz(wants) << 4 * n;
+        value[n++] = sum;
     }
     return n;
+}
+
+void flat_read_items(const struct flat *flat, const struct decode_places *place, unsigned n, struct decode_items *items)
+{
+    for (unsigned c = 0; c < n; c++) {
+        unsigned rows = 0;
+        items->widths[c] = 0;
+        for (unsigned which = 0; which < 2; which++) {
+            uint32_t block = place->block[which][c];
+            const uint32_t column[2] = {place->column[which][0][c], place->column[which][1][c]};
+            unsigned step = packed_step(flat, block), widths = 0;
+            int64_t value[2];
+            unsigned found = read_half(flat, block, step, which, column, value, &widths);
+            items->step[which][c] = (uint8_t)step;
+            items->widths[c] |= widths << 4 * rows;
+            for (unsigned i = 0; i < found; i++, rows++) items->key[rows][c] = value[i] * 4 + rows;
+        }
+        for (; rows < BLOCK_ROWS; rows++) items->key[rows][c] = INT64_MAX;
+    }
 }
 
 /* ---- merge and fold ---------------------------------------------------------------------------------------------- */

@@ -1,13 +1,31 @@
 /* kernels: what is compiled more than once, for CPUs with more or fewer instructions; the only choice made at run time.
  *
  * The body is kernels_block.h: blocks read and written a level at a time. On x86-64 it is compiled plainly and for
- * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. */
+ * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For
+ * x86-64-v4 it also reads eight blocks at a time (kernels_gather.h). And kernels_decode.h: the network that decodes,
+ * for many items at once, in vectors of each width. All give the same bits. */
 #ifndef LEGO_SRC_KERNELS_H
 #define LEGO_SRC_KERNELS_H
 
 #include <stddef.h>
 
 #include "block.h"
+
+enum { DECODE_MOST = 64, /* items at once */
+       DECODE_READS = 14, DECODE_HIDDEN = 40, DECODE_MIXED = 24, /* of compact.h */
+       DECODE_HIDDEN_ROOM = 48, DECODE_MIXED_ROOM = 32 /* the same in whole vectors */ };
+
+/* Items as read_items() leaves them. decode() sorts the keys. */
+struct decode_items {
+    int64_t key[BLOCK_ROWS][DECODE_MOST]; /* 4 times an item's read i, plus i; INT64_MAX if there is none */
+    uint32_t widths[DECODE_MOST];         /* bits 4 i and up: log2 of the columns of that read's row, or 0 */
+    uint8_t step[2][DECODE_MOST];         /* of its blocks */
+};
+
+/* Where their reads are: of each half (dense.h) the block, and the columns of its rows before any modulus. */
+struct decode_places {
+    uint32_t block[2][DECODE_MOST], column[2][2][DECODE_MOST];
+};
 
 struct block_kernels {
     const char *name;
@@ -29,6 +47,10 @@ struct block_kernels {
     unsigned (*read)(const struct block *block, unsigned which, const uint32_t hash[2], int64_t value[2],
                      uint32_t columns[2]);
 
+    /* Reads the cells of n items, at most DECODE_MOST. */
+    void (*read_items)(const struct block block[], const struct decode_places *place, unsigned n,
+                       struct decode_items *items);
+
     /* Adds notes, n >= 1, all of them of this block. Nothing is said about the order, and a sum that is too large for the
      * step only between two of them is not seen. */
     void (*add_notes)(struct block *block, const uint64_t note[], size_t n);
@@ -39,6 +61,36 @@ extern const struct block_kernels *const block_kernels_all[];
 
 /* The first of them that is supported. */
 const struct block_kernels *block_kernels_best(void);
+
+/* ---- decoding ---------------------------------------------------------------------------------------------------- */
+
+/* The weights of the decoder, [in][out], without the inputs that all items of a sketch share. */
+struct decode_weights {
+    float reads[DECODE_READS][DECODE_HIDDEN_ROOM];
+    float mix[DECODE_HIDDEN][DECODE_MIXED_ROOM], mix_bias[DECODE_MIXED_ROOM];
+    float answer[DECODE_MIXED], answer_bias;
+};
+
+/* What all items share: the first layer's bias with what the stream's shape adds to it; what values are multiplied with
+ * before they are seen; and so multiplied, the mean mass of a block. */
+struct decode_stream {
+    float bias[DECODE_HIDDEN_ROOM];
+    float scale, mean;
+};
+
+struct decode_kernels {
+    const char *name;
+    bool (*supported)(void);
+
+    /* h of n items, 1 to DECODE_MOST. */
+    void (*decode)(const struct decode_weights *weights, const struct decode_stream *stream, struct decode_items *items,
+                   unsigned n, float h[DECODE_MOST]);
+};
+
+extern const struct decode_kernels *const decode_kernels_all[];
+const struct decode_kernels *decode_kernels_best(void);
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 /* A note: half an item and a count, in 8 bytes.
  *

@@ -49,6 +49,8 @@ struct layer_shape {
 
 extern const struct layer_shape model_layers[LAYERS];
 
+struct decode_weights;
+
 struct lego_model {
     char name[NAME_SIZE];
     uint32_t kind, rows, columns, quantum, table_size;
@@ -60,6 +62,7 @@ struct lego_model {
     uint32_t table16[TABLE_MAX]; /* round(65536 V): the weights are computed from integers, alike on every CPU */
     uint32_t layer_at[LAYERS];   /* where a layer's matrix starts in weights; its bias follows */
     const float *weights;        /* NULL for a rule model */
+    const struct decode_weights *decoder; /* of a compact model: the same once more, as the kernels want it */
     lego_allocator allocator;
     size_t allocated;
 };

@@ -6,6 +6,7 @@
 
 #include "decode.h"
 #include "parallel.h"
+#include "query.h"
 
 /* ---- the flow ---------------------------------------------------------------------------------------------------- */
 
@@ -15,9 +16,14 @@ static void add_to_blocks(lego_sketch *sketch, struct hash hash, int64_t count)
     dense->total += count;
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(dense, hash, which);
-        if (is_flat(sketch)) flat_add_half(&sketch->flat, &half, which, count);
-        else dense_add_half(dense, &half, which, count);
-        if (half.block < COMPACT_SCANNED) blocks_changed(sketch);
+        if (is_flat(sketch)) {
+            flat_add_half(&sketch->flat, &half, which, count);
+            if (half.block < COMPACT_SCANNED) blocks_changed(sketch);
+        } else if (half.block < COMPACT_SCANNED) {
+            query_add_half(sketch, &half, which, count);
+        } else {
+            dense_add_half(dense, &half, which, count);
+        }
     }
 }
 
@@ -34,62 +40,10 @@ void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
     memory_add(&sketch->memory, &place, weight, count);
 }
 
-/* As compact_look() at the dense sketch of this content, of which it needs the first blocks only. */
-static void look_flat(const struct flat *flat, struct compact_view *view)
-{
-    struct block block[COMPACT_SCANNED];
-    struct dense sample = flat->dense;
-    if (sample.blocks > COMPACT_SCANNED) sample.blocks = COMPACT_SCANNED;
-    for (uint32_t i = 0; i < sample.blocks; i++) block[i] = flat_block(flat, i);
-    sample.block = block;
-    compact_look(&sample, view);
-}
-
-/* What a scan of the blocks says, from the cache if it is there. */
-static void scan_blocks(const lego_sketch *sketch, double stream[COMPACT_STREAM])
-{
-    struct blocks_summary *summary = sketch->summary;
-    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY) {
-        memcpy(stream, summary->stream, sizeof summary->stream);
-        return;
-    }
-    struct compact_view view;
-    if (is_flat(sketch)) look_flat(&sketch->flat, &view);
-    else compact_look(&sketch->dense, &view);
-    compact_scan(sketch->model->weights, &view, stream);
-    uint32_t empty = SUMMARY_EMPTY;
-    if (!atomic_compare_exchange_strong(&summary->state, &empty, SUMMARY_BUSY)) return; /* another reader writes it */
-    memcpy(summary->stream, stream, sizeof summary->stream);
-    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
-}
-
-static lego_estimate estimate_dense(const lego_sketch *sketch, struct hash hash)
-{
-    const struct dense *dense = &sketch->dense;
-    struct reads reads = {.total = dense->total};
-    uint32_t columns[BLOCK_ROWS];
-    reads.rows = is_flat(sketch) ? flat_read(&sketch->flat, hash, reads.value, columns)
-                                 : dense_read(dense, hash, reads.value, columns);
-    for (uint32_t k = 0; k < reads.rows; k++) {
-        reads.weight[k] = 1;
-        reads.noise[k] = fmax(0, (double)dense->total) / ((double)dense->blocks * columns[k]);
-    }
-    lego_estimate estimate = decode_rule(&reads);
-    if (estimate.upper <= 0) return estimate;
-    double stream[COMPACT_STREAM];
-    float seen[COMPACT_READS];
-    scan_blocks(sketch, stream);
-    compact_reads(dense, reads.rows, reads.value, columns, seen);
-    /* Not below 1: who asks for an item has mostly seen it, and a cell that is not empty cannot say that it was not there. */
-    double h = compact_decode(sketch->model->weights, stream, seen);
-    decode_lower(&estimate, fmax(1, h * (double)estimate.upper));
-    return estimate;
-}
-
 lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)
 {
     const lego_model *model = sketch->model;
-    if (is_dense(model)) return estimate_dense(sketch, hash);
+    if (is_dense(model)) return query_one(sketch, hash);
     const struct memory *memory = &sketch->memory;
     struct place place;
     struct reads reads = {.rows = model->rows};

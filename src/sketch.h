@@ -8,10 +8,15 @@
 #include "embed.h"
 #include "flat.h"
 
-/* What a scan of the blocks found, kept until one of those it looks at changes; as struct summary. */
+/* What a scan of the blocks found, kept until one of those it looks at changes; as struct summary. Its counts follow a
+ * store; then what the networks make of them is behind. */
+enum { SUMMARY_COUNTED = SUMMARY_READY + 1 };
+
 struct blocks_summary {
     _Atomic uint32_t state;
-    double stream[COMPACT_STREAM];
+    uint32_t lag; /* changes since the networks have run */
+    float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
+    struct compact_counts counts;
 };
 
 struct lego_sketch {

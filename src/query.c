@@ -1,0 +1,143 @@
+/* query: see query.h. */
+#include "query.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "decode.h"
+
+/* ---- the scan ---------------------------------------------------------------------------------------------------- */
+
+static void bias_of(const lego_sketch *sketch, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM])
+{
+    struct compact_view view;
+    double stream[COMPACT_STREAM];
+    compact_view(counts, &view);
+    compact_scan(sketch->model->weights, &view, stream);
+    compact_bias(sketch->model->weights, stream, bias);
+}
+
+/* The first blocks as dense ones, whichever they are. */
+static void count_blocks(const lego_sketch *sketch, struct compact_counts *counts)
+{
+    struct block block[COMPACT_SCANNED];
+    struct dense sample = sketch->dense;
+    if (is_flat(sketch)) {
+        sample.blocks = sample.blocks < COMPACT_SCANNED ? sample.blocks : COMPACT_SCANNED;
+        sample.block = block;
+        for (uint32_t i = 0; i < sample.blocks; i++) block[i] = flat_block(&sketch->flat, i);
+    }
+    compact_count(&sample, counts);
+}
+
+/* Several readers may find that there is no scan, or that it lags behind its counts. Each makes its own; the first to
+ * be done writes it down. */
+static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
+{
+    struct blocks_summary *summary = sketch->summary;
+    struct compact_counts counts;
+    uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
+    bool counted = state == SUMMARY_COUNTED;
+    if (!counted) count_blocks(sketch, &counts);
+    bias_of(sketch, counted ? &summary->counts : &counts, bias);
+    if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return;
+    if (!counted) summary->counts = counts;
+    memcpy(summary->bias, bias, sizeof summary->bias);
+    summary->lag = 0;
+    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
+}
+
+/* The first layer's bias, from the cache if it is there. */
+static inline void find_bias(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
+{
+    struct blocks_summary *summary = sketch->summary;
+    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
+        memcpy(bias, summary->bias, sizeof summary->bias);
+    else scan_blocks(sketch, bias);
+}
+
+enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper to count again when there is one */
+
+void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which, int64_t count)
+{
+    struct dense *dense = &sketch->dense;
+    struct blocks_summary *summary = sketch->summary;
+    const struct block *block = &dense->block[half->block];
+    uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
+    unsigned step = block_step(block);
+    int64_t before = 0;
+    if (state != SUMMARY_EMPTY) before = dense->kernels->get(block, block_place(step, which, half->column[0]));
+    dense_add_half(dense, half, which, count);
+    if (state == SUMMARY_EMPTY) return;
+    bool changed = true;
+    if (block_step(block) != step || ++summary->lag > LAG_MOST ||
+        !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
+        state = SUMMARY_EMPTY;
+    else if (changed) state = SUMMARY_COUNTED;
+    atomic_store_explicit(&summary->state, state, memory_order_relaxed);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static double slack_of(const struct dense *dense, uint32_t widths)
+{
+    struct reads reads = {.total = dense->total};
+    for (; widths; widths >>= 4)
+        reads.noise[reads.rows++] = fmax(0, (double)dense->total) / ((double)dense->blocks * (1u << (widths & 15)));
+    return decode_slack(&reads);
+}
+
+/* The least read is the bound. The network lowers it: not below 1, since who asks for an item has mostly seen it, and a
+ * cell that is not empty cannot say that it was not there. */
+static inline lego_estimate answer(int64_t upper, double slack, float h)
+{
+    double bound = (double)upper, value = (double)h * bound;
+    int64_t lower = slack < bound ? upper - (int64_t)slack : 0;
+    value = value > 1 ? value : 1; /* also if it is not a number */
+    value = value < bound ? value : bound;
+    if (value < (double)lower) lower = (int64_t)value;
+    return upper > 0 ? (lego_estimate){value, lower, upper} : (lego_estimate){bound, upper, upper};
+}
+
+static void look_up(const struct query *query, const struct decode_places *place, unsigned n,
+                    struct decode_items *items, float h[DECODE_MOST])
+{
+    const struct dense *dense = &query->sketch->dense;
+    if (is_flat(query->sketch)) flat_read_items(&query->sketch->flat, place, n, items);
+    else dense->kernels->read_items(dense->block, place, n, items);
+    dense->decoder->decode(query->sketch->model->decoder, &query->stream, items, n, h);
+}
+
+void query_start(struct query *query, const lego_sketch *sketch)
+{
+    query->sketch = sketch;
+    find_bias(sketch, query->stream.bias);
+    compact_scale(&sketch->dense, &query->stream);
+    for (unsigned i = 0; i < BLOCK_STEPS * BLOCK_STEPS; i++) query->slack[i / BLOCK_STEPS][i % BLOCK_STEPS] = -1;
+}
+
+void query_answer(struct query *query, const struct decode_places *place, unsigned n, lego_estimate estimates[])
+{
+    struct decode_items items;
+    float h[DECODE_MOST];
+    look_up(query, place, n, &items, h);
+    for (unsigned i = 0; i < n; i++) {
+        double *slack = &query->slack[items.step[0][i]][items.step[1][i]];
+        if (*slack < 0) *slack = slack_of(&query->sketch->dense, items.widths[i]);
+        estimates[i] = answer(items.key[0][i] >> 2, *slack, h[i]);
+    }
+}
+
+lego_estimate query_one(const lego_sketch *sketch, struct hash hash)
+{
+    struct query query; /* without slacks */
+    struct decode_places place;
+    struct decode_items items;
+    float h[DECODE_MOST];
+    query.sketch = sketch;
+    query_place(&query, hash, &place, 0);
+    find_bias(sketch, query.stream.bias);
+    compact_scale(&sketch->dense, &query.stream);
+    look_up(&query, &place, 1, &items, h);
+    return answer(items.key[0][0] >> 2, slack_of(&sketch->dense, items.widths[0]), h[0]);
+}
