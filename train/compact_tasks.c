@@ -84,17 +84,34 @@ static void geometric_with_head(uint64_t *state, double *count, int n)
         count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5)) : 1 + floor(log(unit(state)) / log(1 - p));
 }
 
-/* Draws the counts; returns how many are not 0, which come first. */
+static void all_equal(uint64_t *state, double *count, int n)
+{
+    double each = floor(between_logs(state, 1, 10000));
+    for (int j = 0; j < n; j++) count[j] = each;
+}
+
+/* Makes the most frequent item, which is the first, most of the stream. */
+static void add_giant(uint64_t *state, double *count, int n)
+{
+    double sum = 0, share = between(state, 0.5, 0.99);
+    for (int j = 1; j < n; j++) sum += count[j];
+    count[0] = fmax(count[0], floor(fmin(most, sum * share / (1 - share))));
+}
+
+/* Draws the counts; returns how many are not 0, which come first. One stream in eight counts in larger units, as bytes of
+ * packets or cents do. */
 static int draw_counts(uint64_t *state, double *count, int n)
 {
-    unsigned kind = next(state) % 8;
+    uint64_t kind = next(state) % 9;
+    double factor = next(state) % 8 == 0 ? floor(between_logs(state, 2, 1000)) : 1;
     if (kind < 4) zipf(state, count, n);
     else if (kind < 6) log_normal(state, count, n);
     else if (kind == 6) flat_with_head(state, count, n);
-    else geometric_with_head(state, count, n);
+    else if (kind == 7) geometric_with_head(state, count, n);
+    else all_equal(state, count, n);
     int kept = 0;
     for (int j = 0; j < n; j++)
-        if (count[j] > 0) count[kept++] = count[j];
+        if (count[j] > 0) count[kept++] = fmin(most, factor * count[j]);
     return kept;
 }
 
@@ -139,6 +156,7 @@ bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, stru
         do n = draw_counts(&state, count, n);
         while (n <= COMPACT_ITEMS);
         qsort(count, (size_t)n, sizeof *count, more_first);
+        if (next(&state) % 16 == 0) add_giant(&state, count, n);
         struct dense dense;
         dense_init(&dense, blocks, bytes);
         for (int j = 0; j < n; j++) {
