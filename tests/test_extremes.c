@@ -66,6 +66,11 @@ static int64_t billion(uint64_t item)
     return 1 + (int64_t)(92000000.0 / (double)item);
 }
 
+static int64_t slope(uint64_t item)
+{
+    return 1 + (int64_t)(30000 / item);
+}
+
 static int64_t trillion_each(uint64_t item)
 {
     return INT64_C(1000000000000) + (int64_t)item;
@@ -93,12 +98,25 @@ static void a_billion_items_in_one_brick(void **unused)
     no_harm("a trillion each", measure(4096, 1000, trillion_each));
 }
 
+/* Room for all and more: what the rule answers is nearly exact, and so must be what the networks make of it. */
+static void plenty_of_room(void **unused)
+{
+    (void)unused;
+    for (uint64_t n = 100; n <= 30000; n *= 3) {
+        no_harm("a skewed few", measure(1 << 20, n, billion));
+        no_harm("a few once", measure(1 << 20, n, once));
+        no_harm("a giant among few", measure(1 << 20, n, one_giant));
+        no_harm("a slope", measure(1 << 20, n, slope));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_items_equal),
         cmocka_unit_test(one_item_is_nearly_all),
         cmocka_unit_test(a_billion_items_in_one_brick),
+        cmocka_unit_test(plenty_of_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCKS_MOST = 256, BLOCKS_CROWDED = 64, TOP = COMPACT_ITEMS / 8 };
+enum { BLOCKS = 256, BLOCKS_CROWDED = 64, ITEMS_LIGHT = 1200, TOP = COMPACT_ITEMS / 8 };
 static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -143,13 +143,24 @@ static void ask(const struct dense *dense, uint64_t key, int j, double count, do
     task->part[i] = (float)part;
 }
 
+/* How many items, and how many blocks for them: in one task of four far too few, in one of sixteen more than enough. */
+static int draw_load(uint64_t *state, uint32_t *blocks)
+{
+    uint64_t load = next(state) % 16;
+    if (load == 4) {
+        *blocks = (uint32_t)(ITEMS_LIGHT * between_logs(state, 8, 1000) / sizeof(struct block));
+        return ITEMS_LIGHT;
+    }
+    *blocks = load < 4 ? BLOCKS_CROWDED : BLOCKS;
+    double bytes_each = load < 4 ? between_logs(state, 0.02, 0.25) : between_logs(state, 0.25, 8);
+    return (int)(*blocks * sizeof(struct block) / bytes_each);
+}
+
 bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, struct compact_task *task)
 {
     uint64_t state = split_mix(split_mix(recipe->seed, 1) + index, 1), key = next(&state);
-    bool crowded = next(&state) % 4 == 0;
-    uint32_t blocks = crowded ? BLOCKS_CROWDED : BLOCKS_MOST;
-    double bytes_each = crowded ? between_logs(&state, 0.02, 0.25) : between_logs(&state, 0.25, 8);
-    int n = (int)(blocks * sizeof(struct block) / bytes_each);
+    uint32_t blocks;
+    int n = draw_load(&state, &blocks);
     double *count = malloc((size_t)n * sizeof *count);
     void *bytes = malloc((size_t)dense_bytes(blocks));
     if (count && bytes) {
