@@ -55,7 +55,36 @@ static void destroy(void *self)
     lego_sketch_destroy(self);
 }
 
-const estimator_kind estimator_lego = {"lego", true, true, create, add, decode, bytes, destroy, NULL};
-const estimator_kind estimator_rule = {"rule", true, true, create, add, bound, bytes, destroy, NULL};
-const estimator_kind estimator_lego_paper = {"lego-paper", true, true, create_paper, add, decode, bytes, destroy,
-                                             "paper"};
+const estimator_kind estimator_lego = {
+    .name = "lego",
+    .uses_model = true,
+    .uses_seed = true,
+    .create = create,
+    .add = add,
+    .estimate = decode,
+    .bytes = bytes,
+    .destroy = destroy,
+};
+
+const estimator_kind estimator_rule = {
+    .name = "rule",
+    .uses_model = true,
+    .uses_seed = true,
+    .create = create,
+    .add = add,
+    .estimate = bound,
+    .bytes = bytes,
+    .destroy = destroy,
+};
+
+const estimator_kind estimator_lego_paper = {
+    .name = "lego-paper",
+    .uses_model = true,
+    .uses_seed = true,
+    .create = create_paper,
+    .add = add,
+    .estimate = decode,
+    .bytes = bytes,
+    .destroy = destroy,
+    .model = "paper",
+};
