@@ -3,16 +3,16 @@
  * of its row; the answer is the median of the rows, at least 0 and at most what Count-Min says.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     rows *table = self;
     uint64_t cells[ROWS];
-    if (__builtin_add_overflow(table->total, count, &table->total))
-        table->total = count < 0 ? INT64_MIN : INT64_MAX;
     rows_locate(table, item, size, cells);
+    uint32_t before = table->cells[cells[0]];
     rows_add(table, cells, count);
+    table->total += (int64_t)table->cells[cells[0]] - before; /* of what a row holds, should a cell be full */
     return LEGO_OK;
 }
 

@@ -3,7 +3,7 @@
  * of others.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {

@@ -4,7 +4,7 @@
  * `cs-clipped` answers at least 1, which is fairer where only items that occurred are asked for.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {

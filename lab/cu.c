@@ -3,7 +3,7 @@
  * Count-Min, but nothing can be taken out again and the result depends on the order of the stream.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {

@@ -14,7 +14,7 @@
  * errors of this one; 8 slots so packed, in 68 bytes, 0.96.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 #include <assert.h>
 

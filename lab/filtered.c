@@ -18,7 +18,7 @@
  * An evicted resident is only a key, so the light part is given keys with their bucket, not items.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void set(filtered *self, uint64_t at, bucket held)
 
 static lego_status create(const lego_options *wanted, const estimator_kind *light_kind, void **self)
 {
-    uint64_t most = wanted->budget / 5 * 4;
+    uint64_t most = wanted->budget - wanted->budget / 5 - (wanted->budget % 5 != 0); /* 4/5, rounded down */
     lego_options light = *wanted;
     light.budget = most < BRICK ? most : most / BRICK * BRICK;
     void *made;

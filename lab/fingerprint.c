@@ -7,7 +7,7 @@
  * first served. An item that is not in the table is answered with 1 once any was turned away, else with 0.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 enum { SLOTS = 4, CHOICES = 2 };
 

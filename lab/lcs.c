@@ -7,7 +7,7 @@
  *     cells  [ 10 x ROWS x small | ROWS x main ]     small = cells / 60, so that ten of 3 rows take half
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 enum { SMALL = 10 };
 

@@ -7,6 +7,8 @@
 
 static lego_status create(const lego_options *wanted, void **self)
 {
+    if (wanted->budget == 0) /* which the library takes for "as much as that many bricks need" */
+        return LEGO_ERR_BUDGET;
     lego_sketch *sketch;
     lego_status status = lego_sketch_create(wanted, &sketch);
     if (status == LEGO_OK)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "order.h"
 
-#include "cells.h"
+#include "counters.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
  * That is the paper's simple encoding: the bit at the last counter of the left half of what is merged.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * what overflowed is lost.
  *
  * SPDX-License-Identifier: MIT */
-#include "cells.h"
+#include "counters.h"
 
 #include <string.h>
 

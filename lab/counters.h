@@ -4,8 +4,8 @@
  * Every method counts its header too: bytes() is all that it holds, and never more than its budget.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LAB_CELLS_H
-#define LAB_CELLS_H
+#ifndef LAB_COUNTERS_H
+#define LAB_COUNTERS_H
 
 #define XXH_INLINE_ALL
 #include "estimator.h"
@@ -90,7 +90,7 @@ enum { ROWS = 3 }; /* as the papers that we compare with have it */
 typedef struct rows {
     uint64_t seed;
     uint64_t columns;
-    int64_t total;    /* the sum of all counts, for the method that needs it */
+    int64_t total;    /* the sum of a row, for the method that needs it */
     uint32_t cells[]; /* ROWS x columns */
 } rows;
 
