@@ -71,7 +71,7 @@ static inline double median_of_3(double a, double b, double c)
 static inline lego_status create_within(uint64_t budget, size_t header, size_t unit, uint64_t least, void **self,
                                         uint64_t *units)
 {
-    if (budget < header || budget > SIZE_MAX)
+    if (budget < header || budget > LEGO_BUDGET_MAX || budget > SIZE_MAX)
         return LEGO_ERR_BUDGET;
     uint64_t n = (budget - header) / unit;
     if (n < least || n == 0)

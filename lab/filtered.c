@@ -59,6 +59,8 @@ static void set(filtered *self, uint64_t at, bucket held)
 
 static lego_status create(const lego_options *wanted, const estimator_kind *light_kind, void **self)
 {
+    if (wanted->budget > LEGO_BUDGET_MAX) /* before a part of it fits */
+        return LEGO_ERR_BUDGET;
     uint64_t most = wanted->budget - wanted->budget / 5 - (wanted->budget % 5 != 0); /* 4/5, rounded down */
     lego_options light = *wanted;
     light.budget = most < BRICK ? most : most / BRICK * BRICK;

@@ -7,7 +7,7 @@
 
 static lego_status create(const lego_options *wanted, void **self)
 {
-    if (wanted->budget == 0) /* which the library takes for "as much as that many bricks need" */
+    if (wanted->budget == 0 || wanted->budget > LEGO_BUDGET_MAX) /* the library takes 0 for "what the bricks need" */
         return LEGO_ERR_BUDGET;
     lego_sketch *sketch;
     lego_status status = lego_sketch_create(wanted, &sketch);
