@@ -29,14 +29,15 @@ static struct {
 
 static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &given.methods,
-     "of lego (the sketch), rule (its upper bound), lego-paper (as the paper has it), d-lego (behind the paper's filter), "
-     "cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), d-cms (Count-Min behind the "
-     "filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, fingerprint, one "
-     "(the constant 1), exact (a hash table); lego,rule,lego-paper,cms,one,exact"},
+     "of lego (the sketch), rule (its upper bound), lego-paper (as the paper has it), d-lego (behind the paper's "
+     "filter), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), d-cms (Count-Min "
+     "behind the filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, "
+     "fingerprint, one (the constant 1), exact (a hash table) (lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &given.budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
-    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "model of lego, rule, d-lego (the default model) and lego-paper (paper)"},
+    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model,
+     "model of lego, rule, d-lego (the default model) and lego-paper (paper)"},
     {"packing", 0, OPTION_CHOICE, PACKING_CHOICES, &given.packing,
      "of the blocks of lego and rule: dense, or flat, which stores faster but has a 20th of the blocks (dense)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
@@ -179,7 +180,7 @@ static bool run_trials(const content *read, const plan *wanted, const lego_model
 static int run(int count, char **operands)
 {
     plan wanted = {.kind_count = 0};
-    if (!read_list(&wanted, given.methods, "a method: lego, rule, cms, ... ('legosketch help eval' has the list)", add_kind) ||
+    if (!read_list(&wanted, given.methods, "a method; 'legosketch help eval' lists them", add_kind) ||
         !read_list(&wanted, given.budgets, "a size such as 300K", add_budget))
         return EXIT_WRONG_USAGE;
     const lego_model *model;
@@ -217,9 +218,9 @@ const command command_eval = {
     .text = "Counts the INPUT exactly in memory, gives it to each method at each budget, asks\n"
             "each for every distinct item once, and prints the mean absolute error (AAE) and\n"
             "the mean relative error (ARE) over the items that occur. bytes are those really\n"
-            "used. INPUT is read as by 'legosketch build'. Methods whose answers depend on the\n"
-            "order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint) get the stream\n"
-            "as it comes, kept in 4 bytes an occurrence; from tsv, all occurrences shuffled.",
+            "used. INPUT is read as by 'legosketch build'. Methods whose answers depend on\n"
+            "the order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint) get the\n"
+            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
                 "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n",
     .options = options,

@@ -20,9 +20,9 @@ static inline XXH128_hash_t hash_item(const void *item, size_t size, uint64_t se
     return XXH3_128bits_withSeed(item, size, seed);
 }
 
-/* The hash of a row. Bare low + row * high would do for Count-Min's bounds (Kirsch and Mitzenmacher 2006), but two items
- * that meet in two rows would then meet in the third, which small tables feel. So it is mixed, by the last steps of
- * splitmix64 (Steele, Lea and Flood, OOPSLA 2014), which also leaves a low bit fit to be a sign. */
+/* The hash of a row. Bare low + row * high would do for Count-Min's bounds (Kirsch and Mitzenmacher 2006), but two
+ * items that meet in two rows would then meet in the third, which small tables feel. So it is mixed, by the last steps
+ * of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), which also leaves a low bit fit to be a sign. */
 static inline uint64_t hash_row(XXH128_hash_t hash, unsigned row)
 {
     uint64_t z = hash.low64 + row * hash.high64;

@@ -6,14 +6,14 @@
  * part, until the votes against are THRESHOLD times those for: then the resident's votes go to the light part, and the
  * newcomer takes the bucket with a flag, some of it being in the light part, and with one vote against it.
  *
- * The light part gets the largest multiple of 100 KB within 4/5 of the budget, as in the published code, whose bricks are
- * of 100 KB; below 125 KB, where that is none, it gets 4/5. The filter has the rest.
+ * The light part gets the largest multiple of 100 KB within 4/5 of the budget, as in the published code, which has
+ * bricks of 100 KB; below 125 KB, where that is none, it gets 4/5. The filter has the rest.
  *
  *     bucket  [ key 28 bits | votes 28 bits | against 15 bits | flag 1 bit ]      9 bytes, as published
  *
- * Keys are fingerprints: 10^5 items in as many buckets have two alike, 10^10 / 2 / 10^5 / 2^28, in one stream of 5000. If votes are
- * full, further occurrences go to the light part and the flag is set, so nothing is lost. Votes against stop at 2^15 - 1:
- * whoever has more than 3276 votes stays.
+ * Keys are fingerprints: 10^5 items in as many buckets have two alike, 10^10 / 2 / 10^5 / 2^28, in one stream of 5000.
+ * If votes are full, further occurrences go to the light part and the flag is set, so nothing is lost. Votes against
+ * stop at 2^15 - 1: whoever has more than 3276 votes stays.
  *
  * An evicted resident is only a key, so the light part is given keys with their bucket, not items.
  *
@@ -66,7 +66,8 @@ static lego_status create(const lego_options *wanted, const estimator_kind *ligh
     light.budget = most < BRICK ? most : most / BRICK * BRICK;
     void *made;
     uint64_t buckets;
-    lego_status status = create_within(wanted->budget - light.budget, sizeof(filtered), BUCKET_BYTES, 1, &made, &buckets);
+    uint64_t rest = wanted->budget - light.budget;
+    lego_status status = create_within(rest, sizeof(filtered), BUCKET_BYTES, 1, &made, &buckets);
     if (status != LEGO_OK)
         return status;
     filtered *sketch = made;
@@ -87,12 +88,14 @@ static lego_status create_cms(const lego_options *wanted, void **self)
     return create(wanted, &estimator_cms, self);
 }
 
-/* With the paper's model it has the paper's bricks and cells. */
+/* With the paper's model, or another of its shape, it has the paper's bricks and cells. */
 static lego_status create_lego(const lego_options *wanted, void **self)
 {
-    lego_model_info info;
-    lego_model_describe(wanted->model != NULL ? wanted->model : lego_model_builtin(NULL), &info);
-    return create(wanted, strcmp(info.name, "paper") == 0 ? &estimator_lego_paper : &estimator_lego, self);
+    lego_model_info given, paper;
+    lego_model_describe(wanted->model != NULL ? wanted->model : lego_model_builtin(NULL), &given);
+    lego_model_describe(lego_model_builtin("paper"), &paper);
+    bool same = given.rows == paper.rows && given.columns == paper.columns && given.quantum == paper.quantum;
+    return create(wanted, same ? &estimator_lego_paper : &estimator_lego, self);
 }
 
 /* What the filter knows an item by. */

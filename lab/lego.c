@@ -1,6 +1,6 @@
-/* The Lego sketch as an estimator, three times: with its model's decoder (`lego`), with the rule alone (`rule`), which is
- * the upper bound that every sketch gives, and as the paper has it (`lego-paper`): its model, a brick for every 100 KB,
- * 4-byte cells. The spill and the totals are paid for out of the columns, about 5070 instead of 5120.
+/* The Lego sketch as an estimator, three times: with its model's decoder (`lego`), with the rule alone (`rule`), which
+ * is the upper bound that every sketch gives, and as the paper has it (`lego-paper`): its model, a brick for every 100
+ * KB, 4-byte cells. The spill and the totals are paid for out of the columns, about 5070 instead of 5120.
  *
  * SPDX-License-Identifier: MIT */
 #include "estimator.h"

@@ -20,8 +20,8 @@ lego_status metrics_measure(const exact_table *truth, const estimator_kind *kind
  * stream itself. */
 lego_status metrics_fill(const exact_table *truth, const estimator_kind *kind, void *self);
 
-/* Create, fill and measure with each of the seeds first, first + 1, ...: the mean of the errors, the most bytes. Methods
- * that depend on the order get the occurrences one by one. */
+/* Create, fill and measure with each of the seeds first, first + 1, ...: the mean of the errors, the most bytes.
+ * Methods that depend on the order get the occurrences one by one. */
 typedef struct trial {
     const estimator_kind *kind;
     const lego_model *model;

@@ -49,8 +49,8 @@ static void shuffle(item_order *order, uint64_t *state)
     }
 }
 
-/* How many of an item's occurrences are dealt before a round: count * round / rounds, plus an offset of its own below 1,
- * without which every rare item would come in the same round. */
+/* How many of an item's occurrences are dealt before a round: count * round / rounds, plus an offset of its own below
+ * 1, without which every rare item would come in the same round. */
 static int64_t dealt_before(int64_t count, size_t item, uint64_t round, uint64_t rounds)
 {
     if (round == rounds)

@@ -1,5 +1,5 @@
-/* The methods that `legosketch eval` compares, all through their one interface: exact where there is room, never below the
- * truth where they promise it, within their budget, without wrapping, and with a status wherever memory ends. */
+/* The methods that `legosketch eval` compares, all through their one interface: exact where there is room, never below
+ * the truth where they promise it, within their budget, without wrapping, and with a status wherever memory ends. */
 #include "support.h"
 
 #include "estimator.h"
@@ -9,7 +9,7 @@
 
 enum { GOOD_BUDGET = 1 << 20 };
 
-/* ---- allocations that fail: the linker sends those of the lab here (cmake/tests.cmake) ----------------------------- */
+/* ---- allocations that fail: the linker sends those of the lab here (cmake/tests.cmake) --------------------------- */
 
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -40,7 +40,7 @@ void *__wrap_malloc(size_t size)
     return fails_now() ? NULL : __real_malloc(size);
 }
 
-/* ---- what the tests share ------------------------------------------------------------------------------------------ */
+/* ---- what the tests share ---------------------------------------------------------------------------------------- */
 
 static bool is(const estimator_kind *kind, const char *const *names)
 {
@@ -95,13 +95,14 @@ static exact_table *skewed(uint64_t items, uint64_t most)
     return truth;
 }
 
-/* ---- the tests ----------------------------------------------------------------------------------------------------- */
+/* ---- the tests --------------------------------------------------------------------------------------------------- */
 
 static void names_are_found(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"lego", "rule", "lego-paper", "d-lego", "cms", "cs", "lcs", "d-cms", "cu", "cmm",
-                                        "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "one", "exact"};
+    static const char *const names[] = {"lego", "rule", "lego-paper", "d-lego", "cms", "cs", "lcs", "d-cms", "cu",
+                                        "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "one",
+                                        "exact"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const estimator_kind *kind = estimator_find(names[i], strlen(names[i]));
         assert_non_null(kind);
@@ -126,7 +127,7 @@ static void exact_where_there_is_room(void **unused)
                     if (t < TIMES - 30 * (int64_t)item) put(kind, self, item, 1);
             for (uint64_t item = 0; item < ITEMS; item++) {
                 double count = TIMES - 30 * (double)item;
-                /* cmm takes off what others may have left, at most all of it over all columns; networks may err a little. */
+                /* cmm takes off what others may have left, at most all over all columns; networks may err a little. */
                 double slack = kind->uses_model || kind == &estimator_cmm ? 0.01 * count : 0;
                 double value = ask(kind, self, item);
                 if (value < count - slack || value > count + slack)
@@ -335,7 +336,7 @@ static void every_failed_allocation_is_a_status(void **unused)
     order_free(&order);
 }
 
-/* ---- the order ------------------------------------------------------------------------------------------------------ */
+/* ---- the order --------------------------------------------------------------------------------------------------- */
 
 /* An estimator that notes what it is given. */
 typedef struct notebook {
