@@ -81,9 +81,38 @@ static void to_light(void *context, const void *key, size_t size, int64_t count)
     sketch_add(light, hash_bytes(key, size, light->seed), count);
 }
 
+/* The rule's estimate alone, which needs no network: integers, the same on every machine. */
+static int64_t light_upper(const void *context, const void *item, size_t size)
+{
+    const lego_sketch *light = context;
+    struct hash hash = hash_bytes(item, size, light->seed);
+    int64_t value[LEGO_ROWS_MAX], upper = INT64_MAX;
+    uint32_t columns[BLOCK_ROWS], weight[LEGO_ROWS_MAX] = {1, 1, 1, 1}, rows = light->model->rows;
+    if (is_flat(light)) {
+        rows = flat_read(&light->flat, hash, value, columns);
+    } else if (is_dense(light->model)) {
+        rows = dense_read(&light->dense, hash, value, columns);
+    } else {
+        struct place place;
+        hash_place(hash, rows, light->model->table_size, &place);
+        embed_weights(light->model, place.index, weight);
+        struct brick brick = brick_of(&light->memory, place.brick);
+        brick_read(&light->memory, &brick, &place, value);
+    }
+    for (uint32_t k = 0; k < rows; k++)
+        if (value[k] / weight[k] < upper) upper = value[k] / weight[k];
+    return upper;
+}
+
+static struct heavy_light light_of(const lego_elastic *elastic)
+{
+    return (struct heavy_light){to_light, light_upper, elastic->light};
+}
+
 static void add(lego_elastic *elastic, struct hash hash, const void *item, size_t size, int64_t count)
 {
-    int64_t rest = heavy_add(&elastic->heavy, hash, item, size, count, to_light, elastic->light);
+    struct heavy_light light = light_of(elastic);
+    int64_t rest = heavy_add(&elastic->heavy, hash, item, size, count, &light);
     if (rest != 0) sketch_add(elastic->light, hash, rest);
 }
 
@@ -331,7 +360,8 @@ lego_status lego_elastic_merge(lego_elastic *into, const lego_elastic *from)
     if (into->heavy.buckets.d != from->heavy.buckets.d) return LEGO_ERR_SHAPE;
     lego_status status = lego_sketch_merge(into->light, from->light);
     if (status != LEGO_OK) return status;
-    heavy_add_all(&into->heavy, &from->heavy, to_light, into->light);
+    struct heavy_light light = light_of(into);
+    heavy_add_all(&into->heavy, &from->heavy, &light);
     return LEGO_OK;
 }
 

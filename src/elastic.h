@@ -20,9 +20,7 @@ struct lego_elastic {
 };
 
 /* What a budget gives the heavy part if nobody says: a share of it (docs/accuracy.md has what was measured). */
-#ifndef ELASTIC_SHARE
-#define ELASTIC_SHARE 8
-#endif
+enum { ELASTIC_SHARE = 8 };
 
 extern const char elastic_magic[8];
 

@@ -218,62 +218,81 @@ static void erase(struct heavy_bucket *bucket, unsigned i)
     bucket->byte[7] = (unsigned char)(used - LABEL - size);
 }
 
-/* The number of the resident of least votes, of several the last; there is one. */
-static unsigned least(const struct heavy_bucket *bucket, uint64_t *votes)
-{
-    unsigned found = 0, width = 8, n = residents(bucket), at = data_of(bucket, 0);
-    *votes = UINT64_MAX;
-    for (unsigned i = 0; i < n; i++) {
-        unsigned label = label_of(bucket, i), own = label_votes(label);
-        if (own <= width) { /* else it has more votes */
-            uint64_t other = own == 1 ? bucket->byte[at] : get(&bucket->byte[at], own);
-            if (other <= *votes) {
-                *votes = other;
-                width = own;
-                found = i;
-            }
-        }
-        at += label_data(label);
-    }
-    return found;
-}
-
-static void pass_on(const struct heavy_key *key, uint64_t votes, heavy_leave *leave, void *context)
+static void pass_on(const struct heavy_key *key, uint64_t votes, const struct heavy_light *light)
 {
     unsigned char integer[8];
     size_t size;
     const void *item = heavy_item(key, integer, &size);
-    leave(context, item, size, (int64_t)votes);
+    light->take(light->sketch, item, size, (int64_t)votes);
 }
 
-/* Takes the least residents out of a bucket until there is room; returns their votes. What left is passed on if asked. */
-static uint64_t make_room(struct heavy_bucket *bucket, unsigned bytes, heavy_leave *leave, void *context)
+/* How often a resident came at most: what its place is worth. Never negative, and no two sums of it overflow. */
+static uint64_t worth(const struct resident *one, const struct heavy_light *light)
 {
-    uint64_t sum = 0, votes;
+    if (!one->flagged) return one->votes;
+    unsigned char integer[8];
+    size_t size;
+    const void *item = heavy_item(&one->key, integer, &size);
+    int64_t upper = light->upper(light->sketch, item, size);
+    return one->votes + (upper > 0 ? (uint64_t)upper : 0);
+}
+
+/* Candidates to leave: the residents of least votes, of equal ones the last, least first. There is at least one. */
+enum { CANDIDATES = 4 };
+static unsigned candidates(const struct heavy_bucket *bucket, struct heavy_place found[CANDIDATES])
+{
+    uint64_t votes[CANDIDATES];
+    unsigned n = 0, residents_now = residents(bucket), at = data_of(bucket, 0);
+    for (unsigned i = 0; i < residents_now; i++) {
+        unsigned label = label_of(bucket, i), width = label_votes(label), place = n;
+        uint64_t own = width == 1 ? bucket->byte[at] : get(&bucket->byte[at], width);
+        while (place > 0 && own <= votes[place - 1]) place--;
+        if (place < CANDIDATES) {
+            if (n < CANDIDATES) n++;
+            for (unsigned j = n - 1; j > place; j--) {
+                votes[j] = votes[j - 1];
+                found[j] = found[j - 1];
+            }
+            votes[place] = own;
+            found[place] = (struct heavy_place){i, at};
+        }
+        at += label_data(label);
+    }
+    return n;
+}
+
+/* Takes residents out of a bucket until there is room, each the one of least worth among the candidates; returns what they
+ * were worth. They are passed on and their votes added up if asked. */
+static uint64_t make_room(struct heavy_bucket *bucket, unsigned bytes, const struct heavy_light *light, uint64_t *votes)
+{
+    uint64_t sum = 0;
     while (room_in(bucket) < bytes) {
-        unsigned i = least(bucket, &votes);
-        struct resident one = resident_at(bucket, i, data_of(bucket, i));
-        sum += votes;
-        if (leave) pass_on(&one.key, votes, leave, context);
-        erase(bucket, i);
+        struct heavy_place candidate[CANDIDATES];
+        struct resident least = {0};
+        uint64_t least_worth = UINT64_MAX;
+        unsigned number = 0;
+        for (unsigned i = 0, n = candidates(bucket, candidate); i < n; i++) {
+            struct resident one = resident_at(bucket, candidate[i].number, candidate[i].at);
+            uint64_t own = worth(&one, light);
+            if (own >= least_worth) continue;
+            least = one;
+            least_worth = own;
+            number = candidate[i].number;
+        }
+        sum += least_worth;
+        if (votes) {
+            *votes += least.votes;
+            pass_on(&least.key, least.votes, light);
+        }
+        erase(bucket, number);
         set_leaky(bucket);
     }
     return sum;
 }
 
-/* The votes that stand in the way of a newcomer that finds no room. */
-static uint64_t votes_in_the_way(const struct heavy_bucket *bucket, unsigned bytes)
-{
-    uint64_t votes;
-    unsigned i = least(bucket, &votes);
-    if (room_in(bucket) + LABEL + label_data(label_of(bucket, i)) >= bytes) return votes;
-    struct heavy_bucket trial = *bucket;
-    return make_room(&trial, bytes, NULL, NULL);
-}
-
 /* Gives a resident other votes, not 0. If they take more bytes than there are, others leave. */
 static void set_votes(struct heavy *heavy, struct heavy_bucket *bucket, unsigned i, unsigned at, uint64_t votes,
-                      heavy_leave *leave, void *context)
+                      const struct heavy_light *light)
 {
     struct resident one = resident_at(bucket, i, at);
     heavy->votes += votes - one.votes;
@@ -282,15 +301,35 @@ static void set_votes(struct heavy *heavy, struct heavy_bucket *bucket, unsigned
         return;
     }
     unsigned char copy[HEAVY_KEY_MAX];
+    uint64_t left = 0;
     memcpy(copy, one.key.bytes, one.key.length);
     one.key.bytes = copy;
     erase(bucket, i);
-    heavy->votes -= make_room(bucket, cost(&one.key, votes), leave, context);
+    make_room(bucket, cost(&one.key, votes), light, &left);
+    heavy->votes -= left;
     insert(bucket, &one.key, votes, one.flagged);
 }
 
+/* A newcomer that finds no room is a vote against the bucket; with every HEAVY_THRESHOLD of them it may take the place of
+ * residents that are worth less than it is. Whether it may; then they have left. */
+static bool challenge(struct heavy *heavy, struct heavy_bucket *bucket, const void *item, size_t size, uint64_t count,
+                      unsigned bytes, const struct heavy_light *light)
+{
+    uint64_t negative = negative_of(bucket), now = negative + count;
+    set_negative(bucket, now);
+    if (now / HEAVY_THRESHOLD == negative / HEAVY_THRESHOLD) return false;
+    int64_t upper = light->upper(light->sketch, item, size);
+    struct heavy_bucket trial = *bucket;
+    if (make_room(&trial, bytes, light, NULL) >= count + (upper > 0 ? (uint64_t)upper : 0)) return false;
+    uint64_t left = 0;
+    make_room(bucket, bytes, light, &left);
+    heavy->votes -= left;
+    set_negative(bucket, 1);
+    return true;
+}
+
 int64_t heavy_add(struct heavy *heavy, struct hash hash, const void *item, size_t size, int64_t count,
-                  heavy_leave *leave, void *context)
+                  const struct heavy_light *light)
 {
     if (size > HEAVY_KEY_MAX || count == 0) return count;
     struct heavy_bucket *bucket = &heavy->bucket[heavy_index(heavy->buckets, hash)];
@@ -299,7 +338,7 @@ int64_t heavy_add(struct heavy *heavy, struct hash hash, const void *item, size_
     if (i < residents(bucket)) {
         int64_t votes = (int64_t)resident_at(bucket, i, at).votes, now = votes + count;
         if (now > 0) {
-            set_votes(heavy, bucket, i, at, (uint64_t)now, leave, context);
+            set_votes(heavy, bucket, i, at, (uint64_t)now, light);
             return 0;
         }
         erase(bucket, i);
@@ -310,13 +349,7 @@ int64_t heavy_add(struct heavy *heavy, struct hash hash, const void *item, size_
     unsigned bytes = cost(&key, (uint64_t)count);
     if (count < 0 || room_in(bucket) < bytes) {
         set_leaky(bucket);
-        if (count < 0) return count;
-        uint64_t before = negative_of(bucket) / HEAVY_THRESHOLD;
-        set_negative(bucket, negative_of(bucket) + (uint64_t)count);
-        uint64_t now = negative_of(bucket) / HEAVY_THRESHOLD; /* the least resident is looked for when this rises */
-        if (now == before || now < votes_in_the_way(bucket, bytes)) return count;
-        heavy->votes -= make_room(bucket, bytes, leave, context);
-        set_negative(bucket, 1);
+        if (count < 0 || !challenge(heavy, bucket, item, size, (uint64_t)count, bytes, light)) return count;
     }
     insert(bucket, &key, (uint64_t)count, is_leaky(bucket));
     heavy->votes += (uint64_t)count;
@@ -376,40 +409,48 @@ static unsigned unite(const struct heavy_bucket *a, const struct heavy_bucket *b
     return n;
 }
 
-static bool goes_before(const struct resident *a, const struct resident *b)
+/* A resident of two buckets, and what its place is worth. */
+struct applicant {
+    struct resident resident;
+    uint64_t worth;
+};
+
+static bool goes_before(const struct applicant *a, const struct applicant *b)
 {
-    return a->votes != b->votes ? a->votes > b->votes : heavy_compare(&a->key, &b->key) < 0;
+    return a->worth != b->worth ? a->worth > b->worth : heavy_compare(&a->resident.key, &b->resident.key) < 0;
 }
 
-static void merge_buckets(struct heavy_bucket *into, const struct heavy_bucket *from, heavy_leave *leave, void *context)
+static void merge_buckets(struct heavy_bucket *into, const struct heavy_bucket *from, const struct heavy_light *light)
 {
     struct heavy_bucket a = *into, b = *from;
     struct resident all[2 * HEAVY_RESIDENTS];
+    struct applicant sorted[2 * HEAVY_RESIDENTS];
     unsigned n = unite(&a, &b, all);
-    for (unsigned i = 1; i < n; i++) { /* insertion sort, most votes first */
-        struct resident one = all[i];
+    for (unsigned i = 0; i < n; i++) { /* insertion sort, most worth first */
+        struct applicant one = {all[i], worth(&all[i], light)};
         unsigned at = i;
-        for (; at > 0 && goes_before(&one, &all[at - 1]); at--) all[at] = all[at - 1];
-        all[at] = one;
+        for (; at > 0 && goes_before(&one, &sorted[at - 1]); at--) sorted[at] = sorted[at - 1];
+        sorted[at] = one;
     }
     memset(into, 0, sizeof *into);
     set_negative(into, negative_of(&a) + negative_of(&b));
     if (is_leaky(&a) || is_leaky(&b)) set_leaky(into);
     for (unsigned i = 0; i < n; i++) {
-        if (room_in(into) >= cost(&all[i].key, all[i].votes)) {
-            insert(into, &all[i].key, all[i].votes, all[i].flagged);
+        const struct resident *one = &sorted[i].resident;
+        if (room_in(into) >= cost(&one->key, one->votes)) {
+            insert(into, &one->key, one->votes, one->flagged);
         } else {
             set_leaky(into);
-            pass_on(&all[i].key, all[i].votes, leave, context);
+            pass_on(&one->key, one->votes, light);
         }
     }
 }
 
-void heavy_add_all(struct heavy *into, const struct heavy *from, heavy_leave *leave, void *context)
+void heavy_add_all(struct heavy *into, const struct heavy *from, const struct heavy_light *light)
 {
     into->votes = 0;
     for (uint32_t b = 0; b < into->buckets.d; b++) {
-        merge_buckets(&into->bucket[b], &from->bucket[b], leave, context);
+        merge_buckets(&into->bucket[b], &from->bucket[b], light);
         struct resident one;
         for (struct heavy_place next = {0, 0}; heavy_next(&into->bucket[b], &next, &one);) into->votes += one.votes;
     }

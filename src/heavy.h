@@ -13,9 +13,15 @@
  * all kinds share the same bytes. Residents stand in the order of code and key: a content has one form.
  *
  * An item that comes: resident, its votes rise; room, it moves in; else it is a vote against the bucket and goes on to the
- * light part. Once the votes against are HEAVY_THRESHOLD times those of the least resident, that one leaves for the light
- * part with its votes, and the newcomer has its place. (Where it takes several to make room, the votes of all count.)
- * Votes that need one more byte, and find none, take it from the least resident in the same way, unasked.
+ * light part. The one that brings every HEAVY_THRESHOLD-th vote against is more than that: a challenger. If it has come more
+ * often, as far as the light part can tell, than the resident that has come least, that one leaves for the light part with
+ * its votes, and the challenger has its place. How often a resident has come is its votes, and if it is flagged also what
+ * the light part has of it; asked are the four of least votes. (Where it takes several to make room, their sum counts. Votes
+ * that need one more byte, and find none, get it in the same way, without a challenge.)
+ *
+ * The paper's rule looks at votes only: the least resident leaves once there are ten times its votes against. Then who comes
+ * is mostly nobody, and an item that becomes frequent late, when it does get in, has one vote and is out again. Of the 100
+ * most frequent items of seven real streams that found 72 on average with 20 KB, and this 92; with 100 KB, 99.1 and 99.7.
  *
  * A resident is flagged if some of its count may be in the light part: if, when it came, its bucket was leaky, which says
  * that an item of this bucket that could be a resident has been sent there. Unflagged, its votes are its exact count.
@@ -30,20 +36,14 @@
 
 #include "hash.h"
 
-#ifndef HEAVY_BYTES
-#define HEAVY_BYTES 256
-#endif
-#ifndef HEAVY_THRESHOLD
-#define HEAVY_THRESHOLD 8
-#endif
-
 enum {
-    HEAVY_BUCKET = HEAVY_BYTES,
-    HEAVY_HEAD = 8,                              /* of a bucket */
-    HEAVY_ROOM = HEAVY_BUCKET - HEAVY_HEAD,      /* for residents */
-    HEAVY_KEY_MAX = HEAVY_ROOM - 2 - 8,          /* so that one alone always fits, whatever its votes */
-    HEAVY_RESIDENTS = HEAVY_ROOM / 3,            /* more are not possible */
-    HEAVY_LINE = 64,                             /* buckets begin with a cache line */
+    HEAVY_BUCKET = 256,
+    HEAVY_HEAD = 8,                         /* of a bucket */
+    HEAVY_ROOM = HEAVY_BUCKET - HEAVY_HEAD, /* for residents */
+    HEAVY_KEY_MAX = HEAVY_ROOM - 2 - 8,     /* so that one alone always fits, whatever its votes */
+    HEAVY_RESIDENTS = HEAVY_ROOM / 3,       /* more are not possible */
+    HEAVY_THRESHOLD = 8,                    /* votes against a bucket from one challenge to the next */
+    HEAVY_LINE = 64,                        /* buckets begin with a cache line */
 };
 
 struct heavy_bucket {
@@ -69,8 +69,12 @@ struct resident {
     bool flagged;
 };
 
-/* Gets what leaves the heavy part for the light one: an item, and how much of it. */
-typedef void heavy_leave(void *context, const void *item, size_t size, int64_t count);
+/* What the heavy part needs of the light one: to take an item that leaves, and to say at most how much of one it has. */
+struct heavy_light {
+    void (*take)(void *sketch, const void *item, size_t size, int64_t count);
+    int64_t (*upper)(const void *sketch, const void *item, size_t size);
+    void *sketch;
+};
 
 static inline uint64_t heavy_bytes(uint32_t buckets)
 {
@@ -94,7 +98,7 @@ static inline void heavy_prefetch(const struct heavy *heavy, struct hash hash)
 
 /* Counts an item; returns how much of it is for the light part. No sum of |count| passes 2^63 - 1. */
 int64_t heavy_add(struct heavy *heavy, struct hash hash, const void *item, size_t size, int64_t count,
-                  heavy_leave *leave, void *context);
+                  const struct heavy_light *light);
 
 /* False if it is not resident. */
 bool heavy_find(const struct heavy *heavy, struct hash hash, const void *item, size_t size, struct resident *found);
@@ -110,7 +114,7 @@ bool heavy_next(const struct heavy_bucket *bucket, struct heavy_place *next, str
 const void *heavy_item(const struct heavy_key *key, unsigned char integer[8], size_t *size);
 
 /* Adds all of `from`, which has as many buckets. Of the residents of both, those of most votes stay. */
-void heavy_add_all(struct heavy *into, const struct heavy *from, heavy_leave *leave, void *context);
+void heavy_add_all(struct heavy *into, const struct heavy *from, const struct heavy_light *light);
 
 /* Whether bytes from outside are possible as bucket number `index`; adds its votes, as long as they fit 63 bits. */
 bool heavy_bucket_valid(const struct heavy_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
