@@ -22,7 +22,7 @@ static struct {
 #define TOP_CHOICES "lines|u32|u64"
 
 static const option_entry options[] = {
-    {"items", 'k', OPTION_U32, "K", &given.items, "so many of them, or all that the sketch knows if these are fewer (100)"},
+    {"items", 'k', OPTION_U32, "K", &given.items, "so many of them, or all that are kept if these are fewer (100)"},
     {"format", 'f', OPTION_CHOICE, TOP_CHOICES, &given.format,
      "u32, u64: show keys of 8 bytes, which such input has, as whole numbers (lines)"},
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line: item, estimate, lower, upper, exact"},

@@ -262,16 +262,19 @@ LEGO_API lego_status lego_sketch_saved_model(const void *bytes, size_t size, cha
  *
  * What is said above of memory, threads and errors holds here too, with these differences:
  *
- * ORDER MATTERS. Which items are in the heavy part depends on the order in which items came: an item that was frequent
- * early is evicted late. The same calls in the same order give the same bytes on every machine, in batches or one by one
- * (as long as nothing is deleted; then batches and single calls are the same too, but a different order is not).
+ * ORDER MATTERS. Which items are in the heavy part depends on the order in which they came, and so do estimates: who is
+ * there first stays until another is seen to be more frequent. The same items and counts in the same order, in batches
+ * or one by one, give the same bytes on every machine.
  *
- * BOUNDS. `upper` is never below the true count if no item's count was negative at any time (a sketch only asks for that
- * at the end; here some of an item may be in one part and its deletion in the other). Both parts together always have the
- * exact content: totals are exact, and what is deleted is deleted.
+ * BOUNDS. `upper` is never below the true count if no item's count was negative at any time. (A sketch asks for that
+ * only when it answers; here some of an item may be in one part and its deletion in the other.) A deletion takes from
+ * the heavy part what is there of the item, and the rest from the light part. Both together always have the exact
+ * content: totals are exact, and where everything was deleted every `upper` is 0.
  *
- * KEYS of more than 238 bytes are counted, but never in the heavy part, so they are not listed. A resident takes its key and 3
- * to 10 bytes more; an integer of 64 bits only those of its bytes that come before its leading zeros. */
+ * MEMORY. Two allocations more than a sketch; lego_elastic_bytes(), at most the budget, is the sum of all four.
+ *
+ * KEYS of more than 238 bytes are counted, but never in the heavy part, so they are not listed. A resident takes its
+ * key and 3 to 10 bytes more; an integer of 64 bits without its leading zero bytes. */
 typedef struct lego_elastic lego_elastic;
 
 typedef struct lego_elastic_options {
@@ -320,17 +323,17 @@ LEGO_API lego_status lego_elastic_estimate(const lego_elastic *elastic, const vo
 LEGO_API lego_status lego_elastic_estimate_u64(const lego_elastic *elastic, uint64_t item, lego_estimate *estimate);
 LEGO_API lego_status lego_elastic_estimate_u64s(const lego_elastic *elastic, const uint64_t *items, size_t n,
                                                 lego_estimate *estimates);
-LEGO_API lego_status lego_elastic_estimate_batch(const lego_elastic *elastic, const void *bytes, const uint64_t *offsets,
-                                                 size_t n, lego_estimate *estimates);
+LEGO_API lego_status lego_elastic_estimate_batch(const lego_elastic *elastic, const void *bytes,
+                                                 const uint64_t *offsets, size_t n, lego_estimate *estimates);
 
-/* The items of the heavy part of the highest estimates, at most `most` of them, in falling order; equal ones in an order of
- * their keys. Allocates 40 bytes for each of them while it runs. */
+/* The items of the heavy part of the highest estimates, at most `most` of them, in falling order; equal ones in an
+ * order of their keys. Allocates 40 bytes for each of them while it runs. */
 LEGO_API lego_status lego_elastic_top(const lego_elastic *elastic, size_t most, lego_visit visit, void *context);
 
-/* into becomes an elastic sketch of both streams. The light parts merge as sketches do; of the items in either heavy part
- * those with the highest counts there stay, with the sum of both, and the others go to the light part. One that was in
- * only one of them stays exact if the other's heavy part never had to turn an item away where it would be. The heavy
- * parts must have the same size (LEGO_ERR_SHAPE). */
+/* into becomes an elastic sketch of both streams. The light parts merge as sketches do; of the items in either heavy
+ * part those with the highest counts there stay, with the sum of both, and the others go to the light part. One that
+ * was in only one of them stays exact if the other's heavy part never had to turn an item away where it would be. The
+ * heavy parts must have the same size (LEGO_ERR_SHAPE). */
 LEGO_API lego_status lego_elastic_merge(lego_elastic *into, const lego_elastic *from);
 
 /* The light part, to look at. */

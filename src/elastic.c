@@ -25,7 +25,8 @@ lego_status elastic_make(lego_sketch *light, uint32_t buckets, lego_elastic **el
 lego_status lego_elastic_create(const lego_elastic_options *options, lego_elastic **elastic)
 {
     lego_options light = options->light;
-    uint64_t heavy = options->heavy ? options->heavy : light.budget / ELASTIC_SHARE, fixed = sizeof(struct lego_elastic);
+    uint64_t heavy = options->heavy ? options->heavy : light.budget / ELASTIC_SHARE,
+             fixed = sizeof(struct lego_elastic);
     if (heavy > LEGO_BUDGET_MAX || light.budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
     if (heavy < fixed + heavy_bytes(1)) return LEGO_ERR_BUDGET;
     uint32_t buckets = (uint32_t)((heavy - fixed - HEAVY_LINE) / HEAVY_BUCKET);
@@ -150,6 +151,7 @@ lego_status lego_elastic_add_u64s(lego_elastic *elastic, const uint64_t *items, 
         for (size_t i = 0; i < size; i++) {
             hash[i] = hash_u64(items[start + i], elastic->light->seed);
             heavy_prefetch(&elastic->heavy, hash[i]);
+            sketch_prefetch(elastic->light, hash[i]);
         }
         for (size_t i = 0; i < size; i++) {
             unsigned char bytes[8];
@@ -181,6 +183,7 @@ lego_status lego_elastic_add_batch(lego_elastic *elastic, const void *bytes, con
             const uint64_t *at = offsets + start + i;
             hash[i] = hash_bytes(p + at[0], (size_t)(at[1] - at[0]), elastic->light->seed);
             heavy_prefetch(&elastic->heavy, hash[i]);
+            sketch_prefetch(elastic->light, hash[i]);
         }
         for (size_t i = 0; i < size; i++) {
             const uint64_t *at = offsets + start + i;
@@ -237,8 +240,8 @@ lego_status lego_elastic_estimate_u64s(const lego_elastic *elastic, const uint64
     return LEGO_OK;
 }
 
-lego_status lego_elastic_estimate_batch(const lego_elastic *elastic, const void *bytes, const uint64_t *offsets, size_t n,
-                                        lego_estimate *estimates)
+lego_status lego_elastic_estimate_batch(const lego_elastic *elastic, const void *bytes, const uint64_t *offsets,
+                                        size_t n, lego_estimate *estimates)
 {
     if (!offsets_rise(offsets, n)) return LEGO_ERR_ARGUMENT;
     const unsigned char *p = bytes;

@@ -5,8 +5,8 @@
  *                        v                    moves in  | | leaves, with its votes
  *                     the sketch  <---------------------+-+
  *
- * The mass of the light sketch, which keeps its sums from overflowing, counts what the heavy part holds as well. So what
- * leaves the heavy part always finds room, and an addition is refused before anything has changed, or not at all. */
+ * The mass of the light sketch, which keeps its sums from overflowing, counts what the heavy part holds as well. So
+ * what leaves the heavy part always finds room, and an addition is refused before anything has changed, or never. */
 #ifndef LEGO_SRC_ELASTIC_H
 #define LEGO_SRC_ELASTIC_H
 

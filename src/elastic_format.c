@@ -1,6 +1,6 @@
-/* elastic_format: bytes <-> elastic sketches, as docs/format.md lays them out: a head, the buckets, and the light part as
- * the sketch file that it would be alone. Bytes from outside are checked whole before anything is allocated: first the
- * buckets here, then the sketch by lego_sketch_load(), which allocates when it has seen all of it. */
+/* elastic_format: bytes <-> elastic sketches, as docs/format.md lays them out: a head, the buckets, and the light part
+ * as the sketch file that it would be alone. Bytes from outside are checked whole before anything is allocated: first
+ * the buckets here, then the sketch by lego_sketch_load(), which allocates when it has seen all of it. */
 #include "elastic.h"
 #include "envelope.h"
 
@@ -45,7 +45,8 @@ lego_status lego_elastic_load(const void *bytes, size_t size, const lego_model *
     lego_status status = check_envelope(p, size, elastic_magic, ELASTIC_HEAD);
     if (status != LEGO_OK) return status;
     if (get32(p + 12) != 0) return LEGO_ERR_VERSION;
-    uint64_t buckets = get(p + 56, 8), sketch_size = get(p + 72, 8), most = (LEGO_BUDGET_MAX - HEAVY_LINE) / HEAVY_BUCKET;
+    uint64_t buckets = get(p + 56, 8), sketch_size = get(p + 72, 8),
+             most = (LEGO_BUDGET_MAX - HEAVY_LINE) / HEAVY_BUCKET;
     if (buckets == 0 || buckets > most) return LEGO_ERR_CORRUPT;
     size_t rest = size - ELASTIC_HEAD - CHECKSUM;
     if (rest / HEAVY_BUCKET < buckets || rest - buckets * HEAVY_BUCKET != sketch_size) return LEGO_ERR_TRUNCATED;

@@ -1,8 +1,8 @@
-/* envelope: what all file formats share. Little-endian numbers; eight letters, a version, a kind and the length in front;
- * the XXH3 of everything at the end.
+/* envelope: what all file formats share. Little-endian numbers; eight letters, a version, a kind and the length in
+ * front; the XXH3 of everything at the end.
  *
  *     0        8         12     16       24                        length - 8
- *     | magic  | version | kind | length | ... the format's own ... | checksum |                                      */
+ *     | magic  | version | kind | length | ... the format's own ... | checksum | */
 #ifndef LEGO_SRC_ENVELOPE_H
 #define LEGO_SRC_ENVELOPE_H
 

@@ -7,7 +7,8 @@ enum { INTEGER_CODE = 248, NEGATIVE_BITS = 47, LABEL = 2 };
 enum { FLAG_SHIFT = 8, WIDTH_SHIFT = 9, TAG_SHIFT = 12, LABEL_KEY = 0xf0ff }; /* bits of a label; code and tag */
 
 _Static_assert((int)HEAVY_KEY_MAX < (int)INTEGER_CODE && HEAVY_ROOM < 256, "sizes fit a byte");
-_Static_assert((HEAVY_HEAD + (LABEL * HEAVY_RESIDENTS + 7) / 8 * 8) <= HEAVY_BUCKET, "labels can be read four at a time");
+_Static_assert((HEAVY_HEAD + (LABEL * HEAVY_RESIDENTS + 7) / 8 * 8) <= HEAVY_BUCKET,
+               "labels can be read four at a time");
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
@@ -98,7 +99,7 @@ static uint64_t four_labels(const struct heavy_bucket *bucket, unsigned i)
 
 static const uint64_t lanes = UINT64_C(0x0001000100010001); /* 1 for each of four */
 
-/* Bytes of data of residents i to end - 1, four at a time: the sum of codes and widths, less 248 where a code says so. */
+/* Bytes of data of residents i to end - 1, four at a time: codes and widths, less 248 where a code says so. */
 static unsigned data_between(const struct heavy_bucket *bucket, unsigned i, unsigned end)
 {
     uint64_t sum = 0;
@@ -191,7 +192,8 @@ bool heavy_next(const struct heavy_bucket *bucket, struct heavy_place *next, str
 /* Moves in where the order of keys says; there must be room, and the key may not lie in the bucket. */
 static void insert(struct heavy_bucket *bucket, const struct heavy_key *key, uint64_t votes, bool flagged)
 {
-    unsigned n = residents(bucket), used = used_bytes(bucket), i = 0, at = data_of(bucket, 0), width = votes_width(votes);
+    unsigned n = residents(bucket), used = used_bytes(bucket), i = 0, at = data_of(bucket, 0),
+             width = votes_width(votes);
     for (struct heavy_place next = {0, 0}; i < n; i++, at = next.at) {
         struct resident other;
         heavy_next(bucket, &next, &other);
@@ -261,8 +263,8 @@ static unsigned candidates(const struct heavy_bucket *bucket, struct heavy_place
     return n;
 }
 
-/* Takes residents out of a bucket until there is room, each the one of least worth among the candidates; returns what they
- * were worth. They are passed on and their votes added up if asked. */
+/* Takes residents out of a bucket until there is room, each the one of least worth among the candidates; returns what
+ * they were worth. They are passed on and their votes added up if asked. */
 static uint64_t make_room(struct heavy_bucket *bucket, unsigned bytes, const struct heavy_light *light, uint64_t *votes)
 {
     uint64_t sum = 0;
@@ -310,8 +312,8 @@ static void set_votes(struct heavy *heavy, struct heavy_bucket *bucket, unsigned
     insert(bucket, &one.key, votes, one.flagged);
 }
 
-/* A newcomer that finds no room is a vote against the bucket; with every HEAVY_THRESHOLD of them it may take the place of
- * residents that are worth less than it is. Whether it may; then they have left. */
+/* A newcomer that finds no room is a vote against the bucket; with every HEAVY_THRESHOLD of them it may take the place
+ * of residents that are worth less than it is. Whether it may; then they have left. */
 static bool challenge(struct heavy *heavy, struct heavy_bucket *bucket, const void *item, size_t size, uint64_t count,
                       unsigned bytes, const struct heavy_light *light)
 {

@@ -3,31 +3,34 @@
  *
  * A bucket is 256 bytes, four cache lines; an item's hash names its only bucket. Its residents are packed:
  *
- *     bucket   | negative votes 47 bits, leaky 1 | residents n 8 | bytes in use 8 | labels, 2 n | their data ... | 0 ... 0 |
+ *     bucket   | votes against 47 bits, leaky 1 | residents 8 | bytes in use 8 | labels | data, in their order | 0 |
  *     label    | code 8: of the key's size | flag 1 | bytes of votes, less 1: 3 | tag 4: of the key's hash |
  *     data     | votes, 1 to 8 bytes | key |
  *
- * Numbers are little-endian, so a bucket has the same bytes in every memory, and in a file. The code is the size of the key,
- * up to 238; or of a key of 8 bytes that ends in zeros, as integers do, 248 and how many bytes are before these, and then
- * only those are stored. So a resident takes 3 bytes and its key, a small integer with a small count 4 to 6, and keys of
- * all kinds share the same bytes. Residents stand in the order of code and key: a content has one form.
+ * Numbers are little-endian, so a bucket has the same bytes in every memory, and in a file. The code is the size of the
+ * key, up to 238; or of a key of 8 bytes that ends in zeros, as integers do, 248 and how many bytes are before these,
+ * and then only those are stored. So a resident takes 3 bytes and its key, a small integer with a small count 4 to 6,
+ * and keys of all kinds share the same bytes. Residents stand in the order of code and key: a content has one form.
  *
- * An item that comes: resident, its votes rise; room, it moves in; else it is a vote against the bucket and goes on to the
- * light part. The one that brings every HEAVY_THRESHOLD-th vote against is more than that: a challenger. If it has come more
- * often, as far as the light part can tell, than the resident that has come least, that one leaves for the light part with
- * its votes, and the challenger has its place. How often a resident has come is its votes, and if it is flagged also what
- * the light part has of it; asked are the four of least votes. (Where it takes several to make room, their sum counts. Votes
- * that need one more byte, and find none, get it in the same way, without a challenge.)
+ * An item that comes: resident, its votes rise; room, it moves in; else it is a vote against the bucket and goes on to
+ * the light part. The one that brings every HEAVY_THRESHOLD-th vote against is more than that: a challenger. If it has
+ * come more often, as far as the light part can tell, than the resident that has come least, that one leaves for the
+ * light part with its votes, and the challenger has its place. How often a resident has come is its votes, and if it is
+ * flagged also what the light part has of it; asked are the four of least votes. (Where it takes several to make room,
+ * their sum counts. Votes that need one more byte, and find none, get it in the same way, without a challenge.)
  *
- * The paper's rule looks at votes only: the least resident leaves once there are ten times its votes against. Then who comes
- * is mostly nobody, and an item that becomes frequent late, when it does get in, has one vote and is out again. Of the 100
- * most frequent items of seven real streams that found 72 on average with 20 KB, and this 92; with 100 KB, 99.1 and 99.7.
+ * The paper's rule looks at votes only: the least resident leaves once there are ten times its votes against. Then who
+ * comes is mostly nobody, and an item that becomes frequent late, when it does get in, has one vote and is out again.
+ * Of the 100 most frequent items of seven real streams that (with eight times) found 72 on average with 20 KB, and this
+ * 92; with 100 KB, 99.1 and 99.7.
  *
- * A resident is flagged if some of its count may be in the light part: if, when it came, its bucket was leaky, which says
- * that an item of this bucket that could be a resident has been sent there. Unflagged, its votes are its exact count.
+ * A resident is flagged if some of its count may be in the light part: if, when it came, its bucket was leaky, which
+ * says that an item of this bucket that could be a resident has been sent there. Unflagged, its votes are its exact
+ * count.
  *
- * Deletions: a resident's votes fall; what they cannot pay, and what is not resident, goes to the light part. A resident
- * without votes leaves. So votes are always 1 or more, and heavy and light part together have the exact content. */
+ * Deletions: a resident's votes fall; what they cannot pay, and what is not resident, goes to the light part. A
+ * resident without votes leaves. So votes are always 1 or more, and heavy and light part together have the exact
+ * content. */
 #ifndef LEGO_SRC_HEAVY_H
 #define LEGO_SRC_HEAVY_H
 
@@ -69,7 +72,7 @@ struct resident {
     bool flagged;
 };
 
-/* What the heavy part needs of the light one: to take an item that leaves, and to say at most how much of one it has. */
+/* What the heavy part needs of the light one: to take an item that leaves, and to tell how much of one it may have. */
 struct heavy_light {
     void (*take)(void *sketch, const void *item, size_t size, int64_t count);
     int64_t (*upper)(const void *sketch, const void *item, size_t size);

@@ -88,7 +88,8 @@ class Top(Case):
         listed = self.top("sum", "-k", "20")
         self.assertEqual([row[1] for row in listed], [count for _, count in self.truth.most_common(20)])
         self.build("plain", self.lines)
-        self.fails("merge", "-o", "x", "a", "plain", says="cannot merge plain into a:.*\n.*only one of them was built with --top")
+        self.fails("merge", "-o", "x", "a", "plain",
+                   says="cannot merge plain into a:.*\n.*only one of them was built with --top")
         self.fails("merge", "-o", "x", "plain", "a", says="only one of them")
         self.build("large", self.lines, "--heavy", "20K", "--budget", "100K")
         self.fails("merge", "-o", "x", "a", "large", says="their heavy parts differ in size")
@@ -125,8 +126,8 @@ class Top(Case):
             cases.append(bytes(flipped))
         for data in cases:
             self.write("bad", data)
-            for command in (["top", "bad"], ["query", "bad", "apple"], ["info", "bad"], ["merge", "-o", "x", "a", "bad"]):
-                self.fails(*command, says=r"\Alegosketch: bad")
+            for command in ("top bad", "query bad apple", "info bad", "merge -o x a bad"):
+                self.fails(*command.split(), says=r"\Alegosketch: bad")
         self.assertNotIn("x", self.files())
 
 

@@ -66,9 +66,11 @@ static uint64_t first_of(uint64_t number) /* that has the same bytes */
 static void feed(lego_elastic *elastic, struct truth *truth, uint64_t *state, size_t n, bool deletions)
 {
     for (size_t i = 0; i < n; i++) {
-        uint64_t most = 1 + draw_below(state, DOMAIN), number = first_of(draw_below(state, 1 + draw_below(state, most)));
+        uint64_t most = 1 + draw_below(state, DOMAIN),
+                 number = first_of(draw_below(state, 1 + draw_below(state, most)));
         int64_t count = draw_below(state, 20) ? 1 : draw_count(state, 4);
-        if (deletions && draw_below(state, 3) == 0) count = -(int64_t)draw_below(state, (uint64_t)truth->count[number] + 1);
+        if (deletions && draw_below(state, 3) == 0)
+            count = -(int64_t)draw_below(state, (uint64_t)truth->count[number] + 1);
         unsigned char item[300];
         size_t size = item_of(number, item);
         assert_int_equal(lego_elastic_add(elastic, item, size, count), LEGO_OK);
@@ -154,7 +156,8 @@ static void everything_holds(void **unused)
     uint64_t state = 1;
     static struct truth truth;
     for (int round = 0; round < ROUNDS(30); round++) {
-        lego_elastic *elastic = make_elastic(models[round % 3], 160000, round % 2 ? 600 + 1000 * (uint64_t)round : 0, NULL);
+        lego_elastic *elastic =
+            make_elastic(models[round % 3], 160000, round % 2 ? 600 + 1000 * (uint64_t)round : 0, NULL);
         truth = (struct truth){0};
         for (int part = 0; part < 3; part++) {
             feed(elastic, &truth, &state, 4000, round % 4 >= 2);
@@ -207,7 +210,8 @@ static void deleting_everything_leaves_nothing(void **unused)
         for (uint64_t i = 0; i < 100; i++) {
             lego_estimate e;
             lego_elastic_estimate_u64(elastic, i, &e);
-            assert_int_equal(e.upper, 0); /* votes that had a light part to pay for are gone, and its cells are 0 again */
+            assert_int_equal(e.upper,
+                             0); /* votes that had a light part to pay for are gone, and its cells are 0 again */
         }
         lego_elastic_clear(elastic);
         lego_elastic *fresh = make_elastic(models[m], 160000, 2000, NULL);
@@ -296,7 +300,8 @@ static void merged_sums_are_conserved(void **unused)
     for (int round = 0; round < ROUNDS(30); round++) {
         const char *model = models[round % 3];
         uint64_t heavy = 600 + 700 * (uint64_t)round;
-        lego_elastic *a = make_elastic(model, 160000, heavy, NULL), *b = make_elastic(model, 160000, heavy, NULL), *c, *d;
+        lego_elastic *a = make_elastic(model, 160000, heavy, NULL), *b = make_elastic(model, 160000, heavy, NULL), *c,
+                     *d;
         truth = other = (struct truth){0};
         feed(a, &truth, &state, 3000, round % 2);
         feed(b, &other, &state, round % 5 ? 3000 : 30, round % 2); /* some whose buckets never leaked */
@@ -371,8 +376,9 @@ static void the_budget_is_a_ceiling(void **unused)
         lego_elastic_destroy(elastic);
         assert_int_equal(books.now, 0);
     }
-    static const uint64_t wrong[][2] = {{4096, 0}, {4607, 512}, {100000, 100}, {100000, 96000}, {100000, UINT64_MAX},
-                                        {UINT64_MAX, 0}, {0, 0}, {UINT64_MAX, UINT64_MAX}};
+    static const uint64_t wrong[][2] = {
+        {4096, 0},       {4607, 512}, {100000, 100},           {100000, 96000}, {100000, UINT64_MAX},
+        {UINT64_MAX, 0}, {0, 0},      {UINT64_MAX, UINT64_MAX}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
         lego_elastic *elastic = NULL;
@@ -464,7 +470,8 @@ static void every_change_is_seen(void **unused)
                 loaded = NULL;
             }
         }
-        assert_true(accepted < good.size / 4); /* of 3 each: votes against, flags, keys that are as good as those there */
+        assert_true(accepted <
+                    good.size / 4); /* of 3 each: votes against, flags, keys that are as good as those there */
         for (size_t size = 0; size < good.size; size++)
             assert_int_not_equal(lego_elastic_load(good.p, size, NULL, NULL, &loaded), LEGO_OK);
         lego_sketch *sketch = NULL;
@@ -480,6 +487,77 @@ static void every_change_is_seen(void **unused)
         free(bad.p);
         lego_elastic_destroy(elastic);
     }
+}
+
+/* The bytes of a bucket, one after another, as docs/format.md has them. */
+static void a_bucket_is_as_documented(void **unused)
+{
+    (void)unused;
+    lego_elastic *elastic = make_elastic("compact", 40000, 512, NULL);
+    assert_int_equal(elastic->heavy.buckets.d, 1);
+    lego_elastic_add(elastic, "pear", 4, 300);
+    lego_elastic_add_u64(elastic, 0x1234, 2);
+    lego_elastic_add(elastic, "", 0, 1);
+    unsigned tags[3] = {(unsigned)hash_bytes("", 0, 7).lo & 15, (unsigned)hash_bytes("pear", 4, 7).lo & 15,
+                        (unsigned)hash_u64(0x1234, 7).lo & 15};
+    unsigned char wanted[HEAVY_BUCKET] = {0,   0, 0, 0,  0, 0,   3,   16,  0,   0, 4,    0,
+                                          250, 0, 1, 44, 1, 'p', 'e', 'a', 'r', 2, 0x34, 0x12};
+    for (int i = 0; i < 3; i++) wanted[9 + 2 * i] = (unsigned char)((i == 1 ? 2 : 0) | tags[i] << 4);
+    struct bytes bytes = elastic_to_bytes(elastic);
+    assert_memory_equal(bytes.p, "LEGOELAS\1\0\0\0\0\0\0\0", 16);
+    assert_memory_equal(bytes.p + 56, "\1\0\0\0\0\0\0\0\57\1\0\0\0\0\0\0", 16); /* one bucket, 303 votes */
+    assert_memory_equal(bytes.p + 80, wanted, HEAVY_BUCKET);
+    assert_memory_equal(bytes.p + 80 + HEAVY_BUCKET, "LEGOSKCH", 8);
+    free(bytes.p);
+    lego_elastic_destroy(elastic);
+}
+
+/* A flat light part: the same answers, and the same bytes, as a dense one of as many blocks. */
+static void flat_is_dense(void **unused)
+{
+    (void)unused;
+    uint64_t state = 9;
+    lego_elastic *made[2];
+    static struct truth truth;
+    for (int i = 0; i < 2; i++) {
+        lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
+        options.light.budget = 0;
+        options.light.bricks = 64;
+        options.light.packing = i ? LEGO_FLAT : LEGO_DENSE;
+        options.light.seed = 7;
+        options.heavy = 3000;
+        assert_int_equal(lego_elastic_create(&options, &made[i]), LEGO_OK);
+        truth = (struct truth){0};
+        state = 9;
+        feed(made[i], &truth, &state, 20000, false);
+        check_elastic(made[i], &truth);
+    }
+    assert_same_elastic(made[0], made[1]);
+    assert_int_equal(lego_elastic_merge(made[0], made[1]), LEGO_OK);
+    assert_int_equal(lego_elastic_merge(made[1], made[1]), LEGO_OK);
+    assert_same_elastic(made[0], made[1]);
+    lego_elastic_destroy(made[0]);
+    lego_elastic_destroy(made[1]);
+}
+
+/* After loading it goes on as if nothing had been. */
+static void loaded_goes_on(void **unused)
+{
+    (void)unused;
+    uint64_t state = 10, again;
+    static struct truth truth, same;
+    lego_elastic *elastic = make_elastic("compact", 40000, 0, NULL), *loaded;
+    feed(elastic, &truth, &state, 10000, false);
+    struct bytes bytes = elastic_to_bytes(elastic);
+    assert_int_equal(lego_elastic_load(bytes.p, bytes.size, NULL, NULL, &loaded), LEGO_OK);
+    free(bytes.p);
+    same = truth;
+    again = state;
+    feed(elastic, &truth, &state, 10000, false);
+    feed(loaded, &same, &again, 10000, false);
+    assert_same_elastic(elastic, loaded);
+    lego_elastic_destroy(elastic);
+    lego_elastic_destroy(loaded);
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
@@ -538,8 +616,8 @@ static lego_status do_top(lego_elastic *elastic, const struct bytes *bytes, cons
 static void every_allocation_may_fail(void **unused)
 {
     (void)unused;
-    static lego_status (*const operations[])(lego_elastic *, const struct bytes *, const lego_allocator *) = {
-        do_copy, do_load, do_create, do_merge, do_top};
+    static lego_status (*const operations[])(lego_elastic *, const struct bytes *,
+                                             const lego_allocator *) = {do_copy, do_load, do_create, do_merge, do_top};
     for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) {
         lego_status status = LEGO_ERR_MEMORY;
         long at = 1;
@@ -609,6 +687,9 @@ int main(void)
         cmocka_unit_test(the_budget_is_a_ceiling),
         cmocka_unit_test(sums_do_not_overflow),
         cmocka_unit_test(every_change_is_seen),
+        cmocka_unit_test(a_bucket_is_as_documented),
+        cmocka_unit_test(flat_is_dense),
+        cmocka_unit_test(loaded_goes_on),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(every_write_may_fail),
     };
