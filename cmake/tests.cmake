@@ -55,6 +55,7 @@ if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_cli.py cli)
   lego_python_test(tests/test_cli_compressed.py cli)
   lego_python_test(tests/test_cli_eval.py cli)
+  lego_python_test(tests/test_cli_top.py cli)
   lego_python_test(tests/test_train_cli.py cli)
 endif()
 

@@ -5,7 +5,7 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query merge fold info gen eval demo train help'
+    local commands='build query top merge fold info gen eval demo train help'
     local options='' values=''
     COMPREPLY=()
 
@@ -15,9 +15,10 @@ _legosketch()
     fi
     case $command in
         build)
-            options='-o --output -b --budget -m --model -s --seed -f --format --on-error -t --threads --packing --bricks
-                --columns --cell-bits -q --quiet -h --help' ;;
+            options='-o --output -b --budget --top --heavy -m --model -s --seed -f --format --on-error -t --threads --packing
+                --bricks --columns --cell-bits -q --quiet -h --help' ;;
         query) options='-f --format --json -m --model -q --quiet -h --help' ;;
+        top) options='-k --items -f --format --json -m --model -h --help' ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -k --bricks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
@@ -37,7 +38,7 @@ _legosketch()
     esac
 
     case $before in
-        -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
+        -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
         -p | --preset) values='paper published quick compact' ;;
         --backend) values='cpu cuda' ;;
@@ -46,13 +47,14 @@ _legosketch()
         --packing) values='dense flat' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
+        --heavy) values='10K 100K 1M' ;;
         -m | --model)
             COMPREPLY=($(compgen -W 'compact rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
         -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))
             return ;;
-        -s | --seed | --seeds | -t | --threads | --bricks | -k | --columns | -n | --distinct | -a | --alpha \
+        -s | --seed | --seeds | -t | --threads | --bricks | -k | --items | --columns | -n | --distinct | -a | --alpha \
             | --tasks | --every | --name) return ;;
     esac
     if [[ -n $values ]]; then
