@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Bytes a distinct item, so that streams of every size have the same load. In whole KB, as the figures are that others
- * published for some of these streams. */
+/* Bytes a distinct item, so that streams of every size have the same load. The next whole KB, as in the reference figures for
+ * some of these streams. */
 static const double bytes_per_key[] = {0.5, 1, 2, 4};
 enum { BUDGETS = sizeof bytes_per_key / sizeof *bytes_per_key };
 
@@ -25,7 +25,7 @@ static lab_result run(const lab_plan *plan, record *into)
         uint64_t budgets[BUDGETS];
         for (size_t b = 0; b < BUDGETS; b++) {
             uint64_t bytes = (uint64_t)(bytes_per_key[b] * (double)exact_size(source.truth));
-            budgets[b] = (bytes + 1023) / 1024 * 1024;
+            budgets[b] = (bytes / 1024 + 1) * 1024;
             budgets[b] = budgets[b] < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : budgets[b];
         }
         size_t count = 1; /* those of a small stream may all be the least budget */

@@ -126,8 +126,8 @@ static bool simulate(const lab_plan *plan, uint32_t k, double means[RANK_MAX + 1
 
 static void add_row(record *into, uint32_t k, uint32_t rank, const char *how, double value)
 {
-    char series[64];
-    snprintf(series, sizeof series, "K = %u, %s", (unsigned)k, how);
+    char series[32];
+    snprintf(series, sizeof series, "K = %u", (unsigned)k);
     json_line row = record_row(into);
     json_text(&row, "series", series);
     json_text(&row, "how", how);

@@ -30,8 +30,9 @@ static const char head[] =
     ".soft,figcaption,dt{color:var(--soft);font-size:.85rem}\n"
     "code{font-size:.85rem;overflow-wrap:anywhere}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.5rem 0}dd{margin:0;font-size:.85rem}\n"
-    ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1.5rem}\n"
+    ".pair{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1.5rem}\n"
     "figure{margin:0;min-width:0;break-inside:avoid}svg{width:100%;height:auto;display:block;color:var(--text)}\n"
+    "figcaption{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}\n"
     ".scroll{overflow-x:auto;margin:.5rem 0}\n"
     "table{border-collapse:collapse;font-size:.82rem;font-variant-numeric:tabular-nums}\n"
     "caption{text-align:left;color:var(--soft);padding:.2rem 0}\n"
@@ -39,7 +40,7 @@ static const char head[] =
     "th:first-child{text-align:left;position:sticky;left:0;background:var(--page)}\n"
     "tbody tr:nth-child(even){background:var(--band)}td.best{color:var(--ours);font-weight:600}\n"
     ".published{font-style:italic}.warning{border-left:4px solid #d97706;padding-left:.7rem}\n"
-    "@media print{body{font-size:10pt;max-width:none;padding:0}nav{display:none}.scroll{overflow:visible}"
+    "@media print{figcaption{white-space:normal}body{font-size:10pt;max-width:none;padding:0}nav{display:none}.scroll{overflow:visible}"
     "table{font-size:6.5pt}th,td{padding:.1rem .2rem;white-space:normal}h2{break-before:page}h3{break-after:avoid}}\n"
     "</style>\n";
 
@@ -51,7 +52,7 @@ void page_begin(text *page, int results)
     text_print(page, "Errors are means over all distinct items of a stream, at equal total bytes: AAE is that of "
                      "|estimate \u2212 count|, ARE that of |estimate \u2212 count| / count. <em>one</em> is the constant 1, "
                      "which needs no memory: a method above it is worse than not measuring. "
-                     "Figures in <em class=published>italics</em>, dashed in plots, are published ones. "
+                     "Figures in <em class=published>italics</em>, dashed in plots, are those of others: published ones, or a reference. "
                      "Axes are logarithmic unless said otherwise, and what is 0 is in the table only.</p>\n");
 }
 
@@ -178,7 +179,9 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
     text_print(page, "<figure>\n");
     if (!plot_add(page, what, &data, ++*plots, label))
         return false;
-    text_print(page, "<figcaption>%s%s; ", what->title, what->linear ? " (not logarithmic)" : "");
+    text_print(page, "<figcaption title=\"");
+    text_escaped(page, string_of(result, "command"));
+    text_print(page, "\">%s%s; ", what->title, what->linear ? " (not logarithmic)" : "");
     text_print(page, "commit ");
     const char *commit = string_of(result, "commit");
     text_escaped(page, commit != NULL ? commit : "unknown");
@@ -194,8 +197,10 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
 static void add_heading(text *page, const view *what, const cJSON *row, const char *panel)
 {
     text_print(page, "<h3>");
-    if (strcmp(what->panel, "stream") != 0)
-        text_print(page, "%s ", strcmp(what->panel, "alpha") == 0 ? "skewness" : what->panel);
+    if (strcmp(what->panel, "alpha") == 0 || strcmp(what->panel, "skewness") == 0)
+        text_print(page, "skewness ");
+    else if (strcmp(what->panel, "model") == 0)
+        text_print(page, "model ");
     text_escaped(page, panel);
     double n = number_of(row, "n"), total = number_of(row, "N");
     if (n > 0 && total > 0)

@@ -52,7 +52,7 @@ static bool has_points(const view *what, const pivot *data, size_t series)
 
 static void add_tics(text *script, const view *what, const pivot *data)
 {
-    text_print(script, "set xtics rotate by -40 (");
+    text_print(script, what->bars ? "set xtics rotate by 90 right (" : "set xtics rotate by -40 (");
     for (size_t i = 0; i < data->point_count; i++) {
         text_print(script, "%s", i > 0 ? ", " : "");
         add_name(script, data->label[i]);
@@ -87,7 +87,7 @@ static void add_lines(text *script, const view *what, const pivot *data)
 static void add_bars(text *script, const view *what, const pivot *data)
 {
     double width = 0.8 / (double)data->series_count;
-    text_print(script, "set boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange [-0.6:%.1f]\n", width,
+    text_print(script, "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange [-0.6:%.1f]\n", width,
                (double)data->point_count - 0.4);
     for (size_t s = 0; s < data->series_count; s++) {
         text_print(script, "$data%zu << EOD\n", s);
@@ -110,7 +110,7 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
         lines += has_points(what, data, s);
     if (lines == 0)
         return false;
-    size_t height = 330 + 17 * ((lines + 2) / 3) + (what->bars ? 90 : 0);
+    size_t height = 330 + 17 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
     text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height, number);
     text_print(script, "set encoding utf8\nset key below\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
                        "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n", what->y_label);
@@ -122,7 +122,8 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
     if (what->bars) {
         add_bars(script, what, data);
     } else {
-        text_print(script, "set logscale x\n");
+        text_print(script, "set logscale x\nset xrange [%.9g:%.9g]\n", data->x[0] * 0.93,
+                   data->x[data->point_count - 1] * 1.08);
         add_lines(script, what, data);
     }
     return true;

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(pivot *made, const view *what, const char *method, bool hidden, double kilobytes, const cJSON *y)
+static void put(pivot *made, const view *what, const char *method, const char *whose, bool hidden,
+                double kilobytes, const cJSON *y)
 {
     char series[PIVOT_NAME], label[VALUE_TEXT];
     if (!cJSON_IsNumber(y) || !(kilobytes > 0 && kilobytes < 1e12))
         return;
-    snprintf(series, sizeof series, "%.60s, published", method);
+    snprintf(series, sizeof series, "%.60s, %s", method, whose);
     value_print_size(label, (uint64_t)(kilobytes * 1024));
     pivot_put(made, what, series, true, hidden, kilobytes * 1024, label, y->valuedouble);
 }
@@ -41,7 +42,7 @@ static void add_synthetic(pivot *made, const view *what, const char *alpha, cons
         for (int i = 0; i < cJSON_GetArraySize(values); i++) {
             const cJSON *budget = cJSON_GetArrayItem(at, i);
             if (cJSON_IsNumber(budget))
-                put(made, what, method, !shown, budget->valuedouble, cJSON_GetArrayItem(values, i));
+                put(made, what, method, "published", !shown, budget->valuedouble, cJSON_GetArrayItem(values, i));
         }
     }
 }
@@ -60,7 +61,7 @@ static void add_real(pivot *made, const view *what, const cJSON *row, const char
     {
         double kilobytes = strtod(budget->string, NULL);
         cJSON_ArrayForEach(pair, budget)
-            put(made, what, pair->string, true, kilobytes, cJSON_GetArrayItem(pair, strcmp(what->y, "are") == 0));
+            put(made, what, pair->string, "reference", true, kilobytes, cJSON_GetArrayItem(pair, strcmp(what->y, "are") == 0));
     }
 }
 

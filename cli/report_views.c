@@ -23,7 +23,7 @@ const view report_views[] = {
     {"ablations", "skewness", "variant", "load", "are", "ARE of the networks", "items in a brick", ARE, false, false, false},
     {"ablations", "skewness", "variant", "load", "rule_aae", "AAE of the rule", "items in a brick", AAE, false, false, false},
     {"ablations", "skewness", "variant", "load", "rule_are", "ARE of the rule", "items in a brick", ARE, false, false, false},
-    {"skew", NULL, "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha", false, false,
+    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha", false, false,
      true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",
      "share of items", false, false, false},
