@@ -41,10 +41,10 @@ enum { FILE_MOST = 256 << 20 }; /* no result is as large */
 static cJSON *read_json(const char *path, char *why, size_t size)
 {
     text content = {0};
+    errno = 0;
     FILE *file = fopen(path, "rb");
     char buffer[1 << 16];
     size_t got;
-    errno = 0;
     while (file != NULL && content.size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
         text_bytes(&content, buffer, got);
     cJSON *parsed = NULL;

@@ -55,6 +55,7 @@ static size_t find_series(pivot *made, const char *name)
     snprintf(made->series[i], PIVOT_NAME, "%s", name);
     for (size_t point = 0; point < PIVOT_POINTS; point++)
         made->y[i][point] = NAN;
+    made->published[i] = made->hidden[i] = false;
     made->series_count++;
     return i;
 }
@@ -107,10 +108,14 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
         if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0))
             continue;
         const cJSON *x = cJSON_GetObjectItemCaseSensitive(row, what->x), *y = cJSON_GetObjectItemCaseSensitive(row, what->y);
+        if (report_field(row, what->series, series))
+            find_series(made, series); /* also if it failed here: a method has its place and colour in every figure */
         if (!cJSON_IsNumber(y) || !report_field(row, what->series, series) || !report_field(row, what->x, label) ||
-            cJSON_IsNumber(x) == what->bars || !isfinite(y->valuedouble))
+            cJSON_IsNumber(x) == what->bars || !(fabs(y->valuedouble) < 1e30))
             continue;
-        if (what->sizes && x->valuedouble >= 0 && x->valuedouble < 0x1p60)
+        if (!what->bars && !(x->valuedouble > 0 && x->valuedouble < 1e18)) /* the axis is logarithmic */
+            continue;
+        if (what->sizes && x->valuedouble < 0x1p60)
             value_print_size(label, (uint64_t)x->valuedouble);
         pivot_put(made, what, series, false, false, what->bars ? (double)made->point_count : x->valuedouble, label,
                   y->valuedouble);
