@@ -213,7 +213,7 @@ static bool print_table(const show *made)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         printf("  %s%-12s", r == 0 ? style.lego : r == 1 ? style.other : "", rows[r].name);
         for (size_t b = 0; b < 3; b++) {
-            trial spec = {rows[r].kind, lego_model_builtin(NULL), budgets[b], given.seed, 1, LEGO_DENSE};
+            trial spec = {rows[r].kind, lego_model_builtin(NULL), budgets[b], given.seed, 1, LEGO_DENSE, NULL};
             metrics result;
             uint64_t bytes;
             lego_status status = metrics_run(made->truth, &spec, &result, &bytes);

@@ -29,11 +29,15 @@ static struct {
 
 static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &given.methods,
-     "of lego (the sketch), rule (its upper bound), lego-paper (as the paper has it), cms (Count-Min), one (the constant 1), exact (a hash table); all"},
+     "of lego (the sketch), rule (its upper bound), lego-paper (as the paper has it), d-lego (behind the paper's "
+     "filter), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), d-cms (Count-Min "
+     "behind the filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, "
+     "fingerprint, one (the constant 1), exact (a hash table) (lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &given.budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
-    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "model of lego, rule (the default model) and lego-paper (paper)"},
+    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model,
+     "model of lego, rule, d-lego (the default model) and lego-paper (paper)"},
     {"packing", 0, OPTION_CHOICE, PACKING_CHOICES, &given.packing,
      "of the blocks of lego and rule: dense, or flat, which stores faster but has a 20th of the blocks (dense)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
@@ -51,7 +55,17 @@ typedef struct plan {
     uint64_t budgets[LIST_MAX];
     size_t kind_count, budget_count;
     bool default_model; /* a method has the default model if none is given */
+    bool in_order;      /* a method wants the stream as it came */
+    const estimator_kind *insert_only; /* a method that cannot delete, or NULL */
 } plan;
+
+/* The input, read. */
+typedef struct content {
+    exact_table *truth;
+    item_order order;
+    bool keep_order; /* there are occurrences to keep in order, and a method that wants them */
+    bool deletes;    /* a count was negative */
+} content;
 
 static bool add_kind(plan *wanted, const char *word, size_t length)
 {
@@ -59,6 +73,9 @@ static bool add_kind(plan *wanted, const char *word, size_t length)
     if (kind == NULL)
         return false;
     wanted->kinds[wanted->kind_count++] = kind;
+    wanted->in_order = wanted->in_order || kind->in_order;
+    if (kind->insert_only)
+        wanted->insert_only = kind;
     wanted->default_model = wanted->default_model || (kind->uses_model && kind->model == NULL);
     return true;
 }
@@ -85,11 +102,16 @@ static bool read_list(plan *wanted, const char *list, const char *what, bool (*a
 
 static bool count_batch(void *context, stream *from, const item_batch *batch)
 {
+    content *into = context;
     for (size_t i = 0; i < batch->n; i++) {
         unsigned char key[8];
         size_t size;
         const void *item = stream_item(batch, i, key, &size);
-        lego_status status = exact_add(context, item, size, batch->counts != NULL ? batch->counts[i] : 1);
+        int64_t count = batch->counts != NULL ? batch->counts[i] : 1;
+        lego_status status = exact_add(into->truth, item, size, count);
+        if (status == LEGO_OK && into->keep_order)
+            status = order_append(&into->order, exact_latest(into->truth));
+        into->deletes = into->deletes || count < 0;
         if (status == LEGO_ERR_RANGE && batch->lines != NULL) {
             if (!stream_malformed(from, batch->lines[i], lego_status_message(status)))
                 return false;
@@ -121,19 +143,21 @@ static bool print_result(const exact_table *truth, const trial *spec, const metr
     }
     char budget[VALUE_TEXT];
     value_print_size(budget, spec->budget);
-    printf("%-10s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, model.name != NULL ? model.name : "-",
+    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, model.name != NULL ? model.name : "-",
            budget, bytes, result->aae, result->are);
     return true;
 }
 
-static bool run_trials(const exact_table *truth, const plan *wanted, const lego_model *model)
+static bool run_trials(const content *read, const plan *wanted, const lego_model *model)
 {
+    const exact_table *truth = read->truth;
     size_t trials = wanted->kind_count * wanted->budget_count;
     progress_begin("eval", trials, given.quiet);
     for (size_t i = 0; i < trials; i++) {
         const estimator_kind *kind = wanted->kinds[i % wanted->kind_count];
         trial spec = {kind, model != NULL ? model : lego_model_builtin(kind->model),
-                      wanted->budgets[i / wanted->kind_count], given.seed, given.seeds, (lego_packing)given.packing};
+                      wanted->budgets[i / wanted->kind_count], given.seed, given.seeds, (lego_packing)given.packing,
+                      read->keep_order ? &read->order : NULL};
         metrics result;
         uint64_t bytes;
         lego_status status = metrics_run(truth, &spec, &result, &bytes);
@@ -156,29 +180,34 @@ static bool run_trials(const exact_table *truth, const plan *wanted, const lego_
 static int run(int count, char **operands)
 {
     plan wanted = {.kind_count = 0};
-    if (!read_list(&wanted, given.methods, "a method: lego, rule, cms, one or exact", add_kind) ||
+    if (!read_list(&wanted, given.methods, "a method; 'legosketch help eval' lists them", add_kind) ||
         !read_list(&wanted, given.budgets, "a size such as 300K", add_budget))
         return EXIT_WRONG_USAGE;
     const lego_model *model;
-    exact_table *truth;
+    content read = {.keep_order = wanted.in_order && given.format != FORMAT_TSV};
     if (!load_model(given.model, &model))
         return EXIT_FAILED;
-    if (exact_create(&truth) != LEGO_OK) {
+    if (exact_create(&read.truth) != LEGO_OK) {
         say_no_memory();
         return EXIT_FAILED;
     }
     stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
-                   .label = "count", .sink = count_batch, .context = truth};
+                   .label = "count", .sink = count_batch, .context = &read};
     bool ok = stream_read(&from, operands, count);
+    if (ok && read.deletes && wanted.insert_only != NULL) {
+        say("the input has negative counts, and %s cannot delete: leave it out of --methods", wanted.insert_only->name);
+        ok = false;
+    }
     if (ok && wanted.default_model && !given.quiet)
         say_if_untrained(model != NULL ? model : lego_model_builtin(NULL));
     if (ok && !given.json) {
-        printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n", exact_total(truth),
-               exact_size(truth), given.seeds, given.seeds == 1 ? "" : "s");
-        printf("%-10s %-10s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
+        printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n",
+               exact_total(read.truth), exact_size(read.truth), given.seeds, given.seeds == 1 ? "" : "s");
+        printf("%-11s %-10s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
     }
-    ok = ok && run_trials(truth, &wanted, model);
-    exact_destroy(truth);
+    ok = ok && run_trials(&read, &wanted, model);
+    exact_destroy(read.truth);
+    order_free(&read.order);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -189,7 +218,9 @@ const command command_eval = {
     .text = "Counts the INPUT exactly in memory, gives it to each method at each budget, asks\n"
             "each for every distinct item once, and prints the mean absolute error (AAE) and\n"
             "the mean relative error (ARE) over the items that occur. bytes are those really\n"
-            "used. INPUT is read as by 'legosketch build'.",
+            "used. INPUT is read as by 'legosketch build'. Methods whose answers depend on\n"
+            "the order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint) get the\n"
+            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
                 "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n",
     .options = options,

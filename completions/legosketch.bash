@@ -45,7 +45,8 @@ _legosketch()
         --on-error) values='stop skip' ;;
         -p | --preset) values='paper published quick compact' ;;
         --backend) values='cpu cuda' ;;
-        --methods) values='lego rule lego-paper cms one exact' ;;
+        --methods) values='lego rule lego-paper d-lego cms cs cs-clipped lcs d-cms cu cmm tower-cm tower-cu
+            salsa-cu elastic fingerprint one exact' ;;
         --packing) values='dense flat' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;

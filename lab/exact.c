@@ -32,6 +32,7 @@ struct exact_table {
     unsigned char *arena;
     size_t arena_size, arena_capacity;
     int64_t total;
+    size_t latest; /* entry of the item that came last */
 };
 
 lego_status exact_create(exact_table **table)
@@ -73,6 +74,11 @@ uint64_t exact_bytes(const exact_table *table)
 {
     return sizeof *table + table->slot_count * sizeof *table->slots + table->entry_capacity * sizeof *table->entries +
            table->arena_capacity;
+}
+
+size_t exact_latest(const exact_table *table)
+{
+    return table->latest;
 }
 
 exact_item exact_at(const exact_table *table, size_t index)
@@ -167,6 +173,7 @@ lego_status exact_add(exact_table *table, const void *item, size_t size, int64_t
             return LEGO_ERR_RANGE;
         known->count = sum;
         table->total = total;
+        table->latest = table->slots[at].index - 1;
         return LEGO_OK;
     }
     lego_status status = reserve(table, size);
@@ -177,7 +184,7 @@ lego_status exact_add(exact_table *table, const void *item, size_t size, int64_t
     if (size > 0)
         memcpy(table->arena + table->arena_size, item, size);
     table->arena_size += size;
-    table->size++;
+    table->latest = table->size++;
     table->slots[at] = (slot){tag, (uint32_t)table->size};
     table->total = total;
     return LEGO_OK;
@@ -216,4 +223,11 @@ static void destroy(void *self)
     exact_destroy(self);
 }
 
-const estimator_kind estimator_exact = {"exact", false, false, create, add, estimate, bytes, destroy, NULL};
+const estimator_kind estimator_exact = {
+    .name = "exact",
+    .create = create,
+    .add = add,
+    .estimate = estimate,
+    .bytes = bytes,
+    .destroy = destroy,
+};

@@ -28,6 +28,9 @@ typedef struct exact_item {
 } exact_item;
 exact_item exact_at(const exact_table *table, size_t index);
 
+/* The index of the item last added; there must be one. */
+size_t exact_latest(const exact_table *table);
+
 size_t exact_size(const exact_table *table);
 int64_t exact_total(const exact_table *table); /* the sum of all counts */
 uint64_t exact_bytes(const exact_table *table);

@@ -1,12 +1,14 @@
-/* The Lego sketch as an estimator, three times: with its model's decoder (`lego`), with the rule alone (`rule`), which is
- * the upper bound that every sketch gives, and as the paper has it (`lego-paper`): its model, a brick for every 100 KB,
- * 4-byte cells. The spill and the totals are paid for out of the columns, about 5070 instead of 5120.
+/* The Lego sketch as an estimator, three times: with its model's decoder (`lego`), with the rule alone (`rule`), which
+ * is the upper bound that every sketch gives, and as the paper has it (`lego-paper`): its model, a brick for every 100
+ * KB, 4-byte cells. The spill and the totals are paid for out of the columns, about 5070 instead of 5120.
  *
  * SPDX-License-Identifier: MIT */
 #include "estimator.h"
 
 static lego_status create(const lego_options *wanted, void **self)
 {
+    if (wanted->budget == 0 || wanted->budget > LEGO_BUDGET_MAX) /* the library takes 0 for "what the bricks need" */
+        return LEGO_ERR_BUDGET;
     lego_sketch *sketch;
     lego_status status = lego_sketch_create(wanted, &sketch);
     if (status == LEGO_OK)
@@ -55,7 +57,36 @@ static void destroy(void *self)
     lego_sketch_destroy(self);
 }
 
-const estimator_kind estimator_lego = {"lego", true, true, create, add, decode, bytes, destroy, NULL};
-const estimator_kind estimator_rule = {"rule", true, true, create, add, bound, bytes, destroy, NULL};
-const estimator_kind estimator_lego_paper = {"lego-paper", true, true, create_paper, add, decode, bytes, destroy,
-                                             "paper"};
+const estimator_kind estimator_lego = {
+    .name = "lego",
+    .uses_model = true,
+    .uses_seed = true,
+    .create = create,
+    .add = add,
+    .estimate = decode,
+    .bytes = bytes,
+    .destroy = destroy,
+};
+
+const estimator_kind estimator_rule = {
+    .name = "rule",
+    .uses_model = true,
+    .uses_seed = true,
+    .create = create,
+    .add = add,
+    .estimate = bound,
+    .bytes = bytes,
+    .destroy = destroy,
+};
+
+const estimator_kind estimator_lego_paper = {
+    .name = "lego-paper",
+    .uses_model = true,
+    .uses_seed = true,
+    .create = create_paper,
+    .add = add,
+    .estimate = decode,
+    .bytes = bytes,
+    .destroy = destroy,
+    .model = "paper",
+};

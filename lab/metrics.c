@@ -53,7 +53,12 @@ lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *re
         if (status != LEGO_OK)
             return status;
         metrics one = {0};
-        status = metrics_fill(truth, spec->kind, self);
+        if (spec->kind->tell != NULL)
+            spec->kind->tell(self, exact_size(truth));
+        if (spec->kind->in_order)
+            status = order_feed(spec->order, truth, spec->kind, self);
+        else
+            status = metrics_fill(truth, spec->kind, self);
         if (status == LEGO_OK)
             status = metrics_measure(truth, spec->kind, self, &one);
         uint64_t used = spec->kind->bytes(self);

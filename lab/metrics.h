@@ -6,6 +6,7 @@
 
 #include "estimator.h"
 #include "exact.h"
+#include "order.h"
 
 typedef struct metrics {
     uint64_t n; /* distinct items with a count above 0: the ones measured */
@@ -19,7 +20,8 @@ lego_status metrics_measure(const exact_table *truth, const estimator_kind *kind
  * stream itself. */
 lego_status metrics_fill(const exact_table *truth, const estimator_kind *kind, void *self);
 
-/* Create, fill and measure with each of the seeds first, first + 1, ...: the mean of the errors, the most bytes. */
+/* Create, fill and measure with each of the seeds first, first + 1, ...: the mean of the errors, the most bytes.
+ * Methods that depend on the order get the occurrences one by one. */
 typedef struct trial {
     const estimator_kind *kind;
     const lego_model *model;
@@ -27,6 +29,7 @@ typedef struct trial {
     uint64_t first_seed;
     uint32_t seeds;
     lego_packing packing;
+    const item_order *order; /* in which the items came, if it is known; else NULL: they are shuffled */
 } trial;
 lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result, uint64_t *bytes);
 

@@ -35,4 +35,11 @@ static void destroy(void *self)
     (void)self;
 }
 
-const estimator_kind estimator_one = {"one", false, false, create, add, estimate, bytes, destroy, NULL};
+const estimator_kind estimator_one = {
+    .name = "one",
+    .create = create,
+    .add = add,
+    .estimate = estimate,
+    .bytes = bytes,
+    .destroy = destroy,
+};

@@ -1,5 +1,5 @@
-/* Reading of many items (read_items() of kernels_block.h) eight blocks at a time, each in a lane of a vector: for CPUs
- * that count ones in vectors. Included by kernels_block.h, whose tables it uses. Nothing branches on what the cells
+/* Reading of many items (read_items() of kernels_read.h) eight blocks at a time, each in a lane of a vector: for CPUs
+ * that count ones in vectors. Included there, whose tables it uses. Nothing branches on what the cells
  * are, but for blocks with so many entries on a level that two windows do not show them all; these are left to the
  * scalar code.
  *

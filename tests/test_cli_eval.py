@@ -7,6 +7,10 @@ import collections, json, lzma, os, random, struct, sys, unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import FIELDS, SHARED, Case, words
 
+METHODS = ["lego", "rule", "lego-paper", "d-lego", "cms", "cs", "cs-clipped", "lcs", "d-cms", "cu", "cmm", "tower-cm", "tower-cu",
+           "salsa-cu", "elastic", "fingerprint", "one", "exact"]
+IN_ORDER = ["d-lego", "d-cms", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
+
 
 class Gen(Case):
     def counts(self, distinct, alpha):
@@ -124,6 +128,42 @@ class Eval(Case):
         for row in self.rows(data=b""):
             self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (0, 0, 0, 0))
 
+    def test_every_method(self):
+        stream = words(60000)
+        counts = collections.Counter(stream)
+        rows = self.rows("--methods", ",".join(METHODS), "--budget", "16K,1M", data=b"\n".join(stream))
+        self.assertEqual([row["method"] for row in rows], METHODS * 2)
+        for row in rows:
+            if row["method"] != "exact":
+                self.assertLessEqual(row["bytes"], row["budget"], row)
+            if row["budget"] == 1 << 20 and row["method"] not in ("one", "cmm"):  # which takes off what might be there
+                self.assertLess(row["are"], 0.05, row)
+
+    def test_order(self):
+        """Methods that depend on the order get the stream as it comes, and from a table the same shuffle each time."""
+        stream = words(60000)
+        table = b"".join(b"%s\t%d\n" % pair for pair in sorted(collections.Counter(stream).items()))
+        methods = ["--methods", ",".join(IN_ORDER + ["cms", "tower-cm"]), "--budget", "8K"]
+        came, ordered, shuffled, again = (
+            {row["method"]: (row["aae"], row["n"], row["N"]) for row in self.rows(*methods, *more, data=data)}
+            for data, more in ((b"\n".join(stream), []), (b"\n".join(sorted(stream)), []), (table, ["-f", "tsv"]),
+                               (table, ["-f", "tsv"])))
+        self.assertEqual(shuffled, again)
+        for method in IN_ORDER:
+            self.assertEqual(came[method][1:], ordered[method][1:])
+            self.assertNotEqual(came[method], ordered[method], method)
+        for method in "cu", "tower-cu", "salsa-cu":
+            self.assertLess(abs(came[method][0] / shuffled[method][0] - 1), 0.25, method)
+        for method in "cms", "tower-cm":
+            self.assertEqual([came[method]] * 2, [ordered[method], shuffled[method]])
+
+    def test_no_deletions(self):
+        for method in IN_ORDER + ["tower-cm"]:
+            self.fails("eval", "-q", "--methods", "one," + method, "-f", "tsv", data="a\t5\na\t-4\n",
+                       says=f"the input has negative counts, and {method} cannot delete")
+        for row in self.rows("--methods", "cms,cs,lcs,cmm", "-f", "tsv", data="a\t5\na\t-4\n"):
+            self.assertLess(row["aae"], 0.001)
+
     def test_table(self):
         text = self.run_program("eval", "-q", "--budget", "300K", data=b"\n".join(words(1000))).decode()
         self.assertRegex(text, r"\AN = 1000 items counted, \d+ distinct")
@@ -152,14 +192,28 @@ class Eval(Case):
                 self.check_close(cms, known["budgets"][size]["cms"])
                 self.assertEqual([round(one[key], 4) for key in ("aae", "are")], known["always_1"])
 
+    @unittest.skipUnless((SHARED / "data").is_dir(), f"no real streams: {SHARED / 'data'} is not there")
+    def test_other_implementations(self):
+        """They shuffled the stream, and so does eval if it gets counts. scripts/compare-baselines has all seven streams."""
+        methods = ["cs-clipped", "cu", "tower-cm", "tower-cu", "salsa-cu", "elastic"]
+        known = json.loads((SHARED / "reference" / "real_peers.json").read_text())["mathoverflow"]["budgets"]
+        data = lzma.decompress((SHARED / "data" / "mathoverflow.u64.xz").read_bytes())
+        table = b"".join(b"%d\t%d\n" % pair for pair in collections.Counter(struct.unpack(f"<{len(data) // 8}Q", data)).items())
+        rows = self.rows("-f", "tsv", "--methods", ",".join(methods), "--seeds", "3",
+                         "--budget", ",".join(size[:-1] for size in known), data=table)
+        for at, row in enumerate(rows):
+            theirs = list(known.values())[at // len(methods)][row["method"].replace("-", "_").replace("clipped", "clipped1")]
+            self.check_close(row, theirs)
+
     @unittest.skipUnless((SHARED / "reference").is_dir(), f"no published figures: {SHARED / 'reference'} is not there")
     def test_published_figures(self):
         published = json.loads((SHARED / "reference" / "synthetic.json").read_text())
         for alpha in ("0.5", "0.9"):
             table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
-            rows = self.rows("-f", "tsv", "--methods", "cms", "--seeds", "3", "--budget", "300K,600K", data=table)
+            rows = self.rows("-f", "tsv", "--methods", "cms,cs,lcs,d-cms", "--seeds", "3", "--budget", "300K,600K", data=table)
             for at, row in enumerate(rows):
-                self.check_close(row, (published[alpha]["cms_AAE"][at], published[alpha]["cms_ARE"][at]))
+                name = row["method"].replace("-", "_")
+                self.check_close(row, [published[alpha][f"{name}_{metric}"][at // 4] for metric in ("AAE", "ARE")])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCKS_MOST = 256, BLOCKS_CROWDED = 64, TOP = COMPACT_ITEMS / 8 };
+enum { BLOCKS = 256, BLOCKS_CROWDED = 64, ITEMS_LIGHT = 1200, TOP = COMPACT_ITEMS / 8 };
 static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -84,17 +84,34 @@ static void geometric_with_head(uint64_t *state, double *count, int n)
         count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5)) : 1 + floor(log(unit(state)) / log(1 - p));
 }
 
-/* Draws the counts; returns how many are not 0, which come first. */
+static void all_equal(uint64_t *state, double *count, int n)
+{
+    double each = floor(between_logs(state, 1, 10000));
+    for (int j = 0; j < n; j++) count[j] = each;
+}
+
+/* Makes the most frequent item, which is the first, most of the stream. */
+static void add_giant(uint64_t *state, double *count, int n)
+{
+    double sum = 0, share = between(state, 0.5, 0.99);
+    for (int j = 1; j < n; j++) sum += count[j];
+    count[0] = fmax(count[0], floor(fmin(most, sum * share / (1 - share))));
+}
+
+/* Draws the counts; returns how many are not 0, which come first. One stream in eight counts in larger units, as bytes of
+ * packets or cents do. */
 static int draw_counts(uint64_t *state, double *count, int n)
 {
-    unsigned kind = next(state) % 8;
+    uint64_t kind = next(state) % 9;
+    double factor = next(state) % 8 == 0 ? floor(between_logs(state, 2, 1000)) : 1;
     if (kind < 4) zipf(state, count, n);
     else if (kind < 6) log_normal(state, count, n);
     else if (kind == 6) flat_with_head(state, count, n);
-    else geometric_with_head(state, count, n);
+    else if (kind == 7) geometric_with_head(state, count, n);
+    else all_equal(state, count, n);
     int kept = 0;
     for (int j = 0; j < n; j++)
-        if (count[j] > 0) count[kept++] = count[j];
+        if (count[j] > 0) count[kept++] = fmin(most, factor * count[j]);
     return kept;
 }
 
@@ -126,19 +143,31 @@ static void ask(const struct dense *dense, uint64_t key, int j, double count, do
     task->part[i] = (float)part;
 }
 
+/* How many items, and how many blocks for them: in one task of four far too few, in one of sixteen more than enough. */
+static int draw_load(uint64_t *state, uint32_t *blocks)
+{
+    uint64_t load = next(state) % 16;
+    if (load == 4) {
+        *blocks = (uint32_t)(ITEMS_LIGHT * between_logs(state, 8, 1000) / sizeof(struct block));
+        return ITEMS_LIGHT;
+    }
+    *blocks = load < 4 ? BLOCKS_CROWDED : BLOCKS;
+    double bytes_each = load < 4 ? between_logs(state, 0.02, 0.25) : between_logs(state, 0.25, 8);
+    return (int)(*blocks * sizeof(struct block) / bytes_each);
+}
+
 bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, struct compact_task *task)
 {
     uint64_t state = split_mix(split_mix(recipe->seed, 1) + index, 1), key = next(&state);
-    bool crowded = next(&state) % 4 == 0;
-    uint32_t blocks = crowded ? BLOCKS_CROWDED : BLOCKS_MOST;
-    double bytes_each = crowded ? between_logs(&state, 0.02, 0.25) : between_logs(&state, 0.25, 8);
-    int n = (int)(blocks * sizeof(struct block) / bytes_each);
+    uint32_t blocks;
+    int n = draw_load(&state, &blocks);
     double *count = malloc((size_t)n * sizeof *count);
     void *bytes = malloc((size_t)dense_bytes(blocks));
     if (count && bytes) {
         do n = draw_counts(&state, count, n);
         while (n <= COMPACT_ITEMS);
         qsort(count, (size_t)n, sizeof *count, more_first);
+        if (next(&state) % 16 == 0) add_giant(&state, count, n);
         struct dense dense;
         dense_init(&dense, blocks, bytes);
         for (int j = 0; j < n; j++) {

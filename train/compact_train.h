@@ -1,9 +1,11 @@
 /* compact_train: training of the networks of a compact model (src/compact.h), on the CPU, in minutes.
  *
  * A **task** is a stream in a dense sketch of 256 blocks, stored by the library itself, with 0.25 to 8 bytes a distinct
- * item; every fourth has 64 blocks and 0.02 to 0.25 bytes. Its counts are one of four kinds: Zipf (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, a flat
- * body with a heavy head, and a geometric body with a Zipf head. 512 items of it are asked: the 64 most frequent, and
- * others drawn at random, which stand for all the rest.
+ * item; one in four has 64 blocks and 0.02 to 0.25 bytes, one in sixteen 1,200 items and 8 to 1,000 bytes for each. Its
+ * counts are one of five kinds: Zipf (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, a flat body with a
+ * heavy head, a geometric body with a Zipf head, and all equal. In one stream of eight all of them are multiples of a
+ * number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are asked: the 64 most
+ * frequent, and others drawn at random, which stand for all the rest.
  *
  * The tasks are made once (8,000), for that takes most of the time, and drawn from in every **step**: 16 tasks, whose loss is
  *

@@ -1,0 +1,100 @@
+/* The order in which items came; see order.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "order.h"
+
+#include "counters.h"
+
+#include <stdlib.h>
+
+enum { ROUND = 1 << 24 }; /* occurrences shuffled at once: 64 MB of item numbers */
+
+lego_status order_append(item_order *order, size_t item)
+{
+    if (order->size == order->capacity) { /* grown by half, so that little is left over */
+        size_t capacity = order->capacity + order->capacity / 2 + 4096;
+        uint32_t *items = realloc(order->items, capacity * sizeof *items);
+        if (items == NULL)
+            return LEGO_ERR_MEMORY;
+        order->items = items;
+        order->capacity = capacity;
+    }
+    order->items[order->size++] = (uint32_t)item; /* an exact table has fewer than 2^32 */
+    return LEGO_OK;
+}
+
+void order_free(item_order *order)
+{
+    free(order->items);
+    *order = (item_order){0};
+}
+
+static lego_status feed(const item_order *order, const exact_table *truth, const estimator_kind *kind, void *self)
+{
+    lego_status status = LEGO_OK;
+    for (size_t i = 0; i < order->size && status == LEGO_OK; i++) {
+        exact_item item = exact_at(truth, order->items[i]);
+        status = kind->add(self, item.bytes, item.size, 1);
+    }
+    return status;
+}
+
+static void shuffle(item_order *order, uint64_t *state)
+{
+    for (size_t i = order->size; i > 1; i--) { /* Fisher-Yates */
+        size_t j = (size_t)pick(hash_row((XXH128_hash_t){(*state)++, UINT64_C(0x9e3779b97f4a7c15)}, 1), i);
+        uint32_t item = order->items[i - 1];
+        order->items[i - 1] = order->items[j];
+        order->items[j] = item;
+    }
+}
+
+/* How many of an item's occurrences are dealt before a round: count * round / rounds, plus an offset of its own below
+ * 1, without which every rare item would come in the same round. */
+static int64_t dealt_before(int64_t count, size_t item, uint64_t round, uint64_t rounds)
+{
+    if (round == rounds)
+        return count;
+    uint64_t offset = pick(hash_row((XXH128_hash_t){item, 1}, 1), rounds);
+    return (int64_t)(((lab_u128)(uint64_t)count * round + (round == 0 ? 0 : offset)) / rounds);
+}
+
+static lego_status deal(const exact_table *truth, uint64_t round, uint64_t rounds, item_order *order)
+{
+    lego_status status = LEGO_OK;
+    order->size = 0;
+    for (size_t i = 0; i < exact_size(truth) && status == LEGO_OK; i++) {
+        int64_t count = exact_at(truth, i).count;
+        int64_t n = dealt_before(count, i, round + 1, rounds) - dealt_before(count, i, round, rounds);
+        for (; n > 0 && status == LEGO_OK; n--)
+            status = order_append(order, i);
+    }
+    return status;
+}
+
+static lego_status feed_shuffled(const exact_table *truth, const estimator_kind *kind, void *self)
+{
+    uint64_t rounds = (uint64_t)exact_total(truth) / ROUND + 1;
+    uint64_t state = 0;
+    item_order order = {0};
+    lego_status status = LEGO_OK;
+    for (uint64_t round = 0; round < rounds && status == LEGO_OK; round++) {
+        status = deal(truth, round, rounds, &order);
+        shuffle(&order, &state);
+        if (status == LEGO_OK)
+            status = feed(&order, truth, kind, self);
+    }
+    order_free(&order);
+    return status;
+}
+
+lego_status order_feed(const item_order *order, const exact_table *truth, const estimator_kind *kind, void *self)
+{
+    if (order != NULL)
+        return feed(order, truth, kind, self);
+    for (size_t i = 0; i < exact_size(truth); i++) {
+        if (exact_at(truth, i).count < 0)
+            return LEGO_ERR_ARGUMENT;
+    }
+    return feed_shuffled(truth, kind, self);
+}

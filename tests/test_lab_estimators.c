@@ -1,0 +1,462 @@
+/* The methods that `legosketch eval` compares, all through their one interface: exact where there is room, never below
+ * the truth where they promise it, within their budget, without wrapping, and with a status wherever memory ends. */
+#include "support.h"
+
+#include "estimator.h"
+#include "exact.h"
+#include "metrics.h"
+#include "order.h"
+
+enum { GOOD_BUDGET = 1 << 20 };
+
+/* ---- allocations that fail: the linker sends those of the lab here (cmake/tests.cmake) --------------------------- */
+
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+
+static long allocations_left = -1; /* before one fails; -1: none does */
+
+static bool fails_now(void)
+{
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+/* ---- what the tests share ---------------------------------------------------------------------------------------- */
+
+static bool is(const estimator_kind *kind, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(kind->name, *names) == 0) return true;
+    return false;
+}
+
+/* Never below the truth, as long as no counter is full. (elastic's light counters are full at 255; fingerprint turns
+ * items away.) */
+static const char *const over_estimators[] = {"rule", "cms", "d-cms", "cu", "tower-cm", "tower-cu", "salsa-cu", NULL};
+static const char *const boundless[] = {"one", "exact", NULL};
+
+static lego_options options_for(const estimator_kind *kind, uint64_t budget, uint64_t seed)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.budget = budget;
+    options.seed = seed;
+    options.model = lego_model_builtin(kind->model);
+    return options;
+}
+
+static void *make_kind(const estimator_kind *kind, uint64_t budget, uint64_t seed)
+{
+    lego_options options = options_for(kind, budget, seed);
+    void *self;
+    assert_int_equal(kind->create(&options, &self), LEGO_OK);
+    return self;
+}
+
+static double ask(const estimator_kind *kind, const void *self, uint64_t item)
+{
+    double value = -1;
+    assert_int_equal(kind->estimate(self, &item, sizeof item, &value), LEGO_OK);
+    return value;
+}
+
+static void put(const estimator_kind *kind, void *self, uint64_t item, int64_t count)
+{
+    assert_int_equal(kind->add(self, &item, sizeof item, count), LEGO_OK);
+}
+
+#define EACH_KIND(kind) const estimator_kind *const *at = estimator_kinds, *kind; (kind = *at) != NULL; at++
+
+/* A stream with some heavy items and many rare ones. */
+static exact_table *skewed(uint64_t items, uint64_t most)
+{
+    exact_table *truth;
+    assert_int_equal(exact_create(&truth), LEGO_OK);
+    for (uint64_t i = 0; i < items; i++)
+        assert_int_equal(exact_add(truth, &i, sizeof i, (int64_t)(most / (i + 1) + 1)), LEGO_OK);
+    return truth;
+}
+
+/* ---- the tests --------------------------------------------------------------------------------------------------- */
+
+static void names_are_found(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"lego", "rule", "lego-paper", "d-lego", "cms", "cs", "lcs", "d-cms", "cu",
+                                        "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "one",
+                                        "exact"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const estimator_kind *kind = estimator_find(names[i], strlen(names[i]));
+        assert_non_null(kind);
+        assert_string_equal(kind->name, names[i]);
+    }
+    assert_null(estimator_find("cmsx", 4));
+    assert_null(estimator_find("", 0));
+}
+
+/* A handful of items in plenty of bytes. Occurrences come in turn, so that who came first does not matter. */
+static void exact_where_there_is_room(void **unused)
+{
+    (void)unused;
+    enum { ITEMS = 6, TIMES = 200 };
+    for (EACH_KIND(kind)) {
+        if (strcmp(kind->name, "one") == 0) continue;
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            void *self = make_kind(kind, GOOD_BUDGET, seed);
+            if (kind->tell != NULL) kind->tell(self, ITEMS);
+            for (int64_t t = 0; t < TIMES; t++)
+                for (uint64_t item = 0; item < ITEMS; item++)
+                    if (t < TIMES - 30 * (int64_t)item) put(kind, self, item, 1);
+            for (uint64_t item = 0; item < ITEMS; item++) {
+                double count = TIMES - 30 * (double)item;
+                /* cmm takes off what others may have left, at most all over all columns; networks may err a little. */
+                double slack = kind->uses_model || kind == &estimator_cmm ? 0.01 * count : 0;
+                double value = ask(kind, self, item);
+                if (value < count - slack || value > count + slack)
+                    fail_msg("%s, seed %d: %g instead of %g", kind->name, (int)seed, value, count);
+            }
+            kind->destroy(self);
+        }
+    }
+}
+
+static void never_below_the_truth(void **unused)
+{
+    (void)unused;
+    enum { ITEMS = 5000 };
+    exact_table *truth = skewed(ITEMS, 20000);
+    for (EACH_KIND(kind)) {
+        if (!is(kind, over_estimators)) continue;
+        static const uint64_t budgets[] = {8192, 20000, 65536};
+        for (size_t b = 0; b < 3; b++) {
+            void *self = make_kind(kind, budgets[b], b);
+            if (kind->in_order)
+                assert_int_equal(order_feed(NULL, truth, kind, self), LEGO_OK);
+            else
+                assert_int_equal(metrics_fill(truth, kind, self), LEGO_OK);
+            for (uint64_t i = 0; i < ITEMS; i++) {
+                double count = (double)exact_at(truth, i).count, value = ask(kind, self, i);
+                if (value < count) fail_msg("%s: %g instead of %g", kind->name, value, count);
+            }
+            kind->destroy(self);
+        }
+    }
+    exact_destroy(truth);
+}
+
+/* Conservative update is never worse than adding everywhere, item by item, where the cells are the same. */
+static void conservative_is_not_worse(void **unused)
+{
+    (void)unused;
+    static const estimator_kind *const pairs[][2] = {{&estimator_cms, &estimator_cu},
+                                                     {&estimator_tower_cm, &estimator_tower_cu}};
+    enum { ITEMS = 5000 };
+    exact_table *truth = skewed(ITEMS, 20000);
+    for (size_t p = 0; p < 2; p++) {
+        void *plain = make_kind(pairs[p][0], 10000, 7), *careful = make_kind(pairs[p][1], 10000, 7);
+        assert_int_equal(order_feed(NULL, truth, pairs[p][0], plain), LEGO_OK);
+        assert_int_equal(order_feed(NULL, truth, pairs[p][1], careful), LEGO_OK);
+        double sum = 0;
+        for (uint64_t i = 0; i < ITEMS; i++) {
+            double less = ask(pairs[p][0], plain, i) - ask(pairs[p][1], careful, i);
+            assert_true(less >= 0);
+            sum += less;
+        }
+        assert_true(sum > 0);
+        pairs[p][0]->destroy(plain);
+        pairs[p][1]->destroy(careful);
+    }
+    exact_destroy(truth);
+}
+
+static void bytes_stay_within_the_budget(void **unused)
+{
+    (void)unused;
+    for (EACH_KIND(kind)) {
+        if (is(kind, boundless)) continue;
+        uint64_t state = 1, made = 0;
+        for (int round = 0; round < ROUNDS(400); round++) {
+            uint64_t budget = draw_below(&state, round % 2 == 0 ? 3000 : 400000);
+            lego_options options = options_for(kind, budget, 0);
+            void *self;
+            lego_status status = kind->create(&options, &self);
+            if (status != LEGO_OK) {
+                assert_int_equal(status, LEGO_ERR_BUDGET);
+                continue;
+            }
+            made++;
+            for (uint64_t item = 0; item < 300; item++)
+                put(kind, self, item, (int64_t)item * 50);
+            if (kind->bytes(self) > budget) fail_msg("%s has %d bytes", kind->name, (int)kind->bytes(self));
+            if (budget > 10000 && kind != &estimator_lego_paper) /* whose bricks have at most so many columns */
+                assert_true(kind->bytes(self) > budget / 10 * 9);
+            for (uint64_t item = 0; item < 300; item++)
+                ask(kind, self, item);
+            kind->destroy(self);
+        }
+        assert_true(made > 0);
+    }
+}
+
+/* From 0 bytes up: a status, and from some size on a sketch that works. */
+static void tiny_budgets_are_refused(void **unused)
+{
+    (void)unused;
+    for (EACH_KIND(kind)) {
+        if (is(kind, boundless)) continue;
+        bool fits = false;
+        for (uint64_t budget = 0; budget < 8192; budget += budget < 1200 ? 1 : 97) {
+            lego_options options = options_for(kind, budget, 3);
+            void *self;
+            lego_status status = kind->create(&options, &self);
+            assert_true(status == LEGO_ERR_BUDGET || status == LEGO_OK);
+            if (budget < 16) assert_int_equal(status, LEGO_ERR_BUDGET);
+            if (status != LEGO_OK) {
+                if (fits) fail_msg("%s refuses %d bytes, having taken fewer", kind->name, (int)budget);
+                continue;
+            }
+            fits = true;
+            assert_true(kind->bytes(self) <= budget);
+            for (uint64_t item = 0; item < 50; item++)
+                put(kind, self, item, 1 + (int64_t)item);
+            for (uint64_t item = 0; item < 60; item++)
+                ask(kind, self, item);
+            kind->destroy(self);
+        }
+        assert_true(fits || kind == &estimator_lego_paper || kind == &estimator_d_lego);
+    }
+    static const uint64_t huge[] = {UINT64_MAX, UINT64_MAX - 7, LEGO_BUDGET_MAX + 1};
+    for (EACH_KIND(kind)) {
+        if (is(kind, boundless)) continue;
+        for (size_t i = 0; i < 3; i++) {
+            lego_options options = options_for(kind, huge[i], 0);
+            void *self;
+            assert_int_equal(kind->create(&options, &self), LEGO_ERR_BUDGET);
+        }
+    }
+}
+
+/* Sums past a counter's range stay at its end: an item of 2^33 occurrences is answered with 2^31 - 1 or more, and later
+ * additions do not bring it down. */
+static void sums_never_wrap(void **unused)
+{
+    (void)unused;
+    for (EACH_KIND(kind)) {
+        if (strcmp(kind->name, "one") == 0) continue;
+        for (int64_t step = INT64_C(1) << 30; step <= INT64_C(1) << 33; step *= 2) {
+            void *self = make_kind(kind, GOOD_BUDGET, 1);
+            if (kind->tell != NULL) kind->tell(self, 2);
+            double before = 0;
+            for (int64_t sum = 0; sum < INT64_C(1) << 34; sum += step) {
+                put(kind, self, 1, step);
+                double value = ask(kind, self, 1);
+                if (value < before) fail_msg("%s fell from %g to %g", kind->name, before, value);
+                before = value;
+            }
+            if (before < 0x7fffffff) fail_msg("%s says %g", kind->name, before);
+            put(kind, self, 2, 5);
+            assert_true(ask(kind, self, 2) < 100);
+            kind->destroy(self);
+        }
+        if (!kind->uses_model && kind != &estimator_exact) { /* these two refuse what leaves 63 bits */
+            void *self = make_kind(kind, GOOD_BUDGET, 1);
+            put(kind, self, 1, INT64_MAX);
+            put(kind, self, 1, INT64_MAX);
+            put(kind, self, 1, INT64_MAX);
+            assert_true(ask(kind, self, 1) >= 0x7fffffff);
+            kind->destroy(self);
+        }
+    }
+}
+
+static void deletions(void **unused)
+{
+    (void)unused;
+    for (EACH_KIND(kind)) {
+        if (strcmp(kind->name, "one") == 0) continue;
+        void *self = make_kind(kind, GOOD_BUDGET, 2);
+        if (kind->tell != NULL) kind->tell(self, 2);
+        uint64_t item = 9;
+        put(kind, self, item, 10);
+        if (kind->insert_only) {
+            assert_int_equal(kind->add(self, &item, sizeof item, -3), LEGO_ERR_ARGUMENT);
+            assert_true(ask(kind, self, item) == 10);
+        } else {
+            put(kind, self, item, -3);
+            assert_true(ask(kind, self, item) > 6.5 && ask(kind, self, item) <= 7);
+        }
+        kind->destroy(self);
+    }
+}
+
+/* Everything that eval does with a method, with each allocation in turn failing. */
+static void every_failed_allocation_is_a_status(void **unused)
+{
+    (void)unused;
+    exact_table *truth = skewed(300, 1000);
+    for (EACH_KIND(kind)) {
+        trial spec = {kind, lego_model_builtin(kind->model), 65536, 0, 2, LEGO_DENSE, NULL};
+        for (long fail_at = 0;; fail_at++) {
+            metrics result;
+            uint64_t bytes;
+            allocations_left = fail_at;
+            lego_status status = metrics_run(truth, &spec, &result, &bytes);
+            bool reached = allocations_left < 0;
+            allocations_left = -1;
+            if (!reached) {
+                assert_int_equal(status, LEGO_OK);
+                break;
+            }
+            assert_int_equal(status, LEGO_ERR_MEMORY);
+        }
+    }
+    exact_destroy(truth);
+    item_order order = {0};
+    allocations_left = 0;
+    assert_int_equal(order_append(&order, 1), LEGO_ERR_MEMORY);
+    allocations_left = -1;
+    order_free(&order);
+}
+
+/* ---- the order --------------------------------------------------------------------------------------------------- */
+
+/* An estimator that notes what it is given. */
+typedef struct notebook {
+    uint64_t items[1000];
+    size_t n;
+} notebook;
+
+static lego_status note(void *self, const void *item, size_t size, int64_t count)
+{
+    notebook *made = self;
+    assert_int_equal(size, 8);
+    assert_int_equal(count, 1);
+    assert_true(made->n < 1000);
+    memcpy(&made->items[made->n++], item, 8);
+    return LEGO_OK;
+}
+
+static const estimator_kind noting = {.name = "notes", .in_order = true, .add = note};
+
+static void occurrences_come_in_order(void **unused)
+{
+    (void)unused;
+    exact_table *truth;
+    assert_int_equal(exact_create(&truth), LEGO_OK);
+    item_order order = {0};
+    static notebook made, again;
+    uint64_t state = 5, stream[500];
+    for (size_t i = 0; i < 500; i++) {
+        stream[i] = draw_below(&state, 40);
+        assert_int_equal(exact_add(truth, &stream[i], 8, 1), LEGO_OK);
+        assert_int_equal(order_append(&order, exact_latest(truth)), LEGO_OK);
+    }
+    assert_int_equal(order_feed(&order, truth, &noting, &made), LEGO_OK);
+    assert_int_equal(made.n, 500);
+    assert_memory_equal(made.items, stream, sizeof stream);
+
+    /* Without it: shuffled, the same each time, and every occurrence there. */
+    made.n = 0;
+    assert_int_equal(order_feed(NULL, truth, &noting, &made), LEGO_OK);
+    assert_int_equal(order_feed(NULL, truth, &noting, &again), LEGO_OK);
+    assert_int_equal(made.n, 500);
+    assert_memory_equal(&made, &again, sizeof made);
+    assert_memory_not_equal(made.items, stream, sizeof stream);
+    exact_table *counted;
+    assert_int_equal(exact_create(&counted), LEGO_OK);
+    for (size_t i = 0; i < 500; i++)
+        assert_int_equal(exact_add(counted, &made.items[i], 8, 1), LEGO_OK);
+    for (size_t i = 0; i < exact_size(truth); i++) {
+        exact_item item = exact_at(truth, i);
+        assert_int_equal(exact_count(counted, item.bytes, item.size), item.count);
+    }
+    assert_int_equal(exact_add(truth, "x", 1, -1), LEGO_OK);
+    assert_int_equal(order_feed(NULL, truth, &noting, &made), LEGO_ERR_ARGUMENT);
+    exact_destroy(counted);
+    exact_destroy(truth);
+    order_free(&order);
+}
+
+/* An estimator that counts how often it saw each of a few items, and how many came in the first part of the stream. */
+typedef struct tally {
+    int64_t seen[3], early[3], n, rare;
+} tally;
+
+static lego_status count_one(void *self, const void *item, size_t size, int64_t count)
+{
+    tally *made = self;
+    uint64_t number;
+    assert_int_equal(size, sizeof number);
+    memcpy(&number, item, sizeof number);
+    if (number < 3) {
+        made->seen[number] += count;
+        if (made->n < (1 << 23)) made->early[number] += count;
+    } else {
+        made->rare += count;
+    }
+    made->n++;
+    return LEGO_OK;
+}
+
+static const estimator_kind counting = {.name = "tally", .in_order = true, .add = count_one};
+
+/* More than one round: still every occurrence, and items spread evenly. */
+static void long_streams_come_in_rounds(void **unused)
+{
+    (void)unused;
+    static const int64_t counts[3] = {INT64_C(1) << 24, INT64_C(1) << 22, 1000};
+    int64_t total = 0;
+    exact_table *truth;
+    assert_int_equal(exact_create(&truth), LEGO_OK);
+    for (uint64_t i = 0; i < 3; i++) {
+        total += counts[i];
+        assert_int_equal(exact_add(truth, &i, sizeof i, counts[i]), LEGO_OK);
+    }
+    for (uint64_t i = 3; i < 1000; i++, total++)
+        assert_int_equal(exact_add(truth, &i, sizeof i, 1), LEGO_OK);
+    tally made = {.n = 0};
+    assert_int_equal(order_feed(NULL, truth, &counting, &made), LEGO_OK);
+    for (size_t i = 0; i < 3; i++) {
+        double share = (double)made.early[i] / (double)counts[i], wanted = (double)(1 << 23) / (double)total;
+        assert_int_equal(made.seen[i], counts[i]);
+        assert_true(share > 0.85 * wanted && share < 1.15 * wanted);
+    }
+    assert_int_equal(made.rare, 997);
+    exact_destroy(truth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(exact_where_there_is_room),
+        cmocka_unit_test(never_below_the_truth),
+        cmocka_unit_test(conservative_is_not_worse),
+        cmocka_unit_test(bytes_stay_within_the_budget),
+        cmocka_unit_test(tiny_budgets_are_refused),
+        cmocka_unit_test(sums_never_wrap),
+        cmocka_unit_test(deletions),
+        cmocka_unit_test(every_failed_allocation_is_a_status),
+        cmocka_unit_test(occurrences_come_in_order),
+        cmocka_unit_test(long_streams_come_in_rounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
