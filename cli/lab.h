@@ -6,6 +6,7 @@
 
 #include "estimator.h"
 #include "exact.h"
+#include "order.h"
 #include "record.h"
 #include "stream.h"
 
@@ -46,6 +47,8 @@ typedef struct lab_stream {
     char name[64];
     double alpha; /* of a Zipf stream; negative for others */
     exact_table *truth;
+    item_order order; /* of a file, where a method wants it; */
+    bool ordered;     /* elsewhere occurrences are shuffled */
 } lab_stream;
 
 /* A Zipf stream as `gen` makes it, and one of about N items whose skewness follows from that. Both say what is wrong. */

@@ -134,7 +134,8 @@ lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *sou
     for (size_t i = 0; i < trials; i++) {
         const estimator_kind *kind = plan->kinds[i % plan->kind_count];
         points[i].spec = (trial){.kind = kind, .model = lab_model(kind), .budget = budgets[i / plan->kind_count],
-                                 .first_seed = plan->seed, .seeds = lab_seeds(plan)};
+                                 .first_seed = plan->seed, .seeds = lab_seeds(plan),
+                                 .order = source->ordered ? &source->order : NULL};
     }
     run_trials(plan, source, points, trials);
     lab_result result = LAB_DONE;

@@ -73,6 +73,8 @@ static lego_status time_kind(const load *made, const estimator_kind *kind, timin
     lego_status status = kind->create(&wanted, &self);
     if (status != LEGO_OK)
         return status;
+    if (kind->tell != NULL)
+        kind->tell(self, made->distinct);
     double start = record_clock();
     unsigned char key[8];
     for (size_t i = 0; i < made->length && status == LEGO_OK; i++) {

@@ -23,6 +23,7 @@ static bool start(lab_stream *self, const char *name, double alpha)
 void lab_stream_free(lab_stream *self)
 {
     exact_destroy(self->truth);
+    order_free(&self->order);
     self->truth = NULL;
 }
 
@@ -66,11 +67,14 @@ bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uin
 
 static bool count_batch(void *context, stream *from, const item_batch *batch)
 {
+    lab_stream *self = context;
     for (size_t i = 0; i < batch->n; i++) {
         unsigned char key[8];
         size_t size;
         const void *item = stream_item(batch, i, key, &size);
-        lego_status status = exact_add(context, item, size, batch->counts != NULL ? batch->counts[i] : 1);
+        lego_status status = exact_add(self->truth, item, size, batch->counts != NULL ? batch->counts[i] : 1);
+        if (status == LEGO_OK && self->ordered)
+            status = order_append(&self->order, exact_latest(self->truth));
         if (status == LEGO_ERR_RANGE && batch->lines != NULL) {
             if (!stream_malformed(from, batch->lines[i], lego_status_message(status)))
                 return false;
@@ -117,8 +121,10 @@ bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
         format = (item_format)plan->format;
     if (!start(self, name, -1))
         return false;
+    for (size_t i = 0; i < plan->kind_count; i++)
+        self->ordered = self->ordered || (plan->kinds[i]->in_order && format != FORMAT_TSV);
     stream from = {.format = format, .policy = plan->policy, .quiet = plan->quiet, .label = "count",
-                   .sink = count_batch, .context = self->truth};
+                   .sink = count_batch, .context = self};
     bool ok = stream_read(&from, &path, 1);
     if (ok && exact_size(self->truth) == 0) {
         say("%s has no items: there is nothing to measure", path);
