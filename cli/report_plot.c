@@ -110,9 +110,9 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
         lines += has_points(what, data, s);
     if (lines == 0)
         return false;
-    size_t height = 330 + 17 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
+    size_t height = 330 + 15 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
     text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height, number);
-    text_print(script, "set encoding utf8\nset key below\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
+    text_print(script, "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
                        "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n", what->y_label);
     if (what->x_label[0] != '\0')
         text_print(script, "set xlabel '%s'\n", what->x_label);
