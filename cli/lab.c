@@ -37,7 +37,8 @@ static const option_entry options[] = {
     {"budget", 'b', OPTION_TEXT, "LIST", &given.budgets, "sizes such as 300K,600K, instead of the experiment's own"},
     {"alphas", 0, OPTION_TEXT, "LIST", &given.alphas,
      "skewnesses such as 0.7,1.1, instead of the experiment's own: synthetic, bytes, bound, ablations"},
-    {"distinct", 'n', OPTION_U32, "N", &given.distinct, "distinct items of synthetic, bytes (100000) and bound (50000)"},
+    {"distinct", 'n', OPTION_U32, "N", &given.distinct,
+     "distinct items of synthetic, bytes (100000) and bound (50000)"},
     {"scale", 0, OPTION_REAL, "S", &given.scale,
      "size of the streams of scaling (1, quick 0.01) and speed (0.1, quick 0.02) against the paper's"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean of so many hash seeds (3, quick 1)"},
@@ -141,9 +142,16 @@ static bool split_checkpoints(lab_plan *plan)
 static bool make_plan(lab_plan *plan)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    *plan = (lab_plan){.seed = given.seed, .seeds = given.seeds, .distinct = given.distinct, .scale = given.scale,
-                       .threads = given.threads > 0 ? given.threads : cores > 0 ? (unsigned)cores : 1,
-                       .format = given.format, .policy = (on_error)given.policy, .quick = given.quick,
+    *plan = (lab_plan){.seed = given.seed,
+                       .seeds = given.seeds,
+                       .distinct = given.distinct,
+                       .scale = given.scale,
+                       .threads = given.threads > 0 ? given.threads
+                                  : cores > 0       ? (unsigned)cores
+                                                    : 1,
+                       .format = given.format,
+                       .policy = (on_error)given.policy,
+                       .quick = given.quick,
                        .quiet = given.quiet};
     if (!take_list(plan, given.methods, take_kind) || !take_list(plan, given.budgets, take_budget) ||
         !take_list(plan, given.alphas, take_alpha) || !split_checkpoints(plan))

@@ -31,7 +31,8 @@ typedef struct lab_plan {
     int checkpoint_count;
 } lab_plan;
 
-/* PARTIAL: some of it failed, which was said, and the rest is worth keeping. LEFT_OUT: there was nothing to run it on. */
+/* PARTIAL: some of it failed, which was said, and the rest is worth keeping. LEFT_OUT: there was nothing to run it
+ * on. */
 typedef enum lab_result { LAB_DONE, LAB_PARTIAL, LAB_FAILED, LAB_LEFT_OUT } lab_result;
 
 typedef struct lab_experiment {
@@ -39,7 +40,8 @@ typedef struct lab_experiment {
     lab_result (*run)(const lab_plan *plan, record *into);
 } lab_experiment;
 
-extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound, lab_scaling, lab_bytes;
+extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound, lab_scaling,
+    lab_bytes;
 
 /* ---- lab_streams.c ---------------------------------------------------------------------------------------------- */
 
@@ -51,7 +53,8 @@ typedef struct lab_stream {
     bool ordered;     /* elsewhere occurrences are shuffled */
 } lab_stream;
 
-/* A Zipf stream as `gen` makes it, and one of about N items whose skewness follows from that. Both say what is wrong. */
+/* A Zipf stream as `gen` makes it, and one of about N items whose skewness follows from that. Both say what is
+ * wrong. */
 bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha);
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total);
 
@@ -61,12 +64,14 @@ void lab_stream_free(lab_stream *self);
 
 /* ---- lab_compare.c ---------------------------------------------------------------------------------------------- */
 
-/* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its reason in
- * the row instead of errors. */
-lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets, size_t count);
+/* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its
+ * reason in the row instead of errors. */
+lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets,
+                       size_t count);
 
 /* The plan's budgets if there are any, else these. */
-lab_result lab_compare_at(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *own, size_t count);
+lab_result lab_compare_at(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *own,
+                          size_t count);
 
 /* The worse of two. */
 static inline lab_result lab_worse(lab_result a, lab_result b)

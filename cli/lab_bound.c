@@ -1,8 +1,8 @@
 /* legosketch lab bound: how often the rule errs by more than the bound of Theorem 4.3 allows.
  *
- * The theorem is about one brick of d2 columns: P(f'' - f >= eps N) <= 1 / (eps d2). Here eps = t / d2, so the bound is 1/t.
- * The rule is the upper bound of every estimate, so it is asked of the models that have bricks: `paper`, and `rule`, whose
- * weights are whole numbers.
+ * The theorem is about one brick of d2 columns: P(f'' - f >= eps N) <= 1 / (eps d2). Here eps = t / d2, so the bound is
+ * 1/t. The rule is the upper bound of every estimate, so it is asked of the models that have bricks: `paper`, and
+ * `rule`, whose weights are whole numbers.
  *
  * SPDX-License-Identifier: MIT */
 #include "lab.h"

@@ -123,7 +123,8 @@ static lab_result add_row(record *into, const lab_stream *source, const point *d
     return result;
 }
 
-lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets, size_t count)
+lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets,
+                       size_t count)
 {
     size_t trials = plan->kind_count * count;
     point *points = calloc(trials, sizeof *points);
@@ -133,8 +134,11 @@ lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *sou
     }
     for (size_t i = 0; i < trials; i++) {
         const estimator_kind *kind = plan->kinds[i % plan->kind_count];
-        points[i].spec = (trial){.kind = kind, .model = lab_model(kind), .budget = budgets[i / plan->kind_count],
-                                 .first_seed = plan->seed, .seeds = lab_seeds(plan),
+        points[i].spec = (trial){.kind = kind,
+                                 .model = lab_model(kind),
+                                 .budget = budgets[i / plan->kind_count],
+                                 .first_seed = plan->seed,
+                                 .seeds = lab_seeds(plan),
                                  .order = source->ordered ? &source->order : NULL};
     }
     run_trials(plan, source, points, trials);
@@ -145,7 +149,8 @@ lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *sou
     return result;
 }
 
-lab_result lab_compare_at(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *own, size_t count)
+lab_result lab_compare_at(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *own,
+                          size_t count)
 {
     bool asked = plan->budget_count > 0;
     return lab_compare(plan, into, source, asked ? plan->budgets : own, asked ? plan->budget_count : count);

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Bytes a distinct item, so that streams of every size have the same load. The next whole KB, as in the reference figures for
- * some of these streams. */
+/* Bytes a distinct item, so that streams of every size have the same load. The next whole KB, as in the reference
+ * figures for some of these streams. */
 static const double bytes_per_key[] = {0.5, 1, 2, 4};
 enum { BUDGETS = sizeof bytes_per_key / sizeof *bytes_per_key };
 

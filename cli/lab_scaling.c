@@ -39,5 +39,5 @@ static lab_result run(const lab_plan *plan, record *into)
     return result;
 }
 
-const lab_experiment lab_scaling = {"scaling", "Errors from one brick of 100 KB to 140 MB", "Figure 4, Wiki and Webdocs",
-                                    run};
+const lab_experiment lab_scaling = {"scaling", "Errors from one brick of 100 KB to 140 MB",
+                                    "Figure 4, Wiki and Webdocs", run};

@@ -1,9 +1,9 @@
 /* legosketch lab skew: how skewed the part of a stream is that one of K bricks gets, as in Figure 3 of the paper.
  *
- * Theorem 4.2: around the item of sub-rank r' of a brick, whose rank in the stream is r, the sub-skewness is
- * alpha log(1 + D / r) / log(1 + 1 / r'), with D ~ Geometric(1/K) and r - r' ~ NegativeBinomial(r', 1/K). Its expectation is
- * summed here, over all D and r or, where they are many, over groups of them; and it is simulated, by dealing items out to
- * bricks. Both are in multiples of alpha.
+ * Theorem 4.2: around the item of sub-rank r' of a brick, whose rank in the stream is r, the sub-skewness is alpha
+ * log(1 + D / r) / log(1 + 1 / r'), with D ~ Geometric(1/K) and r - r' ~ NegativeBinomial(r', 1/K). Its expectation is
+ * summed here, over all D and r or, where they are many, over groups of them; and it is simulated, by dealing items out
+ * to bricks. Both are in multiples of alpha.
  *
  * SPDX-License-Identifier: MIT */
 #include "lab.h"
@@ -44,7 +44,8 @@ static void group_geometric(uint32_t k, groups *out)
     }
 }
 
-/* r: r' successes at the r-th try, from 12 standard deviations below the mean to as many above (40 means for few tries). */
+/* r: r' successes at the r-th try, from 12 standard deviations below the mean to 40 above, since few tries have a long
+ * tail. */
 static void group_ranks(uint32_t k, uint32_t rank, groups *out)
 {
     out->count = 0;

@@ -1,5 +1,5 @@
-/* legosketch lab speed: items stored and asked for a second, method by method, as in Figure 6 of the paper: on a stream of
- * the shape of Wiki, on one core, one item a call; the Lego sketch also in batches, on one core and on all.
+/* legosketch lab speed: items stored and asked for a second, method by method, as in Figure 6 of the paper: on a stream
+ * of the shape of Wiki, on one core, one item a call; the Lego sketch also in batches, on one core and on all.
  *
  * SPDX-License-Identifier: MIT */
 #include "lab.h"
@@ -16,7 +16,7 @@
 #define WIKI_BUDGET (140.0 * 1024 * 1024)
 
 typedef struct load {
-    uint64_t *keys; /* in the order of the stream */
+    uint64_t *keys;       /* in the order of the stream */
     size_t length, asked; /* so many of them are asked for */
     uint64_t budget, seed;
     uint32_t distinct;
@@ -101,12 +101,9 @@ typedef struct way {
 } way;
 
 static const way ways[] = {
-    {"lego, batches", NULL, LEGO_DENSE, false},
-    {"lego, batches, all cores", NULL, LEGO_DENSE, true},
-    {"lego flat, batches", NULL, LEGO_FLAT, false},
-    {"lego flat, batches, all cores", NULL, LEGO_FLAT, true},
-    {"lego-paper, batches", "paper", LEGO_DENSE, false},
-    {"lego-paper, batches, all cores", "paper", LEGO_DENSE, true},
+    {"lego, batches", NULL, LEGO_DENSE, false},          {"lego, batches, all cores", NULL, LEGO_DENSE, true},
+    {"lego flat, batches", NULL, LEGO_FLAT, false},      {"lego flat, batches, all cores", NULL, LEGO_FLAT, true},
+    {"lego-paper, batches", "paper", LEGO_DENSE, false}, {"lego-paper, batches, all cores", "paper", LEGO_DENSE, true},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

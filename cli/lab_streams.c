@@ -123,8 +123,12 @@ bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
         return false;
     for (size_t i = 0; i < plan->kind_count; i++)
         self->ordered = self->ordered || (plan->kinds[i]->in_order && format != FORMAT_TSV);
-    stream from = {.format = format, .policy = plan->policy, .quiet = plan->quiet, .label = "count",
-                   .sink = count_batch, .context = self};
+    stream from = {.format = format,
+                   .policy = plan->policy,
+                   .quiet = plan->quiet,
+                   .label = "count",
+                   .sink = count_batch,
+                   .context = self};
     bool ok = stream_read(&from, &path, 1);
     if (ok && exact_size(self->truth) == 0) {
         say("%s has no items: there is nothing to measure", path);

@@ -171,7 +171,7 @@ static bool make_page(text *page, const findings *found, const cJSON *references
         cJSON_ArrayForEach(result, found->results)
         {
             const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "experiment"));
-            if (new && ok && strcmp(name, what->experiment) == 0)
+            if (new &&ok && strcmp(name, what->experiment) == 0)
                 ok = page_result(page, result, references, plots);
         }
     }

@@ -1,5 +1,5 @@
-/* The report: results of the lab as one page. A view says which fields of an experiment's rows are a figure; a pivot is a
- * figure's numbers, made from the rows; each becomes a plot and a table.
+/* The report: results of the lab as one page. A view says which fields of an experiment's rows are a figure; a pivot is
+ * a figure's numbers, made from the rows; each becomes a plot and a table.
  *
  *     report.c            the command: reads the results, writes the page
  *     report_views.c      views and pivots         report_plot.c   a pivot through gnuplot, as SVG
@@ -20,9 +20,9 @@ typedef struct view {
     const char *series; /* the field that tells lines apart */
     const char *x, *y;  /* fields */
     const char *title, *x_label, *y_label;
-    bool bars;          /* x is text */
-    bool sizes;         /* x is bytes */
-    bool linear;        /* y is not logarithmic */
+    bool bars;   /* x is text */
+    bool sizes;  /* x is bytes */
+    bool linear; /* y is not logarithmic */
 } view;
 
 /* All of them; one without an experiment ends the list. */
@@ -38,7 +38,7 @@ typedef struct pivot {
     char label[PIVOT_POINTS][PIVOT_NAME];
     double x[PIVOT_POINTS];
     double y[PIVOT_SERIES][PIVOT_POINTS]; /* NAN: not measured */
-    bool cut; /* there were more series or points than fit */
+    bool cut;                             /* there were more series or points than fit */
 } pivot;
 
 /* A field of a row as text; false if it has none. Numbers as %g has them. */
@@ -46,13 +46,14 @@ bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME]);
 
 /* The numbers of a figure: of those rows whose panel is this one (NULL: all). False if there are none. */
 bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *panel);
-void pivot_put(pivot *made, const view *what, const char *series, bool published, bool hidden, double x, const char *label,
-               double y);
+void pivot_put(pivot *made, const view *what, const char *series, bool published, bool hidden, double x,
+               const char *label, double y);
 
 /* Adds the published figures that belong there. `references` is an object of file names and what is in the files. */
 void reference_add(pivot *made, const view *what, const cJSON *rows, const char *panel, const cJSON *references);
 
-/* The plot as SVG; number and label tell it from others on the page. False if there is no gnuplot or it failed: said. */
+/* The plot as SVG; number and label tell it from others on the page. False if there is no gnuplot or it failed:
+ * said. */
 bool plot_add(text *page, const view *what, const pivot *data, int number, const char *label);
 
 void page_begin(text *page, int results);

@@ -1,5 +1,5 @@
-/* The page of a report: one HTML file that needs nothing else, for screens of any width, light and dark, and for paper. It
- * has no scripts, and its policy forbids any; see report.h.
+/* The page of a report: one HTML file that needs nothing else, for screens of any width, light and dark, and for paper.
+ * It has no scripts, and its policy forbids any; see report.h.
  *
  * SPDX-License-Identifier: MIT */
 #include "report.h"
@@ -15,11 +15,13 @@ static const char head[] =
     "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n"
     "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
     "<meta name=color-scheme content=\"light dark\">\n"
-    "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+    "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
+    "data:\">\n"
     "<link rel=icon href=\"data:,\">\n"
     "<title>legosketch: what was measured</title>\n<style>\n"
     ":root{--page:#fff;--text:#1b1f24;--soft:#59636e;--line:#d1d9e0;--band:#f6f8fa;--ours:#0a5}\n"
-    "@media(prefers-color-scheme:dark){:root{--page:#0d1117;--text:#e6edf3;--soft:#9198a1;--line:#3d444d;--band:#151b23;"
+    "@media(prefers-color-scheme:dark){:root{--page:#0d1117;--text:#e6edf3;--soft:#9198a1;--line:#3d444d;--band:#"
+    "151b23;"
     "--ours:#3fb97f}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0 auto;max-width:76rem;padding:1rem;background:var(--page);color:var(--text);"
@@ -29,7 +31,8 @@ static const char head[] =
     "a{color:inherit}nav a{margin-right:1rem;display:inline-block}\n"
     ".soft,figcaption,dt{color:var(--soft);font-size:.85rem}\n"
     "code{font-size:.85rem;overflow-wrap:anywhere}\n"
-    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.5rem 0}dd{margin:0;font-size:.85rem}\n"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.5rem "
+    "0}dd{margin:0;font-size:.85rem}\n"
     ".pair{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1.5rem}\n"
     "figure{margin:0;min-width:0;break-inside:avoid}svg{width:100%;height:auto;display:block;color:var(--text)}\n"
     "figcaption{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}\n"
@@ -40,7 +43,9 @@ static const char head[] =
     "th:first-child{text-align:left;position:sticky;left:0;background:var(--page)}\n"
     "tbody tr:nth-child(even){background:var(--band)}td.best{color:var(--ours);font-weight:600}\n"
     ".published{font-style:italic}.warning{border-left:4px solid #d97706;padding-left:.7rem}\n"
-    "@media print{figcaption{white-space:normal}body{font-size:10pt;max-width:none;padding:0}nav{display:none}.scroll{overflow:visible}"
+    "@media "
+    "print{figcaption{white-space:normal}body{font-size:10pt;max-width:none;padding:0}nav{display:none}.scroll{"
+    "overflow:visible}"
     "table{font-size:6.5pt}th,td{padding:.1rem .2rem;white-space:normal}h2{break-before:page}h3{break-after:avoid}}\n"
     "</style>\n";
 
@@ -49,11 +54,13 @@ void page_begin(text *page, int results)
     text_print(page, "%s<h1>legosketch: what was measured</h1>\n", head);
     text_print(page, "<p>%d experiment%s of <code>legosketch lab</code>, put together by legosketch %s. ", results,
                results == 1 ? "" : "s", LEGO_VERSION);
-    text_print(page, "Errors are means over all distinct items of a stream, at equal total bytes: AAE is that of "
-                     "|estimate \u2212 count|, ARE that of |estimate \u2212 count| / count. <em>one</em> is the constant 1, "
-                     "which needs no memory: a method above it is worse than not measuring. "
-                     "Figures in <em class=published>italics</em>, dashed in plots, are those of others: published ones, or a reference. "
-                     "Axes are logarithmic unless said otherwise, and what is 0 is in the table only.</p>\n");
+    text_print(page,
+               "Errors are means over all distinct items of a stream, at equal total bytes: AAE is that of "
+               "|estimate \u2212 count|, ARE that of |estimate \u2212 count| / count. <em>one</em> is the constant 1, "
+               "which needs no memory: a method above it is worse than not measuring. "
+               "Figures in <em class=published>italics</em>, dashed in plots, are those of others: published ones, or "
+               "a reference. "
+               "Axes are logarithmic unless said otherwise, and what is 0 is in the table only.</p>\n");
 }
 
 void page_notice(text *page, const char *what)
@@ -98,15 +105,16 @@ static void add_facts(text *page, const cJSON *result)
     text_escaped(page, string_of(result, "command"));
     text_print(page, "</code></dd>\n");
     const char *commit = string_of(result, "commit");
-    snprintf(line, sizeof line, "%.40s, commit %.60s", string_of(result, "version") != NULL ? string_of(result, "version") : "?",
+    snprintf(line, sizeof line, "%.40s, commit %.60s",
+             string_of(result, "version") != NULL ? string_of(result, "version") : "?",
              commit != NULL ? commit : "unknown");
     add_fact(page, "version", line);
     snprintf(line, sizeof line, "%.60s, in %.1f s", string_of(result, "date") != NULL ? string_of(result, "date") : "?",
              number_of(result, "seconds"));
     add_fact(page, "date", line);
     const char *cpu = string_of(machine, "cpu"), *system = string_of(machine, "system");
-    snprintf(line, sizeof line, "%.150s, %g cores, %.1f GB, %.150s", cpu != NULL ? cpu : "?", number_of(machine, "cores"),
-             number_of(machine, "memory") / 0x1p30, system != NULL ? system : "?");
+    snprintf(line, sizeof line, "%.150s, %g cores, %.1f GB, %.150s", cpu != NULL ? cpu : "?",
+             number_of(machine, "cores"), number_of(machine, "memory") / 0x1p30, system != NULL ? system : "?");
     add_fact(page, "machine", line);
     snprintf(line, sizeof line, "%g from %g", number_of(result, "seeds"), number_of(result, "seed"));
     add_fact(page, "seeds", line);
@@ -135,7 +143,8 @@ static double least(const pivot *data, size_t point)
 static void add_table(text *page, const view *what, const pivot *data, const char *panel)
 {
     bool errors = strcmp(what->series, "method") == 0;
-    text_print(page, "<div class=scroll><table data-experiment=\"%s\" data-y=\"%s\" data-panel=\"", what->experiment, what->y);
+    text_print(page, "<div class=scroll><table data-experiment=\"%s\" data-y=\"%s\" data-panel=\"", what->experiment,
+               what->y);
     text_escaped(page, panel != NULL ? panel : "");
     text_print(page, "\"><caption>%s</caption><thead><tr><th>%s</th>", what->title,
                what->x_label[0] != '\0' ? what->x_label : what->x);
@@ -155,7 +164,10 @@ static void add_table(text *page, const view *what, const pivot *data, const cha
                 text_print(page, "<td>\u2013</td>");
             else
                 text_print(page, "<td%s>%.4g</td>",
-                           data->published[s] ? " class=published" : best ? " class=best" : "", data->y[s][i]);
+                           data->published[s] ? " class=published"
+                           : best             ? " class=best"
+                                              : "",
+                           data->y[s][i]);
         }
         text_print(page, "</tr>\n");
     }

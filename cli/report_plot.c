@@ -1,7 +1,7 @@
 /* A figure through gnuplot, as SVG to put into a page; see report.h.
  *
- * gnuplot gets a script in a file without a name, and no word from outside but names that are cut down to letters, digits
- * and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page.
+ * gnuplot gets a script in a file without a name, and no word from outside but names that are cut down to letters,
+ * digits and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page.
  *
  * SPDX-License-Identifier: MIT */
 #include "report.h"
@@ -20,8 +20,8 @@
 extern char **environ;
 
 /* To be told apart on white and on black. */
-static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd", "#17a2b8", "#b8860b", "#e377c2",
-                                      "#8c8c8c", "#8c564b"};
+static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd",
+                                      "#17a2b8", "#b8860b", "#e377c2", "#8c8c8c", "#8c564b"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
 /* ---- the script ------------------------------------------------------------------------------------------------- */
@@ -87,8 +87,10 @@ static void add_lines(text *script, const view *what, const pivot *data)
 static void add_bars(text *script, const view *what, const pivot *data)
 {
     double width = 0.8 / (double)data->series_count;
-    text_print(script, "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange [-0.6:%.1f]\n", width,
-               (double)data->point_count - 0.4);
+    text_print(script,
+               "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange "
+               "[-0.6:%.1f]\n",
+               width, (double)data->point_count - 0.4);
     for (size_t s = 0; s < data->series_count; s++) {
         text_print(script, "$data%zu << EOD\n", s);
         for (size_t i = 0; i < data->point_count; i++)
@@ -111,9 +113,13 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
     if (lines == 0)
         return false;
     size_t height = 330 + 15 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
-    text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height, number);
-    text_print(script, "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
-                       "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n", what->y_label);
+    text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height,
+               number);
+    text_print(
+        script,
+        "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
+        "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n",
+        what->y_label);
     if (what->x_label[0] != '\0')
         text_print(script, "set xlabel '%s'\n", what->x_label);
     if (!what->linear)

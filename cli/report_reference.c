@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(pivot *made, const view *what, const char *method, const char *whose, bool hidden,
-                double kilobytes, const cJSON *y)
+static void put(pivot *made, const view *what, const char *method, const char *whose, bool hidden, double kilobytes,
+                const cJSON *y)
 {
     char series[PIVOT_NAME], label[VALUE_TEXT];
     if (!cJSON_IsNumber(y) || !(kilobytes > 0 && kilobytes < 1e12))
@@ -24,7 +24,8 @@ static void put(pivot *made, const view *what, const char *method, const char *w
 /* {"0.9": {"budget_kb": [...], "lego_AAE": [...], ...}}: of streams of 100,000 items. */
 static void add_synthetic(pivot *made, const view *what, const char *alpha, const cJSON *references)
 {
-    const cJSON *figures = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "synthetic"), alpha);
+    const cJSON *figures =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "synthetic"), alpha);
     const char *ending = strcmp(what->y, "aae") == 0 ? "_AAE" : "_ARE";
     const cJSON *values;
     cJSON_ArrayForEach(values, figures)
@@ -50,7 +51,8 @@ static void add_synthetic(pivot *made, const view *what, const char *alpha, cons
 /* {"retail": {"N":, "n":, "budgets": {"9KB": {"cms": [AAE, ARE], ...}}}}: of the very same stream, if N and n agree. */
 static void add_real(pivot *made, const view *what, const cJSON *row, const char *stream, const cJSON *references)
 {
-    const cJSON *known = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "real_peers"), stream);
+    const cJSON *known =
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "real_peers"), stream);
     for (const char *field = "Nn"; *field != '\0'; field++) {
         char name[2] = {*field, '\0'}, ours[PIVOT_NAME], theirs[PIVOT_NAME];
         if (!report_field(row, name, ours) || !report_field(known, name, theirs) || strcmp(ours, theirs) != 0)
@@ -60,8 +62,8 @@ static void add_real(pivot *made, const view *what, const cJSON *row, const char
     cJSON_ArrayForEach(budget, cJSON_GetObjectItemCaseSensitive(known, "budgets"))
     {
         double kilobytes = strtod(budget->string, NULL);
-        cJSON_ArrayForEach(pair, budget)
-            put(made, what, pair->string, "reference", true, kilobytes, cJSON_GetArrayItem(pair, strcmp(what->y, "are") == 0));
+        cJSON_ArrayForEach(pair, budget) put(made, what, pair->string, "reference", true, kilobytes,
+                                             cJSON_GetArrayItem(pair, strcmp(what->y, "are") == 0));
     }
 }
 
@@ -71,7 +73,8 @@ void reference_add(pivot *made, const view *what, const cJSON *rows, const char 
     cJSON_ArrayForEach(row, rows)
     {
         char here[PIVOT_NAME], n[PIVOT_NAME];
-        if (panel == NULL || !report_field(row, what->panel, here) || strcmp(here, panel) != 0 || !report_field(row, "n", n))
+        if (panel == NULL || !report_field(row, what->panel, here) || strcmp(here, panel) != 0 ||
+            !report_field(row, "n", n))
             continue;
         if (strcmp(what->experiment, "real") == 0)
             add_real(made, what, row, panel, references);

@@ -13,18 +13,25 @@
 #define ARE "mean relative error"
 #define BOTH(experiment, panel, x, label, sizes)                                                                       \
     {experiment, panel, "method", x, "aae", "AAE", label, AAE, false, sizes, false},                                   \
-    {experiment, panel, "method", x, "are", "ARE", label, ARE, false, sizes, false}
+    {                                                                                                                  \
+        experiment, panel, "method", x, "are", "ARE", label, ARE, false, sizes, false                                  \
+    }
 
 const view report_views[] = {
     BOTH("real", "stream", "budget", "bytes of memory", true),
     BOTH("synthetic", "alpha", "budget", "bytes of memory", true),
-    {"speed", NULL, "operation", "method", "millions_per_second", "Speed", "", "million items a second", true, false, false},
-    {"ablations", "skewness", "variant", "load", "aae", "AAE of the networks", "items in a brick", AAE, false, false, false},
-    {"ablations", "skewness", "variant", "load", "are", "ARE of the networks", "items in a brick", ARE, false, false, false},
-    {"ablations", "skewness", "variant", "load", "rule_aae", "AAE of the rule", "items in a brick", AAE, false, false, false},
-    {"ablations", "skewness", "variant", "load", "rule_are", "ARE of the rule", "items in a brick", ARE, false, false, false},
-    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha", false, false,
-     true},
+    {"speed", NULL, "operation", "method", "millions_per_second", "Speed", "", "million items a second", true, false,
+     false},
+    {"ablations", "skewness", "variant", "load", "aae", "AAE of the networks", "items in a brick", AAE, false, false,
+     false},
+    {"ablations", "skewness", "variant", "load", "are", "ARE of the networks", "items in a brick", ARE, false, false,
+     false},
+    {"ablations", "skewness", "variant", "load", "rule_aae", "AAE of the rule", "items in a brick", AAE, false, false,
+     false},
+    {"ablations", "skewness", "variant", "load", "rule_are", "ARE of the rule", "items in a brick", ARE, false, false,
+     false},
+    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha", false,
+     false, true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",
      "share of items", false, false, false},
     BOTH("scaling", "stream", "budget", "bytes of memory", true),
@@ -83,8 +90,8 @@ static size_t find_point(pivot *made, bool ordered, double x, const char *label)
     return i;
 }
 
-void pivot_put(pivot *made, const view *what, const char *series, bool published, bool hidden, double x, const char *label,
-               double y)
+void pivot_put(pivot *made, const view *what, const char *series, bool published, bool hidden, double x,
+               const char *label, double y)
 {
     size_t point = find_point(made, !what->bars, x, label);
     size_t at = point < PIVOT_POINTS ? find_series(made, series) : PIVOT_SERIES;
@@ -107,7 +114,8 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
         char here[PIVOT_NAME], series[PIVOT_NAME], label[PIVOT_NAME];
         if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0))
             continue;
-        const cJSON *x = cJSON_GetObjectItemCaseSensitive(row, what->x), *y = cJSON_GetObjectItemCaseSensitive(row, what->y);
+        const cJSON *x = cJSON_GetObjectItemCaseSensitive(row, what->x),
+                    *y = cJSON_GetObjectItemCaseSensitive(row, what->y);
         if (report_field(row, what->series, series))
             find_series(made, series); /* also if it failed here: a method has its place and colour in every figure */
         if (!cJSON_IsNumber(y) || !report_field(row, what->series, series) || !report_field(row, what->x, label) ||

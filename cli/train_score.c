@@ -1,7 +1,7 @@
 /* legosketch train --score: see train_score.h.
  *
- * Steps with a learning rate of 0 are a measurement: the backend computes the errors of tasks and leaves the parameters. The
- * tasks come from another seed than those of the training.
+ * Steps with a learning rate of 0 are a measurement: the backend computes the errors of tasks and leaves the
+ * parameters. The tasks come from another seed than those of the training.
  *
  * SPDX-License-Identifier: MIT */
 #include "train_score.h"
@@ -15,8 +15,8 @@
 
 const uint32_t score_loads[SCORE_LOADS] = {3000, 5300, 8300, 16700, 33300, 50000};
 
-bool train_score_load(const struct backend *backend, unsigned threads, const struct run *run, uint32_t load, uint32_t steps,
-                      double alpha, score *result)
+bool train_score_load(const struct backend *backend, unsigned threads, const struct run *run, uint32_t load,
+                      uint32_t steps, double alpha, score *result)
 {
     static struct losses losses[SCORE_STEPS];
     steps = steps < SCORE_STEPS ? steps : SCORE_STEPS;

@@ -1,4 +1,5 @@
-/* How good networks are at the loads a brick may have, straight from a checkpoint: whatever ablation they were trained with.
+/* How good networks are at the loads a brick may have, straight from a checkpoint: whatever ablation they were trained
+ * with.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_TRAIN_SCORE_H
@@ -16,10 +17,10 @@ typedef struct score {
     double rule_aae, aae, rule_are, are;
 } score;
 
-/* Over up to SCORE_STEPS steps; alpha of the tasks as in the run's recipe, or if it is not negative that one, with scale 1.
- * Says what goes wrong. */
-bool train_score_load(const struct backend *backend, unsigned threads, const struct run *run, uint32_t load, uint32_t steps,
-                      double alpha, score *result);
+/* Over up to SCORE_STEPS steps; alpha of the tasks as in the run's recipe, or if it is not negative that one, with
+ * scale 1. Says what goes wrong. */
+bool train_score_load(const struct backend *backend, unsigned threads, const struct run *run, uint32_t load,
+                      uint32_t steps, double alpha, score *result);
 
 /* Prints a table; says what goes wrong. */
 bool train_score(const struct backend *backend, unsigned threads, const char *checkpoint);

@@ -69,7 +69,7 @@ class Experiments(LabCase):
         self.assertEqual(row["N"], 500)
 
     def test_own_budgets(self):
-        """0.5, 1, 2 and 4 bytes a distinct item, up to the next KB, none below the least; every method and the constant."""
+        """0.5, 1, 2 and 4 bytes a distinct item, in whole KB and none below the least; every method, and the constant."""
         self.write("a.tsv", b"".join(b"%d\t%d\n" % (i, 1 + i % 7) for i in range(10000)))
         rows = self.lab("real", "--quick", "a.tsv")["rows"]
         self.assertEqual(sorted({row["budget"] for row in rows}), [5 << 10, 10 << 10, 20 << 10, 40 << 10])
@@ -122,7 +122,8 @@ class Experiments(LabCase):
     def test_speed(self):
         rows = self.lab("speed", "--quick", "--scale", "0.001", "--methods", "lego,cms")["rows"]
         methods = {row["method"] for row in rows}
-        self.assertGreaterEqual(methods, {"lego", "cms", "one", "lego, batches", "lego flat, batches", "lego-paper, batches"})
+        self.assertGreaterEqual(methods, {"lego", "cms", "one", "lego, batches",
+                                         "lego flat, batches", "lego-paper, batches"})
         self.assertEqual(sorted((row["method"], row["operation"]) for row in rows),
                          sorted((method, operation) for method in methods for operation in ("query", "store")))
         for row in rows:
@@ -187,7 +188,8 @@ class Experiments(LabCase):
         fixed = self.lab("ablations", "--quick", "--alphas", "0.7", "whole")["rows"]
         self.assertEqual({row["skewness"] for row in fixed}, {"0.7"})
         self.write("none", b"LEGOTRAI")
-        self.run_program("lab", "ablations", "-q", "--quick", "none", "part", code=1, says="(?s)none .*some of it failed")
+        self.run_program("lab", "ablations", "-q", "--quick", "none", "part", code=1,
+                         says="(?s)none .*some of it failed")
         result = json.loads(self.read("lab-results/ablations.json"))
         self.assertEqual(result["failures"], ["none could not be used"])
         self.assertEqual(len(result["rows"]), 6)
@@ -195,8 +197,8 @@ class Experiments(LabCase):
     def test_all(self):
         """One stream cannot be read: the rest of it and the others' results are there, and the status tells."""
         self.write("a.txt", b"\n".join(words(300)))
-        self.run_program("lab", "all", "--quick", "-q", "-n", "2000", "--alphas", "0.9", "--scale", "0.0005", "--methods",
-                         "cms", "--budget", "8K", "a.txt", "missing.txt", code=1,
+        self.run_program("lab", "all", "--quick", "-q", "-n", "2000", "--alphas", "0.9", "--scale", "0.0005",
+                         "--methods", "cms", "--budget", "8K", "a.txt", "missing.txt", code=1,
                          says="(?s)missing.txt: No such file.*ablations: left out.*1 of 8 experiments failed")
         self.assertEqual(sorted(os.listdir(self.folder / "lab-results")),
                          sorted(f"{name}.json" for name in EXPERIMENTS if name != "ablations"))
@@ -210,9 +212,11 @@ class WrongInput(LabCase):
         for arguments, says in [
             ([], "which experiment"), (["reel"], "no experiment 'reel'; did you mean 'real'"),
             (["real"], "name the files"), (["ablations"], "name checkpoints"), (["skew", "x"], "skew takes no files"),
-            (["bytes", "--methods", "lego,cmz"], "'cmz' is not a method"), (["bytes", "--methods", ""], "'' is not a method"),
+            (["bytes", "--methods", "lego,cmz"], "'cmz' is not a method"),
+            (["bytes", "--methods", ""], "'' is not a method"),
             (["synthetic", "--budget", "1K"], "'1K' is not a budget: the least is 4K"),
-            (["synthetic", "--budget", "100G"], "the largest is 64G"), (["synthetic", "--budget", "4K,"], "'' is not a size"),
+            (["synthetic", "--budget", "100G"], "the largest is 64G"),
+            (["synthetic", "--budget", "4K,"], "'' is not a size"),
             (["synthetic", "--alphas", "0.5,x"], "'x' is not a skewness"), (["bytes", "--seeds", "0"], "'0' is not"),
             (["synthetic", "--budget", ",".join(["4K"] * 65)], "list is too long"),
         ]:
@@ -240,7 +244,8 @@ class WrongInput(LabCase):
         self.fails("lab", "skew", "-q", "-o", "a", says="a is not a folder")
         self.fails("lab", "skew", "-q", "-o", "no/where", says="cannot make the folder no/where: No such file")
         os.mkdir(self.folder / "lab-results" / "skew.json")
-        self.fails("lab", "skew", "-q", "--quick", says="(?s)cannot write lab-results/skew.json: Is a directory.*failed")
+        self.fails("lab", "skew", "-q", "--quick",
+                   says="(?s)cannot write lab-results/skew.json: Is a directory.*failed")
         self.assertEqual(sorted(os.listdir(self.folder / "lab-results")), ["real.json", "skew.json"])
 
 
