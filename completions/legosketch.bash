@@ -5,7 +5,7 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query top merge fold info gen eval demo train help'
+    local commands='build query top merge fold info gen eval demo train lab report help'
     local options='' values=''
     COMPREPLY=()
 
@@ -31,6 +31,10 @@ _legosketch()
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
                 --resume -l --log --from-rule --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max
                 --scouts --scout-alpha --rate --rate-v --score --bench -q --quiet -h --help' ;;
+        lab)
+            options='-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads -f
+                --format --on-error --checkpoints --quick -q --quiet -h --help' ;;
+        report) options='-o --output -r --reference -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
             return ;;
@@ -54,13 +58,18 @@ _legosketch()
         -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))
             return ;;
+        -r | --reference)
+            COMPREPLY=($(compgen -d -- "$word"))
+            return ;;
         -s | --seed | --seeds | -t | --threads | --bricks | -k | --items | --columns | -n | --distinct | -a | --alpha \
-            | --tasks | --every | --name) return ;;
+            | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$word"))
+    elif [[ $command == lab ]] && ((COMP_CWORD == 2)); then
+        COMPREPLY=($(compgen -W 'real synthetic speed ablations skew bound scaling bytes all' -- "$word"))
     elif [[ $command == gen ]]; then
         COMPREPLY=($(compgen -W 'zipf' -- "$word"))
     elif [[ $command != demo && $command != train ]]; then
