@@ -5,7 +5,7 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query merge fold info gen eval demo train lab report help'
+    local commands='build query top merge fold info gen eval demo train lab report help'
     local options='' values=''
     COMPREPLY=()
 
@@ -15,9 +15,10 @@ _legosketch()
     fi
     case $command in
         build)
-            options='-o --output -b --budget -m --model -s --seed -f --format --on-error -t --threads --packing --bricks
-                --columns --cell-bits -q --quiet -h --help' ;;
+            options='-o --output -b --budget --top --heavy -m --model -s --seed -f --format --on-error -t --threads --packing
+                --bricks --columns --cell-bits -q --quiet -h --help' ;;
         query) options='-f --format --json -m --model -q --quiet -h --help' ;;
+        top) options='-k --items -f --format --json -m --model -h --help' ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -k --bricks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
@@ -41,7 +42,7 @@ _legosketch()
     esac
 
     case $before in
-        -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
+        -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
         -p | --preset) values='paper published quick compact' ;;
         --backend) values='cpu cuda' ;;
@@ -50,6 +51,7 @@ _legosketch()
         --packing) values='dense flat' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
+        --heavy) values='10K 100K 1M' ;;
         -m | --model)
             COMPREPLY=($(compgen -W 'compact rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
@@ -59,7 +61,7 @@ _legosketch()
         -r | --reference)
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
-        -s | --seed | --seeds | -t | --threads | --bricks | -k | --columns | -n | --distinct | -a | --alpha \
+        -s | --seed | --seeds | -t | --threads | --bricks | -k | --items | --columns | -n | --distinct | -a | --alpha \
             | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
     esac
     if [[ -n $values ]]; then
