@@ -11,13 +11,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* To be told apart on white and on black. */
 static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd",
@@ -150,26 +147,26 @@ static void read_all(int from, text *to)
     }
 }
 
-/* Starts gnuplot on an open script, its output going into the pipe; 0 or an error number. */
-static int start_gnuplot(FILE *script, const int ends[2], pid_t *process)
+enum { NOT_FOUND = 127 }; /* as a shell says it */
+
+/* Starts gnuplot on an open script, its output going into the pipe; -1 if there is no process to be had. */
+static pid_t start_gnuplot(FILE *script, const int ends[2])
 {
     char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: whatever the user's own settings are */
-    posix_spawn_file_actions_t actions;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    error = posix_spawnp(process, arguments[0], &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    pid_t process = fork();
+    if (process != 0)
+        return process;
+    if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
+        close(ends[0]);
+        close(ends[1]);
+        execvp(arguments[0], arguments);
+    }
+    _exit(errno == ENOENT ? NOT_FOUND : NOT_FOUND - 1);
 }
 
 static bool run_gnuplot(const text *script, text *svg)
 {
     int ends[2], state = 0;
-    pid_t process;
     FILE *file = tmpfile(); /* not a pipe too: with two of them each side could wait for the other */
     if (file == NULL || fwrite(script->bytes, 1, script->size, file) != script->size || fflush(file) != 0 ||
         fseek(file, 0, SEEK_SET) != 0 || pipe(ends) != 0) {
@@ -178,22 +175,24 @@ static bool run_gnuplot(const text *script, text *svg)
             fclose(file);
         return false;
     }
-    int error = start_gnuplot(file, ends, &process);
+    pid_t process = start_gnuplot(file, ends);
+    int error = errno;
     close(ends[1]);
-    if (error == 0) {
+    if (process > 0) {
         read_all(ends[0], svg);
         while (waitpid(process, &state, 0) < 0 && errno == EINTR)
             continue;
     }
     close(ends[0]);
     fclose(file);
-    if (error == ENOENT)
-        say("the plots are drawn by gnuplot, which is not installed: apt-get install gnuplot-nox");
-    else if (error != 0)
+    bool ok = process > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 && svg->size > 0;
+    if (process < 0)
         say("cannot start gnuplot: %s", strerror(error));
-    else if (!WIFEXITED(state) || WEXITSTATUS(state) != 0 || svg->size == 0)
+    else if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_FOUND)
+        say("the plots are drawn by gnuplot, which is not installed: apt-get install gnuplot-nox");
+    else if (!ok)
         say("gnuplot failed; what it said is above");
-    return error == 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 && svg->size > 0;
+    return ok;
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------------- */
