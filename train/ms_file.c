@@ -1,8 +1,8 @@
-/* ms_file: the model that comes out of training a meta-sketch, as ms.h lays it out. */
+/* ms_file: the model that comes out of training a meta-sketch, as ms_train.h lays it out. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "ms.h"
+#include "ms_train.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static float *fold(const float *w, int in, int out, const double *mean, const do
     const float *bias = w + in * out, *gamma = bias + out;
     for (int o = 0; o < out; o++) {
         double scale = mean ? (double)gamma[o] / sqrt(variance[o] + 1e-5) : 1;
-        for (int i = 0; i < in; i++) to[o * in + i] = (float)(scale * (double)w[o * in + i]);
+        for (int i = 0; i < in; i++) to[i * out + o] = (float)(scale * (double)w[o * in + i]);
         to[in * out + o] = (float)((double)bias[o] - (mean ? scale * mean[o] : 0));
     }
     return to + (in + 1) * out;

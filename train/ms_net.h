@@ -1,5 +1,5 @@
 /* ms_net: one task of the meta-sketch, forward and backward. Included after real, LANES and the tiles are defined (see
- * layers.h): floats for training, doubles where gradients are checked against differences. ms.h draws the whole.
+ * layers.h): floats for training, doubles where gradients are checked against differences. ms_train.h draws the whole.
  *
  * Items lie in blocks, [feature][item]; the last block is padded with items of frequency 0, which no sum counts. Batch norm
  * needs sums over all items before anything can go on, and so does the memory, so a task is a row of stages with sums between
@@ -13,7 +13,7 @@
  * needed across stages is kept for each item (struct items); what is cheap to compute again goes to a thread's scratch.
  * Gradients have a d before the name of what they are the gradient of. */
 #include "layers.h"
-#include "ms.h"
+#include "ms_train.h"
 
 #include <math.h>
 
@@ -222,8 +222,8 @@ static void norm_backward(const struct norm norm, struct workspace *s, real (*re
 
 /* ---- sparsemax (Martins, Astudillo 2016): the nearest point of the simplex ------------------------------------------ */
 
-/* a [slots], in place: a = max(a - tau, 0) with tau such that they sum to 1. tau is at least the largest - 1; from there, the
- * tau that those above the last one would need, until no slot drops out (Michelot 1986). */
+/* a [slots], in place: a = max(a - tau, 0) with tau such that they sum to 1. Taken off the largest first, tau is at least -1;
+ * from there, the tau that those above the last one would need, until no slot drops out (Michelot 1986). */
 static void sparsemax_forward(real (*a)[BLOCK])
 {
     for (int c = 0; c < BLOCK; c += LANES) {
@@ -232,7 +232,8 @@ static void sparsemax_forward(real (*a)[BLOCK])
             vec x = vec_load(a[s] + c);
             top = select_lanes(x > top, x, top);
         }
-        vec tau = top - 1, before;
+        for (int s = 0; s < MS_SLOTS; s++) vec_store(a[s] + c, vec_load(a[s] + c) - top);
+        vec tau = splat(-1), before;
         for (int round = 0; round < MS_SLOTS; round++) {
             vec sum = {0}, count = {0};
             for (int s = 0; s < MS_SLOTS; s++) {
@@ -241,7 +242,7 @@ static void sparsemax_forward(real (*a)[BLOCK])
                 count += select_lanes(x > tau, splat(1), (vec){0});
             }
             before = tau;
-            tau = (sum - 1) / count; /* the largest is always above tau, so count is at least 1 */
+            tau = (sum - 1) / count; /* the largest, 0, is always above tau, so count is at least 1 */
             tau = select_lanes(tau > before, tau, before);
             lanes_mask moved = tau > before;
             bool any = false;

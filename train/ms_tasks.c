@@ -1,5 +1,5 @@
-/* ms_tasks: what a task of the meta-sketch is, and how its parameters start. See ms.h. */
-#include "ms.h"
+/* ms_tasks: what a task of the meta-sketch is, and how its parameters start. See ms_train.h. */
+#include "ms_train.h"
 #include "train.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* ms_train: the steps of training a meta-sketch: threads, a task's gradient, clipping, Adam. See ms.h. */
-#include "ms.h"
+/* ms_train: the steps of training a meta-sketch: threads, a task's gradient, clipping, Adam. See ms_train.h. */
+#include "ms_train.h"
 
 #include <math.h>
 #include <pthread.h>

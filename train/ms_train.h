@@ -1,4 +1,4 @@
-/* ms: the meta-sketch (Cao, Feng, Xie: AAAI 2023), a neural competitor, trained by us so that it can be measured like all
+/* ms_train: the meta-sketch (Cao, Feng, Xie: AAAI 2023), a neural competitor, trained by us so that it can be measured like all
  * others. lab/ms.c answers with what comes out of it.
  *
  *     bits x [60] -> embedding 60 -> 64 -> 43 -> 23 (batch norm and ReLU, ReLU last)                              z
@@ -31,8 +31,8 @@
  *     ms_net.h    a task on blocks of items, stage by stage, x_forward beside x_backward; ms_avx512.c, ms_avx2.c, ms_plain.c
  *     ms_tasks.c  recipe, tasks, first weights          ms_train.c  threads, steps, clipping, Adam
  *     ms_file.c   the model file */
-#ifndef LEGO_TRAIN_MS_H
-#define LEGO_TRAIN_MS_H
+#ifndef LEGO_TRAIN_MS_TRAIN_H
+#define LEGO_TRAIN_MS_TRAIN_H
 
 #include "legosketch.h"
 
@@ -42,12 +42,13 @@
 enum { MS_BITS = 60, MS_EMBED = 23, MS_REFINED = 5, MS_DEPTH = 2, MS_SLOTS = 50, MS_FEATURES = MS_DEPTH * (MS_EMBED + 3),
        MS_IN = MS_FEATURES + MS_EMBED + 1, MS_HIDDEN = 256, MS_HALF = (MS_IN + 1) / 2, MS_POPULATION = 100000 };
 
-/* Layers in the order of the arena of parameters: W [out][in], then bias [out]; with batch norm the bias is its beta, and
- * its gamma [out] follows. The first four have batch norm. */
-#define MS_LAYERS(X)                                                                        \
-    X(EMBED_0, MS_BITS, 64, 1) X(EMBED_1, 64, 43, 1) X(REFINE_0, MS_EMBED, 32, 1)           \
-    X(REFINE_1, 32, 18, 1) X(EMBED_2, 43, MS_EMBED, 0) X(REFINE_2, 18, MS_REFINED, 0)       \
-    X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0) X(DECODE_3, MS_HALF, 1, 0)
+/* Layers in the order of the arena of parameters, with inputs, outputs, and whether batch norm follows: W [out][in], then
+ * bias [out]; with batch norm the bias is its beta, and its gamma [out] follows. */
+#define MS_LAYERS(X)                                                                                           \
+    X(EMBED_0, MS_BITS, 64, 1) X(EMBED_1, 64, 43, 1) X(EMBED_2, 43, MS_EMBED, 0)                               \
+    X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1) X(REFINE_2, 18, MS_REFINED, 0)                         \
+    X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)           \
+    X(DECODE_3, MS_HALF, 1, 0)
 
 /* The arena: the layers, then A [2][5][50], then the weights of the loss, of MSE and ARE. A member for each, a char for each
  * float, so that offsets are indices. */
@@ -149,14 +150,15 @@ bool ms_step(struct ms_session *session, struct ms_losses *losses);
 
 /* ---- ms_file.c ---------------------------------------------------------------------------------------------------- */
 
-/* The model file: batch norm is folded into the layer before it, so that each layer is W and bias.
+/* The model file: batch norm is folded into the layer before it, so that each layer is W and bias; W is transposed, as whoever
+ * answers for one item after another wants it.
  *
  * | offset | size | field |                 (little-endian)
  * | 0      | 8    | LEGOMETA                |
  * | 8      | 4    | u32 version: 1          |
  * | 12     | 4    | u32 numbers             |
  * | 16     | 8    | u64 tasks it was trained with |
- * | 24     | 4 each | f32: the layers in order, W [out][in] and bias [out]; then A |
+ * | 24     | 4 each | f32: the layers in order, W [in][out] and bias [out]; then A |
  * | end - 8 | 8   | u64 XXH3-64 of all before | */
 #define MS_LAYER_FOLDED(layer, in, out, norm) +(out) * ((in) + 1)
 enum { MS_NUMBERS = MS_DEPTH * MS_REFINED * MS_SLOTS MS_LAYERS(MS_LAYER_FOLDED), MS_FILE = 24 + 4 * MS_NUMBERS + 8 };
