@@ -19,7 +19,10 @@
 
 /* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do not
  * all fall into the same sets of the cache. */
-enum { BLOCK = 240, PAIRS = MS_DEPTH * MS_EMBED };
+#ifndef MS_BLOCK
+#define MS_BLOCK 240
+#endif
+enum { BLOCK = MS_BLOCK, PAIRS = MS_DEPTH * MS_EMBED };
 _Static_assert(BLOCK % LANES == 0, "blocks are whole vectors");
 
 static const real norm_epsilon = (real)1e-5, least_z = (real)1e-4, least_gap = (real)1e-4;
