@@ -34,7 +34,7 @@ static const option_entry options[] = {
     {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact|ms", &given.preset,
      "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
      "compact: the networks for blocks, in minutes; ms: the meta-sketch, a competitor, 5000000 tasks (paper)"},
-    {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step; of ms, a step is one"},
+    {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step; of ms any number"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
@@ -254,11 +254,13 @@ static int run_ms(int count, char **operands)
         return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
     if (given.log != NULL && strcmp(given.log, given.output) == 0)
         return options_wrong(&command_train, "--out and --log must be different files");
-    if (given.backend != BACKEND_CPU || given.resume || given.checkpoint != NULL || given.every != 0 || given.name != NULL ||
-        given.scouts != UINT64_MAX || given.scout_alpha >= 0 || given.alpha_max >= 0 || given.rate_v >= 0 ||
-        given.n_min != 0 || given.fixed_v || given.from_rule || given.no_normalisation || given.no_scan || given.plain_loss)
-        return options_wrong(&command_train, "--preset ms trains on the CPU, without checkpoints: of the options it takes "
-                                             "--out, --seed, --tasks, --rate, --log, --threads and --quiet");
+    bool kept = given.resume || given.checkpoint != NULL || given.every != 0;
+    bool numbers = given.scouts != UINT64_MAX || given.scout_alpha >= 0 || given.alpha_max >= 0 || given.rate_v >= 0 ||
+                   given.n_min != 0;
+    bool changed = given.fixed_v || given.from_rule || given.no_normalisation || given.no_scan || given.plain_loss;
+    if (given.backend != BACKEND_CPU || kept || numbers || changed || given.name != NULL)
+        return options_wrong(&command_train, "--preset ms trains on the CPU, without checkpoints: of the options it "
+                                             "takes --out, --seed, --tasks, --rate, --log, --threads and --quiet");
     const char *problem = ms_recipe_problem(&recipe);
     if (problem != NULL)
         return options_wrong(&command_train, "%s", problem);

@@ -1,5 +1,5 @@
-/* legosketch train --preset ms: see train_ms.h. There are no checkpoints yet: a run that is stopped leaves its log and nothing
- * else.
+/* legosketch train --preset ms: see train_ms.h. There are no checkpoints yet: a run that is stopped leaves its log and
+ * nothing else.
  *
  * SPDX-License-Identifier: MIT */
 #include "train_ms.h"
@@ -32,15 +32,16 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Means since the last line: into the log, behind the progress bar, and ten times a run on standard error if that is not a
- * terminal. */
+/* Means since the last line: into the log, behind the progress bar, and ten times a run on standard error if that is
+ * not a terminal. */
 static void write_line(watching *w, uint64_t step)
 {
     double n = (double)w->summed, rate = (double)step / (now() - w->start);
     uint64_t tenth = w->recipe->tasks / SAID_LINES;
     if (w->log != NULL) {
-        fprintf(w->log, "{\"step\":%" PRIu64 ",\"loss\":%.6g,\"mse\":%.6g,\"are\":%.6g,\"aae\":%.6g,\"tasks_per_second\":%.4g}\n",
-                step, w->sum.total / n, w->sum.mse / n, w->sum.are / n, w->sum.aae / n, rate);
+        fprintf(w->log, "{\"step\":%" PRIu64 ",\"loss\":%.6g,\"mse\":%.6g,\"are\":%.6g,\"aae\":%.6g", step,
+                w->sum.total / n, w->sum.mse / n, w->sum.are / n, w->sum.aae / n);
+        fprintf(w->log, ",\"tasks_per_second\":%.4g}\n", rate);
         fflush(w->log);
     }
     snprintf(w->remark, sizeof w->remark, "  loss %.4g  AAE %.3f  ARE %.3f", w->sum.total / n, w->sum.aae / n,
@@ -78,8 +79,8 @@ static FILE *open_log(const char *path, const struct ms_recipe *r, const char *b
     if (log == NULL)
         say("%s: cannot be written", path);
     else
-        fprintf(log, "{\"version\":\"%s\",\"preset\":\"ms\",\"seed\":%" PRIu64 ",\"tasks\":%" PRIu64 ",\"rate\":%g,\"backend\":\"%s\"}\n",
-                LEGO_VERSION, r->seed, r->tasks, r->rate, by);
+        fprintf(log, "{\"version\":\"%s\",\"preset\":\"ms\",\"seed\":%" PRIu64 ",\"tasks\":%" PRIu64 ",\"rate\":%g"
+                     ",\"backend\":\"%s\"}\n", LEGO_VERSION, r->seed, r->tasks, r->rate, by);
     return log;
 }
 

@@ -1,13 +1,13 @@
-/* The meta-sketch (Cao, Feng and Xie, "Meta-sketch: a neural data structure for estimating item frequencies of data streams",
- * AAAI 2023), with networks that we train (train/ms_train.h has the recipe, docs/training.md what came of it). As many bricks of
- * 2 x 50 slots x 23 floats as the budget holds, each with the length of its stream; an item has its brick by hash, as the Lego
- * paper evaluates it.
+/* The meta-sketch (Cao, Feng and Xie, "Meta-sketch: a neural data structure for estimating item frequencies of data
+ * streams", AAAI 2023), with networks that we train (train/ms_train.h has the recipe, docs/training.md what came of
+ * it). As many bricks of 2 x 50 slots x 23 floats as the budget holds, each with the length of its stream; an item has
+ * its brick by hash, as the Lego paper evaluates it.
  *
  *     hash -> 60 bits -> embedding -> z [23] -> refine -> q [5] -> a = sparsemax(q A) [2][50]
  *     add: M += a (x) count z      estimate: decoder of (a M / sum a^2 with their minima, z, N)
  *
- * The networks, 208 KB, are no part of the budget, as those of the Lego sketch are not; their answers are given as they come,
- * with fractions and below 1 too. Slots are floats: sums beyond 2^24 round.
+ * The networks, 208 KB, are no part of the budget, as those of the Lego sketch are not; their answers are given as they
+ * come, with fractions and below 1 too. Slots are floats: sums beyond 2^24 round.
  *
  * SPDX-License-Identifier: MIT */
 #include "ms.h"
@@ -43,7 +43,7 @@ typedef struct address {
     float z[EMBED], a[DEPTH][SLOTS];
 } address;
 
-/* ---- the model ------------------------------------------------------------------------------------------------------ */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static size_t weight_count(void)
 {
@@ -111,7 +111,7 @@ static void destroy(void *self)
     free(self);
 }
 
-/* ---- the networks ---------------------------------------------------------------------------------------------------- */
+/* ---- the networks ------------------------------------------------------------------------------------------------ */
 
 /* y = x W + b; inputs of 0, which ReLU and bits have many of, are passed over. Returns the next layer's weights. */
 static const float *dense(const struct layer *layer, const float *w, const float *restrict x, float *restrict y)
@@ -186,7 +186,7 @@ static address locate(const ms *sketch, const void *item, size_t size)
     return found;
 }
 
-/* ---- bricks ---------------------------------------------------------------------------------------------------------- */
+/* ---- bricks ------------------------------------------------------------------------------------------------------ */
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
@@ -202,8 +202,8 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
     return LEGO_OK;
 }
 
-/* a M / sum of a^2 of one depth, and what is least of it: by z, as it is, and above that by z. z below 1e-4 takes no part, nor
- * does a read within 1e-4 of the least; where none is left it is 0. */
+/* a M / sum of a^2 of one depth, and what is least of it: by z, as it is, and above that by z. z below 1e-4 takes no
+ * part, nor does a read within 1e-4 of the least; where none is left it is 0. */
 static void read_depth(const address *at, int d, float read[EMBED], float *ratio, float *least, float *gap)
 {
     float square = 0;

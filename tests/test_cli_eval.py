@@ -136,7 +136,8 @@ class Eval(Case):
         for row in rows:
             if row["method"] != "exact":
                 self.assertLessEqual(row["bytes"], row["budget"], row)
-            if row["budget"] == 1 << 20 and row["method"] not in ("one", "cmm", "ms"):  # which take off what might be there, or guess
+            # cmm takes off what might be there, and ms answers what it has learnt to
+            if row["budget"] == 1 << 20 and row["method"] not in ("one", "cmm", "ms"):
                 self.assertLess(row["are"], 0.05, row)
 
     def test_order(self):

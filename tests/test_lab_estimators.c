@@ -209,7 +209,7 @@ static void bytes_stay_within_the_budget(void **unused)
             for (uint64_t item = 0; item < 300; item++)
                 put(kind, self, item, (int64_t)item * 50);
             if (kind->bytes(self) > budget) fail_msg("%s has %d bytes", kind->name, (int)kind->bytes(self));
-            if (budget > (kind == &estimator_ms ? 100000 : 10000) && kind != &estimator_lego_paper) /* they have bricks */
+            if (budget > (kind == &estimator_ms ? 100000 : 10000) && kind != &estimator_lego_paper) /* bricks */
                 assert_true(kind->bytes(self) > budget / 10 * 9);
             for (uint64_t item = 0; item < 300; item++)
                 ask(kind, self, item);

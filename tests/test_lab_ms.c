@@ -26,7 +26,7 @@ static void make_model(uint64_t seed, int steps)
     ms_close(session);
 }
 
-/* ---- in doubles ------------------------------------------------------------------------------------------------------ */
+/* ---- in doubles -------------------------------------------------------------------------------------------------- */
 
 static const float *layer(const float *w, int in, int out, double slope, const double *x, double *y)
 {
@@ -133,13 +133,13 @@ static void answers(void **unused)
         const float *decoder = place_plain(w, hash, &item);
         double theirs = decode_plain(decoder, &item, m[brick], total[brick]), ours;
         assert_int_equal(estimator_ms.estimate(self, &i, sizeof i, &ours), LEGO_OK);
-        if (!(fabs(ours - theirs) <= 1e-2 * (1 + fabs(theirs)))) off++; /* reads that differ by 1e-4 and a bit, or do not */
+        if (!(fabs(ours - theirs) <= 1e-2 * (1 + fabs(theirs)))) off++; /* reads that differ by 1e-4, or do not */
     }
     assert_true(off <= ITEMS / 200);
     estimator_ms.destroy(self);
 }
 
-/* ---- the model --------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 static lego_status try_model(size_t size)
 {
@@ -202,7 +202,8 @@ static void built_in(void **unused)
     assert_int_equal(estimator_ms.create(&options, &self), LEGO_OK);
     assert_true(estimator_ms.bytes(self) <= 9300 && estimator_ms.bytes(self) > 9200);
     double error = 0, answer, total = 0;
-    for (uint64_t i = 0; i < 500; i++) assert_int_equal(estimator_ms.add(self, &i, 8, (int64_t)(1 + 2000 / (i + 1))), LEGO_OK);
+    for (uint64_t i = 0; i < 500; i++)
+        assert_int_equal(estimator_ms.add(self, &i, 8, (int64_t)(1 + 2000 / (i + 1))), LEGO_OK);
     for (uint64_t i = 0; i < 500; i++) {
         assert_int_equal(estimator_ms.estimate(self, &i, 8, &answer), LEGO_OK);
         error += fabs(answer - (double)(1 + 2000 / (i + 1)));

@@ -1,5 +1,6 @@
-/* The training of the meta-sketch: tasks, gradients and steps against an independent numpy program (tests/reference/ms.py), the
- * same bits for any number of threads, and a loss that falls. test_train_ms_layers.c has each backward. */
+/* The training of the meta-sketch: tasks, gradients and steps against an independent numpy program
+ * (tests/reference/ms.py), the same bits for any number of threads, and a loss that falls. test_train_ms_layers.c has
+ * each backward. */
 #include "support.h"
 
 #include <inttypes.h>
@@ -52,7 +53,7 @@ static void check_line(struct golden *g, const char *line)
     } else if (strcmp(word, "norm") == 0) {
         double square = 0;
         assert_int_equal(sscanf(line, "norm %*u %llu %lf", &count, &g->norm), 2);
-        for (unsigned long long at = i; at < i + count; at++) square += (double)g->gradient[at] * (double)g->gradient[at];
+        for (unsigned long long at = i; at < i + count; at++) square += pow((double)g->gradient[at], 2);
         assert_near(sqrt(square), g->norm, 1e-4 * g->norm, line);
     } else if (strcmp(word, "loss") == 0) {
         struct ms_losses l;
@@ -162,11 +163,12 @@ static void loss_falls(void **unused)
     }
     double last = measure(session);
     if (!(last < first / 2)) fail_msg("ARE %g at first, %g in the end", first, last);
+    const float *address = ms_session_state(session)->parameters + MS_AT_ADDRESS;
     for (int d = 0; d < MS_DEPTH; d++) /* A has unit columns after every step */
         for (int s = 0; s < MS_SLOTS; s++) {
             double square = 0;
             for (int r = 0; r < MS_REFINED; r++)
-                square += pow((double)ms_session_state(session)->parameters[MS_AT_ADDRESS + (d * MS_REFINED + r) * MS_SLOTS + s], 2);
+                square += pow((double)address[(d * MS_REFINED + r) * MS_SLOTS + s], 2);
             assert_true(fabs(square - 1) < 1e-6);
         }
     ms_close(session);

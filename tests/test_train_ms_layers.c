@@ -49,7 +49,7 @@ static void check_tally(const struct tally *tally, int least)
     assert_true(tally->kinks * 5 <= tally->checked);
 }
 
-/* ---- sparsemax ------------------------------------------------------------------------------------------------------ */
+/* ---- sparsemax --------------------------------------------------------------------------------------------------- */
 
 struct simplex {
     real x[MS_SLOTS][BLOCK], a[MS_SLOTS][BLOCK], g[MS_SLOTS][BLOCK];
@@ -116,7 +116,7 @@ static void sparsemax(void **unused)
     check_tally(&tally, 300);
 }
 
-/* ---- batch norm ------------------------------------------------------------------------------------------------------ */
+/* ---- batch norm -------------------------------------------------------------------------------------------------- */
 
 enum { NORM_ITEMS = BLOCK + 17 };
 
@@ -191,7 +191,7 @@ static void batch_norm(void **unused)
     check_tally(&tally, 130);
 }
 
-/* ---- a whole task: every parameter from the loss back through decoder, reads, memory, addresses and embedding ---------- */
+/* ---- a whole task: every parameter from the loss back through decoder, reads, memory, addresses and embedding ---- */
 
 enum { ITEMS = 2 * BLOCK + 7 }; /* three blocks, the last mostly padding */
 
@@ -243,7 +243,8 @@ static void whole_task(void **unused)
                  {"embedding 1", MS_AT_EMBED_1, MS_BIAS_EMBED_1, 401}, {"its norm", MS_BIAS_EMBED_1, MS_AT_EMBED_2, 13},
                  {"embedding 2", MS_AT_EMBED_2, MS_AT_REFINE_0, 163}, {"refine 0", MS_AT_REFINE_0, MS_AT_REFINE_1, 97},
                  {"refine 1", MS_AT_REFINE_1, MS_AT_REFINE_2, 79}, {"refine 2", MS_AT_REFINE_2, MS_AT_DECODE_0, 13},
-                 {"decoder 0", MS_AT_DECODE_0, MS_AT_DECODE_1, 2801}, {"decoder 1", MS_AT_DECODE_1, MS_AT_DECODE_2, 2801},
+                 {"decoder 0", MS_AT_DECODE_0, MS_AT_DECODE_1, 2801},
+                 {"decoder 1", MS_AT_DECODE_1, MS_AT_DECODE_2, 2801},
                  {"decoder 2", MS_AT_DECODE_2, MS_AT_DECODE_3, 409}, {"decoder 3", MS_AT_DECODE_3, MS_AT_ADDRESS, 5},
                  {"address", MS_AT_ADDRESS, MS_AT_LOSS, 67}, {"loss", MS_AT_LOSS, MS_PARAMETERS, 1}};
     whole_start(&t, 5);

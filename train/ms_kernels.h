@@ -2,9 +2,9 @@
  * whether this CPU has the instructions. */
 #include "ms_net.h"
 
-static void task_gradient(struct ms_pool *pool, unsigned workers, uint32_t n, const uint64_t *bits, const float *frequency,
-                          const float *parameters, void *workspace, float *gradient, double *mean, double *variance,
-                          struct ms_losses *losses)
+static void task_gradient(struct ms_pool *pool, unsigned workers, uint32_t n, const uint64_t *bits,
+                          const float *frequency, const float *parameters, void *workspace, float *gradient,
+                          double *mean, double *variance, struct ms_losses *losses)
 {
     struct workspace *s = lay_out(workspace, n, workers, bits, frequency, parameters);
     *losses = net_task(pool, s, gradient);

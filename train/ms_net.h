@@ -1,24 +1,24 @@
 /* ms_net: one task of the meta-sketch, forward and backward. Included after real, LANES and the tiles are defined (see
  * layers.h): floats for training, doubles where gradients are checked against differences. ms_train.h draws the whole.
  *
- * Items lie in blocks, [feature][item]; the last block is padded with items of frequency 0, which no sum counts. Batch norm
- * needs sums over all items before anything can go on, and so does the memory, so a task is a row of stages with sums between
- * them; a stage goes over all blocks:
+ * Items lie in blocks, [feature][item]; the last block is padded with items of frequency 0, which no sum counts. Batch
+ * norm needs sums over all items before anything can go on, and so does the memory, so a task is a row of stages with
+ * sums between them; a stage goes over all blocks:
  *
  *     forward   embed_0 | embed_1 | embed_2, refine_0 | refine_1 | refine_2, address, store |
  *     both      read, decode, loss, and back to what was read |
  *     backward  store, address, refine_2 | refine_1 | refine_0, embed_2 | embed_1 | embed_0
  *
- * Blocks are dealt out to MS_PARTS parts; each has a gradient and a memory of its own, which are added in order. Only what is
- * needed across stages is kept for each item (struct items); what is cheap to compute again goes to a thread's scratch.
- * Gradients have a d before the name of what they are the gradient of. */
+ * Blocks are dealt out to MS_PARTS parts; each has a gradient and a memory of its own, which are added in order. Only
+ * what is needed across stages is kept for each item (struct items); what is cheap to compute again goes to a thread's
+ * scratch. Gradients have a d before the name of what they are the gradient of. */
 #include "layers.h"
 #include "ms_train.h"
 
 #include <math.h>
 
-/* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do not
- * all fall into the same sets of the cache. */
+/* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do
+ * not all fall into the same sets of the cache. */
 #ifndef MS_BLOCK
 #define MS_BLOCK 240
 #endif
@@ -30,7 +30,7 @@ static const real norm_epsilon = (real)1e-5, least_z = (real)1e-4, least_gap = (
 struct items {
     real f[1][BLOCK];
     real u0[64][BLOCK], u1[43][BLOCK], v0[32][BLOCK], v1[18][BLOCK];     /* what batch norm gets */
-    real du0[64][BLOCK], du1[43][BLOCK], dv0[32][BLOCK], dv1[18][BLOCK]; /* first of what it gives, then of what it gets */
+    real du0[64][BLOCK], du1[43][BLOCK], dv0[32][BLOCK], dv1[18][BLOCK]; /* of what it gives, then of that */
     real z[MS_EMBED][BLOCK], q[MS_REFINED][BLOCK], a[MS_DEPTH][MS_SLOTS][BLOCK];
     real dz[MS_EMBED][BLOCK], da[MS_DEPTH][MS_SLOTS][BLOCK];
 };
@@ -73,14 +73,14 @@ struct workspace {
 
 #define FORWARD(layer, slope, x, y) \
     dense_forward(MS_IN_##layer, MS_OUT_##layer, slope, s->w + MS_AT_##layer, &(x)[0][0], &(y)[0][0], BLOCK)
-#define BACKWARD(layer, below, x, dy, dx)                                                                               \
+#define BACKWARD(layer, below, x, dy, dx)                                                                    \
     dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0], \
                    &(dy)[0][0], &(dx)[0][0], BLOCK)
 #define BACKWARD_WEIGHTS(layer, x, dy) \
     matrix_backward(MS_IN_##layer, MS_OUT_##layer, &(x)[0][0], &(dy)[0][0], p->gradient + MS_AT_##layer)
 #define BACKWARD_BIAS(layer, dy) bias_backward(MS_OUT_##layer, &(dy)[0][0], p->gradient + MS_BIAS_##layer)
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 INLINE real add_lanes(vec x)
 {
@@ -91,8 +91,8 @@ INLINE real add_lanes(vec x)
     return lane[0];
 }
 
-/* dw [out][in] += dy x^T, as layers.h does it, but the lanes are added up here: there are too many weights to keep a vector
- * for each. */
+/* dw [out][in] += dy x^T, as layers.h does it, but the lanes are added up here: there are too many weights to keep a
+ * vector for each. */
 INLINE void matrix_tile(const int in, const int R, const int C, int o, int i, const real *x, const real *dy, real *dw)
 {
     vec sum[4][4];
@@ -146,7 +146,7 @@ static void add_products(const real *restrict x, const real *restrict y, uint32_
     *two = b[0];
 }
 
-/* ---- batch norm: y = act(gamma x + beta), x = (u - mean) / sqrt(variance + epsilon), over all items of the task ----- */
+/* ---- batch norm: y = act(gamma x + beta), x = (u - mean) / sqrt(variance + epsilon), over all items of the task -- */
 
 struct norm {
     int at, features; /* among means */
@@ -217,16 +217,17 @@ static void norm_backward(const struct norm norm, struct workspace *s, real (*re
     for (int o = 0; o < norm.features; o++) {
         int i = norm.at + o;
         double scale = (double)s->w[norm.gamma + o] * s->rest[i], slope = s->sum_dyx[i] / s->n * s->rest[i];
-        real by = (real)scale, x = (real)(scale * slope), one = (real)(scale * (s->sum_dy[i] / s->n - s->mean[i] * slope));
+        real by = (real)scale, x = (real)(scale * slope);
+        real one = (real)(scale * (s->sum_dy[i] / s->n - s->mean[i] * slope));
         for (int c = 0; c < BLOCK; c++) du[o][c] = by * du[o][c] - x * u[o][c] - one;
         for (uint32_t c = count; c < BLOCK; c++) du[o][c] = 0;
     }
 }
 
-/* ---- sparsemax (Martins, Astudillo 2016): the nearest point of the simplex ------------------------------------------ */
+/* ---- sparsemax (Martins, Astudillo 2016): the nearest point of the simplex --------------------------------------- */
 
-/* a [slots], in place: a = max(a - tau, 0) with tau such that they sum to 1. Taken off the largest first, tau is at least -1;
- * from there, the tau that those above the last one would need, until no slot drops out (Michelot 1986). */
+/* a [slots], in place: a = max(a - tau, 0) with tau such that they sum to 1. Taken off the largest first, tau is at
+ * least -1; from there, the tau that those above the last one would need, until no slot drops out (Michelot 1986). */
 static void sparsemax_forward(real (*a)[BLOCK])
 {
     for (int c = 0; c < BLOCK; c += LANES) {
@@ -275,7 +276,7 @@ static void sparsemax_backward(real (*a)[BLOCK], real (*da)[BLOCK])
     }
 }
 
-/* ---- memory: products with the address, forward and backward -------------------------------------------------------- */
+/* ---- memory: products with the address, forward and backward ----------------------------------------------------- */
 
 /* y [23] = m^T a */
 static void slots_read(const real *m, real (*a)[BLOCK], real (*y)[BLOCK])
@@ -295,14 +296,14 @@ static void slots_add(real *m, real (*a)[BLOCK], real (*x)[BLOCK])
     matrix_backward(MS_EMBED, MS_SLOTS, x[0], a[0], m);
 }
 
-/* ---- features of what was read ---------------------------------------------------------------------------------------- */
+/* ---- features of what was read ----------------------------------------------------------------------------------- */
 
 /* Rows of the decoder's input. */
 enum { IN_READ = 0, IN_RATIO = PAIRS, IN_LEAST = IN_RATIO + MS_DEPTH, IN_GAP = IN_LEAST + MS_DEPTH, IN_Z = MS_FEATURES,
        IN_TOTAL = IN_Z + MS_EMBED };
 
-/* The minima of one depth: over z_k above 1e-4 of read_k / z_k, of all reads, and of (read_k - least) / z_k where that is not
- * 0. The slots of the winners are found again by the backward, from the same numbers. */
+/* The minima of one depth: over z_k above 1e-4 of read_k / z_k, of all reads, and of (read_k - least) / z_k where that
+ * is not 0. The slots of the winners are found again by the backward, from the same numbers. */
 INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec *least, vec *gap,
                    vec winner[3])
 {
@@ -397,7 +398,7 @@ static void read_backward(struct workspace *s, struct items *b, struct scratch *
     }
 }
 
-/* ---- the decoder -------------------------------------------------------------------------------------------------------- */
+/* ---- the decoder ------------------------------------------------------------------------------------------------- */
 
 /* in -> answer */
 static void decode_forward(struct workspace *s, struct scratch *t)
@@ -432,7 +433,7 @@ static void decode_backward(struct workspace *s, struct scratch *t, struct part 
         for (int c = 0; c < BLOCK; c++) t->din[i][c] += t->dg[i][c];
 }
 
-/* ---- the loss: LW(MSE, ARE) ------------------------------------------------------------------------------------------- */
+/* ---- the loss: LW(MSE, ARE) -------------------------------------------------------------------------------------- */
 
 /* The errors of a block, and danswer. Both metrics are means over items, so their slopes need no sum. */
 static void loss_block(struct workspace *s, struct items *b, uint32_t count, struct scratch *t,
@@ -468,7 +469,7 @@ static struct ms_losses loss_settle(struct workspace *s, real dweights[2])
     return (struct ms_losses){total, metric[0], metric[1], aae};
 }
 
-/* ---- the stages, for one block each ------------------------------------------------------------------------------------- */
+/* ---- the stages, for one block each ------------------------------------------------------------------------------ */
 
 struct at_work { /* of a block at work */
     struct workspace *s;
@@ -492,9 +493,9 @@ static void bits_to_x(const struct at_work *at)
 #define NORM_REFINE_0 NORM(REFINE_0, SLOPE_LEAKY)
 #define NORM_REFINE_1 NORM(REFINE_1, SLOPE_LEAKY)
 /* A layer that batch norm follows: no bias. */
-#define FORWARD_BARE(layer, x, y)                                                                                     \
-    product((struct product){s->w + MS_AT_##layer, NULL, MS_IN_##layer, MS_IN_##layer, 1, &(x)[0][0], &(y)[0][0], NULL, \
-                             SLOPE_LINEAR, BLOCK},                                                                    \
+#define FORWARD_BARE(layer, x, y)                                                                                \
+    product((struct product){s->w + MS_AT_##layer, NULL, MS_IN_##layer, MS_IN_##layer, 1, &(x)[0][0], &(y)[0][0], \
+                             NULL, SLOPE_LINEAR, BLOCK},                                                         \
             MS_OUT_##layer)
 
 static void embed_0_forward(const struct at_work *at)
@@ -539,7 +540,8 @@ static void address_forward(const struct at_work *at)
     FORWARD(REFINE_2, SLOPE_LINEAR, at->t->r1, b->q);
     for (int d = 0; d < MS_DEPTH; d++) {
         const real *address = s->w + MS_AT_ADDRESS + d * MS_REFINED * MS_SLOTS;
-        product((struct product){address, NULL, 1, MS_REFINED, MS_SLOTS, b->q[0], b->a[d][0], NULL, SLOPE_LINEAR, BLOCK},
+        product((struct product){address, NULL, 1, MS_REFINED, MS_SLOTS, b->q[0], b->a[d][0], NULL, SLOPE_LINEAR,
+                                 BLOCK},
                 MS_SLOTS);
         sparsemax_forward(b->a[d]);
     }
@@ -637,7 +639,7 @@ static void embed_0_backward(const struct at_work *at)
     BACKWARD_WEIGHTS(EMBED_0, at->t->x, at->b->du0);
 }
 
-/* ---- a task: the stages, and the sums between them ---------------------------------------------------------------------- */
+/* ---- a task: the stages, and the sums between them --------------------------------------------------------------- */
 
 struct over_blocks {
     struct workspace *s;
@@ -707,7 +709,7 @@ static struct ms_losses net_task(struct ms_pool *pool, struct workspace *s, real
     return losses;
 }
 
-/* ---- room ---------------------------------------------------------------------------------------------------------------- */
+/* ---- room -------------------------------------------------------------------------------------------------------- */
 
 static size_t whole_lines(size_t size)
 {

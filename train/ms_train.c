@@ -19,7 +19,7 @@ const struct ms_kernels *const ms_kernels[] = {
 #endif
     &ms_kernels_plain, NULL};
 
-/* ---- threads: a stage takes a millisecond, so they stay, and wait for the next ------------------------------------- */
+/* ---- threads: a stage takes a millisecond, so they stay, and wait for the next ----------------------------------- */
 
 struct ms_pool {
     unsigned threads; /* all of them, the caller included */
@@ -107,7 +107,7 @@ static void pool_close(struct ms_pool *pool)
     pthread_mutex_destroy(&pool->lock);
 }
 
-/* ---- a session ------------------------------------------------------------------------------------------------------ */
+/* ---- a session --------------------------------------------------------------------------------------------------- */
 
 struct ms_session {
     struct ms_recipe recipe;
@@ -166,7 +166,7 @@ struct ms_state *ms_session_state(struct ms_session *s)
     return &s->state;
 }
 
-/* ---- a step --------------------------------------------------------------------------------------------------------- */
+/* ---- a step ------------------------------------------------------------------------------------------------------ */
 
 const float *ms_gradient(struct ms_session *s, uint64_t step, struct ms_losses *losses)
 {

@@ -3,8 +3,8 @@
 
     python3 tests/reference/ms.py [file]         writes tests/golden/ms.txt
 
-Written from the head of train/ms_train.h alone, not from the other files of train/, so that the two do not share mistakes: gradients
-come from a tape (class Value), items are rows, nothing is in blocks."""
+Written from the head of train/ms_train.h alone, not from the other files of train/, so that the two do not share
+mistakes: gradients come from a tape (class Value), items are rows, nothing is in blocks."""
 
 import os
 import sys
@@ -19,7 +19,8 @@ BITS, EMBED, REFINED, DEPTH, SLOTS, POPULATION = 60, 23, 5, 2, 50, 100000
 IN = DEPTH * (EMBED + 3) + EMBED + 1
 LAYERS = [("embed.0", BITS, 64, True), ("embed.1", 64, 43, True), ("embed.2", 43, EMBED, False),
           ("refine.0", EMBED, 32, True), ("refine.1", 32, 18, True), ("refine.2", 18, REFINED, False),
-          ("decode.0", IN, 256, False), ("decode.1", 256, IN, False), ("decode.2", IN, 38, False), ("decode.3", 38, 1, False)]
+          ("decode.0", IN, 256, False), ("decode.1", 256, IN, False), ("decode.2", IN, 38, False),
+          ("decode.3", 38, 1, False)]
 NORMED = [name for name, _, _, norm in LAYERS if norm]
 
 
@@ -235,7 +236,8 @@ def evaluate(arrays, x, f):
         memory = a.transpose() @ (z * f)
         reads.append(a @ memory / a.power(2).sum(1))
         minima.append(least(reads[d], z))
-    features = join(reads + [minima[d][i] for i in range(3) for d in range(DEPTH)] + [z, Value(np.full((n, 1), f.sum()))])
+    total = Value(np.full((n, 1), f.sum()))
+    features = join(reads + [minima[d][i] for i in range(3) for d in range(DEPTH)] + [z, total])
     hidden = (biased("decode.1", biased("decode.0", features).bend(0)) + features).bend(0)
     answer = biased("decode.3", biased("decode.2", hidden).bend(0))
     error = answer - f
@@ -245,7 +247,7 @@ def evaluate(arrays, x, f):
         square = p["loss"].part(i).power(2)
         total = total + metric * 0.5 / square + (square + 1).log()
     total.backward()
-    losses = [float(total.array.item()), float(mse.array.item()), float(are.array.item()), float(np.abs(error.array).mean())]
+    losses = [total.array.item(), mse.array.item(), are.array.item(), np.abs(error.array).mean()]
     return losses, {name: value.gradient + np.zeros(value.array.shape) for name, value in p.items()}, statistics
 
 
@@ -276,7 +278,7 @@ class Trainer:
         return losses
 
 
-# ---- the file ---------------------------------------------------------------------------------------------------------
+# ---- the file -------------------------------------------------------------------------------------------------------
 
 HEAD = """\
 # Written by tests/reference/ms.py. For each case, whose recipe is the published one but for these:
