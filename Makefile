@@ -2,11 +2,12 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+export LAB_FILES ?=
 jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu demo test check fuzz install clean format help
+.PHONY: build gpu demo lab lab-full test check fuzz install clean format help
 
 build: ## install what is missing, then build build/legosketch and the libraries
 	@scripts/setup build
@@ -22,8 +23,19 @@ gpu: ## build build/gpu/legosketch, which also trains on an NVIDIA GPU (needs nv
 demo: build ## build, then sketch millions of items and compare with the truth
 	@build/legosketch demo
 
+lab: ## ten minutes of every experiment of the paper, then the report; LAB_FILES='...' adds streams of your own
+	@scripts/setup lab
+	@$(MAKE) build
+	@scripts/lab --quick
+
+lab-full: ## the same with all points, seeds and items: hours
+	@scripts/setup lab
+	@$(MAKE) build
+	@scripts/lab
+
 test: ## every test: quick, long, command, installed package, sanitizers, fuzz targets
 	@scripts/setup test
+	@scripts/setup browser || echo 'test: there is no Chromium, so no browser opens the report'
 	@scripts/test
 
 check: ## the quick loop: build, unit tests, symbols, layers
@@ -48,4 +60,4 @@ format: ## clang-format every C file
 	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli fuzz tests tests/install,$(d)/*.[ch]))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,6 +1,7 @@
 /* legosketch build: count a stream into a sketch.
  *
  * SPDX-License-Identifier: MIT */
+#include "any.h"
 #include "load.h"
 #include "options.h"
 #include "output.h"
@@ -14,15 +15,18 @@
 
 static struct {
     const char *output, *model;
-    uint64_t budget, seed;
+    uint64_t budget, heavy, seed;
     uint32_t threads, bricks, columns, cell_bits;
     int format, policy, packing;
-    bool quiet;
+    bool top, quiet;
 } given = {.budget = UINT64_MAX /* not given */, .threads = 1};
 
 static const option_entry options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", &given.output, "write the sketch here; - is standard output"},
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "bytes of the sketch in memory, such as 300K or 1.5M (1M)"},
+    {"top", 0, OPTION_FLAG, NULL, &given.top,
+     "keep the most frequent items with exact counts, in an eighth of the budget, for 'legosketch top' to list"},
+    {"heavy", 0, OPTION_SIZE, "SIZE", &given.heavy, "the same, with so many bytes of the budget for them"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "a built-in model or a .lego file (the default model)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "seed of the hash; only sketches of one seed merge (0)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
@@ -42,13 +46,13 @@ static const option_entry options[] = {
 };
 
 /* A batch that the sketch refuses because of its counts is added item by item, so that the line can be named. */
-static bool add_singly(lego_sketch *sketch, stream *from, const item_batch *batch)
+static bool add_singly(const any_sketch *sketch, stream *from, const item_batch *batch)
 {
     for (size_t i = 0; i < batch->n; i++) {
         unsigned char key[8];
         size_t size;
         const void *item = stream_item(batch, i, key, &size);
-        lego_status status = lego_sketch_add(sketch, item, size, batch->counts[i]);
+        lego_status status = any_add(sketch, item, size, batch->counts[i]);
         if (status == LEGO_ERR_RANGE && stream_malformed(from, batch->lines[i], lego_status_message(status)))
             continue;
         if (status == LEGO_ERR_MEMORY)
@@ -61,10 +65,8 @@ static bool add_singly(lego_sketch *sketch, stream *from, const item_batch *batc
 
 static bool add_batch(void *context, stream *from, const item_batch *batch)
 {
-    lego_sketch *sketch = context;
-    lego_status status = batch->keys != NULL
-                             ? lego_sketch_add_u64s(sketch, batch->keys, batch->counts, batch->n)
-                             : lego_sketch_add_batch(sketch, batch->bytes, batch->offsets, batch->counts, batch->n);
+    const any_sketch *sketch = context;
+    lego_status status = any_add_batch(sketch, batch);
     if (status == LEGO_ERR_RANGE && batch->counts != NULL)
         return add_singly(sketch, from, batch);
     if (status != LEGO_OK)
@@ -72,14 +74,19 @@ static bool add_batch(void *context, stream *from, const item_batch *batch)
     return status == LEGO_OK;
 }
 
-static void summarise(const lego_sketch *sketch, uint64_t items)
+static void summarise(const any_sketch *sketch, uint64_t items)
 {
     lego_sketch_info info;
-    lego_sketch_describe(sketch, &info);
+    lego_sketch_describe(any_light(sketch), &info);
     char size[VALUE_TEXT];
-    value_print_size(size, info.bytes);
+    value_print_size(size, sketch->elastic != NULL ? lego_elastic_bytes(sketch->elastic) : info.bytes);
     const char *what = given.format == FORMAT_TSV ? "lines" : "items";
-    if (info.columns == 0)
+    if (sketch->elastic != NULL) {
+        lego_elastic_info heavy;
+        lego_elastic_describe(sketch->elastic, &heavy);
+        say("%" PRIu64 " %s counted into %s: %" PRIu64 " items kept, %" PRIu64 " of them exact", items, what, size,
+            heavy.residents, heavy.exact);
+    } else if (info.columns == 0)
         say("%" PRIu64 " %s counted into %s: %" PRIu32 " %s blocks", items, what, size, info.bricks_now,
             info.packing == LEGO_FLAT ? "flat" : "dense");
     else
@@ -87,7 +94,7 @@ static void summarise(const lego_sketch *sketch, uint64_t items)
             info.bricks_now, info.cell_bits);
 }
 
-static bool make_sketch(lego_sketch **sketch)
+static bool make_sketch(any_sketch *sketch)
 {
     lego_options wanted = LEGO_OPTIONS_INIT;
     if (given.budget != UINT64_MAX)
@@ -101,13 +108,18 @@ static bool make_sketch(lego_sketch **sketch)
     wanted.packing = (lego_packing)given.packing;
     if (!load_model(given.model, &wanted.model))
         return false;
-    lego_status status = lego_sketch_create(&wanted, sketch);
-    if (status != LEGO_OK) {
+    *sketch = (any_sketch){NULL, NULL};
+    lego_elastic_options elastic = {wanted, given.heavy};
+    bool is_elastic = given.top || given.heavy > 0;
+    lego_status status = is_elastic ? lego_elastic_create(&elastic, &sketch->elastic)
+                                    : lego_sketch_create(&wanted, &sketch->plain);
+    if (status == LEGO_ERR_BUDGET && is_elastic && wanted.bricks == 0)
+        say("no sketch of that shape: the most frequent items take 512 bytes or more, and all else another 4K");
+    else if (status != LEGO_OK)
         say_status("no sketch of that shape", status);
-        return false;
-    }
-    lego_sketch_set_threads(*sketch, given.threads);
-    return true;
+    if (status == LEGO_OK && !is_elastic)
+        lego_sketch_set_threads(sketch->plain, given.threads);
+    return status == LEGO_OK;
 }
 
 static int run(int count, char **operands)
@@ -116,15 +128,15 @@ static int run(int count, char **operands)
         return options_wrong(&command_build, "-o FILE is missing: where should the sketch go?");
     if (given.budget < LEGO_BUDGET_MIN || (given.budget > LEGO_BUDGET_MAX && given.budget != UINT64_MAX))
         return options_wrong(&command_build, "--budget has to be from 4K to 64G");
-    lego_sketch *sketch;
+    any_sketch sketch;
     if (!output_check(given.output) || !make_sketch(&sketch))
         return EXIT_FAILED;
     stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
-                   .label = "build", .sink = add_batch, .context = sketch};
-    bool ok = stream_read(&from, operands, count) && output_sketch(given.output, sketch);
+                   .label = "build", .sink = add_batch, .context = &sketch};
+    bool ok = stream_read(&from, operands, count) && any_output(given.output, &sketch);
     if (ok && !given.quiet && isatty(STDERR_FILENO))
-        summarise(sketch, from.items);
-    lego_sketch_destroy(sketch);
+        summarise(&sketch, from.items);
+    any_destroy(&sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -135,9 +147,11 @@ const command command_build = {
     .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
             "one is \"-\", into a sketch of a fixed size. Files named .gz, .xz or .zst are\n"
             "decompressed. A line may have up to 16 MiB; an empty line is the empty item.\n"
-            "FILE is replaced in one step at the end, or not at all.",
+            "FILE is replaced in one step at the end, or not at all. With --top one thread\n"
+            "counts, and which items are kept depends on the order in which they come.",
     .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"
                 "  legosketch build -o day.sketch --format u64 clicks-*.u64.xz\n"
+                "  legosketch build --top -o words.sketch words.txt && legosketch top words.sketch\n"
                 "  zcat access.log.gz | cut -d' ' -f1 | legosketch build -o ips.sketch\n"
                 "  printf 'apple\\t3\\npear\\t-1\\n' | legosketch build -o fruit.sketch --format tsv\n",
     .options = options,

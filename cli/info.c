@@ -47,15 +47,39 @@ static bool print_model(const lego_model *model)
     return true;
 }
 
-static bool print_sketch_json(const lego_sketch_info *info, const lego_model_info *model)
+/* What an elastic sketch has beside its light part, which the rest of the output is about. */
+static void print_heavy_text(const lego_elastic_info *info)
+{
+    char size[VALUE_TEXT];
+    value_print_size(size, info->bytes);
+    printf("stream        %" PRId64 " items counted\n", info->total);
+    printf("memory        %" PRIu64 " bytes (%s), with the most frequent items\n", info->bytes, size);
+    printf("heavy part    %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64 " in use by %" PRIu64 " items, %" PRIu64
+           " of them exact\n", info->heavy_bytes, info->room_used, info->room, info->residents, info->exact);
+    printf("              %" PRId64 " of the items counted\n\nlight part\n", info->heavy_total);
+}
+
+static void add_heavy(json_line *line, const lego_elastic_info *info)
+{
+    json_u64(line, "heavy_bytes", info->heavy_bytes);
+    json_i64(line, "heavy_total", info->heavy_total);
+    json_u64(line, "room", info->room);
+    json_u64(line, "room_used", info->room_used);
+    json_u64(line, "residents", info->residents);
+    json_u64(line, "exact", info->exact);
+}
+
+/* heavy: NULL if it is a plain sketch. */
+static bool print_sketch_json(const lego_sketch_info *info, const lego_model_info *model,
+                              const lego_elastic_info *heavy)
 {
     json_line line = json_begin();
-    json_text(&line, "kind", "sketch");
+    json_text(&line, "kind", heavy != NULL ? "elastic" : "sketch");
     json_text(&line, "model", model->name);
     json_bool(&line, "trained", model->trained != 0);
     json_u64(&line, "seed", info->seed);
-    json_i64(&line, "total", info->total);
-    json_u64(&line, "bytes", info->bytes);
+    json_i64(&line, "total", heavy != NULL ? heavy->total : info->total);
+    json_u64(&line, "bytes", heavy != NULL ? heavy->bytes : info->bytes);
     json_u64(&line, "cache_bytes", info->cache_bytes);
     json_u64(&line, "bricks", info->bricks);
     json_u64(&line, "bricks_now", info->bricks_now);
@@ -66,6 +90,8 @@ static bool print_sketch_json(const lego_sketch_info *info, const lego_model_inf
     json_u64(&line, "cell_bits_most", info->cell_bits_most);
     json_u64(&line, "spill_used", info->spill_used);
     json_u64(&line, "spill_limit", info->spill_limit);
+    if (heavy != NULL)
+        add_heavy(&line, heavy);
     return json_print(&line);
 }
 
@@ -121,16 +147,22 @@ static bool print_scan(const lego_sketch *sketch, uint32_t bricks, const char *p
     return true;
 }
 
-static bool print_sketch(const lego_sketch *sketch, const char *path)
+static bool print_sketch(const any_sketch *any, const char *path)
 {
+    const lego_sketch *sketch = any_light(any);
     lego_sketch_info info;
     lego_model_info model;
+    lego_elastic_info heavy;
+    if (any->elastic != NULL)
+        lego_elastic_describe(any->elastic, &heavy);
     lego_sketch_describe(sketch, &info);
     lego_model_describe(info.model, &model);
     bool ok = true;
     if (given.json)
-        ok = print_sketch_json(&info, &model);
-    else
+        ok = print_sketch_json(&info, &model, any->elastic != NULL ? &heavy : NULL);
+    if (!given.json && any->elastic != NULL)
+        print_heavy_text(&heavy);
+    if (!given.json)
         print_sketch_text(&info, &model);
     return ok && (!given.scan || print_scan(sketch, info.bricks_now, path));
 }
@@ -140,11 +172,11 @@ static int run(int count, char **operands)
     if (count != 1)
         return options_wrong(&command_info, "one file is shown at a time, and %d are named", count);
     const lego_model *model, *found;
-    lego_sketch *sketch;
-    if (!load_model(given.model, &model) || !load_either(operands[0], model, &sketch, &found))
+    any_sketch any;
+    if (!load_model(given.model, &model) || !load_either(operands[0], model, &any, &found))
         return EXIT_FAILED;
-    bool ok = sketch != NULL ? print_sketch(sketch, operands[0]) : print_model(found);
-    lego_sketch_destroy(sketch);
+    bool ok = found != NULL ? print_model(found) : print_sketch(&any, operands[0]);
+    any_destroy(&any);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -118,25 +118,48 @@ bool load_model(const char *name, const lego_model **model)
     return ok;
 }
 
-bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch)
+static lego_status load_bytes(const contents *all, const lego_model *model, any_sketch *any)
+{
+    *any = (any_sketch){NULL, NULL};
+    lego_status status = lego_sketch_load(all->bytes, all->size, model, NULL, &any->plain);
+    if (status == LEGO_ERR_MAGIC)
+        status = lego_elastic_load(all->bytes, all->size, model, NULL, &any->elastic);
+    return status;
+}
+
+bool load_any(const char *path, const lego_model *model, any_sketch *any)
 {
     contents all;
     if (!open_contents(path, &all))
         return false;
-    lego_status status = lego_sketch_load(all.bytes, all.size, model, NULL, sketch);
-    bool ok = check(path, &all, status, "a sketch, which 'legosketch build' makes");
+    bool ok = check(path, &all, load_bytes(&all, model, any), "a sketch, which 'legosketch build' makes");
     release(&all);
     return ok;
 }
 
-bool load_either(const char *path, const lego_model *model, lego_sketch **sketch, const lego_model **found)
+bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch)
+{
+    any_sketch any;
+    if (!load_any(path, model, &any))
+        return false;
+    if (any.elastic != NULL) {
+        say("%s keeps its most frequent items (build --top), which this command cannot do: it takes plain sketches",
+            path);
+        any_destroy(&any);
+        return false;
+    }
+    *sketch = any.plain;
+    return true;
+}
+
+bool load_either(const char *path, const lego_model *model, any_sketch *any, const lego_model **found)
 {
     contents all;
-    *sketch = NULL;
     *found = NULL;
+    *any = (any_sketch){NULL, NULL};
     if (!open_contents(path, &all))
         return false;
-    lego_status status = lego_sketch_load(all.bytes, all.size, model, NULL, sketch);
+    lego_status status = load_bytes(&all, model, any);
     if (status == LEGO_ERR_MAGIC) {
         load_close(); /* a model given for a sketch that is none */
         status = lego_model_load(all.bytes, all.size, NULL, &loaded);

@@ -4,6 +4,7 @@
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 
+#include "any.h"
 #include "legosketch.h"
 
 #include <stdbool.h>
@@ -14,10 +15,11 @@
 /* The model of a built-in name, or of a file if there is no such name. NULL stays NULL: the default of whoever takes
  * it. Each says what went wrong before it returns false. A loaded model lives until load_close(). */
 bool load_model(const char *name, const lego_model **model);
-bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch);
+bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch); /* a plain one */
+bool load_any(const char *path, const lego_model *model, any_sketch *any);
 
-/* Whichever of the two the file holds; the other is NULL. */
-bool load_either(const char *path, const lego_model *model, lego_sketch **sketch, const lego_model **found);
+/* A sketch or a model, whichever the file holds; the other is NULL. */
+bool load_either(const char *path, const lego_model *model, any_sketch *any, const lego_model **found);
 
 void load_close(void);
 

@@ -5,14 +5,15 @@
 #include "load.h"
 #include "options.h"
 #include "output.h"
+#include "record.h"
 #include "say.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const command *const commands[] = {
-    &command_build, &command_query, &command_merge, &command_fold, &command_info,
-    &command_gen,   &command_eval,  &command_demo,  &command_train,
+    &command_build, &command_query, &command_top,   &command_merge, &command_fold, &command_info,
+    &command_gen,   &command_eval,  &command_demo,  &command_train, &command_lab,  &command_report,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -98,6 +99,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     output_prepare();
+    record_command(argc, argv);
     int status = run(argc, argv);
     load_close();
     if (!output_flush() && status == EXIT_DONE)

@@ -16,17 +16,22 @@ static const option_entry options[] = {
     {0},
 };
 
-static bool merge_file(lego_sketch *into, const char *path, const lego_model *model, const char *first)
+static bool merge_file(const any_sketch *into, const char *path, const lego_model *model, const char *first)
 {
-    lego_sketch *from;
-    if (!load_sketch(path, model, &from))
+    any_sketch from;
+    if (!load_any(path, model, &from))
         return false;
-    lego_status status = lego_sketch_merge(into, from);
-    lego_sketch_destroy(from);
-    if (status != LEGO_OK) {
+    bool same_kind = (into->elastic != NULL) == (from.elastic != NULL);
+    lego_status status = any_merge(into, &from);
+    any_destroy(&from);
+    if (status != LEGO_OK)
         say("cannot merge %s into %s:", path, first);
+    if (!same_kind)
+        say("only one of them was built with --top, and both or none have to be");
+    else if (status == LEGO_ERR_SHAPE && into->elastic != NULL)
+        say("%s: their heavy parts differ in size; build them with the same --budget and --heavy", path);
+    else if (status != LEGO_OK)
         say_status(path, status);
-    }
     return status == LEGO_OK;
 }
 
@@ -37,14 +42,14 @@ static int run(int count, char **operands)
     if (count == 0)
         return options_wrong(&command_merge, "there is no sketch to merge");
     const lego_model *model;
-    lego_sketch *into;
-    if (!output_check(given.output) || !load_model(given.model, &model) || !load_sketch(operands[0], model, &into))
+    any_sketch into;
+    if (!output_check(given.output) || !load_model(given.model, &model) || !load_any(operands[0], model, &into))
         return EXIT_FAILED;
     bool ok = true;
     for (int i = 1; i < count && ok; i++)
-        ok = merge_file(into, operands[i], model, operands[0]);
-    ok = ok && output_sketch(given.output, into);
-    lego_sketch_destroy(into);
+        ok = merge_file(&into, operands[i], model, operands[0]);
+    ok = ok && any_output(given.output, &into);
+    any_destroy(&into);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -54,7 +59,8 @@ const command command_merge = {
     .synopsis = "-o FILE [OPTION...] SKETCH...",
     .text = "Writes the sketch of all the streams together, byte for byte as if one sketch had\n"
             "counted them. They need the same model and seed. Where the bricks differ, the\n"
-            "result has the greatest common divisor of them.",
+            "result has the greatest common divisor of them. Sketches built with --top merge\n"
+            "too, with each other: what is most frequent in all of them stays in the list.",
     .examples = "  legosketch merge -o week.sketch monday.sketch tuesday.sketch wednesday.sketch\n",
     .options = options,
     .run = run,

@@ -38,8 +38,8 @@ typedef struct command {
     int (*run)(int count, char **operands);
 } command;
 
-extern const command command_build, command_query, command_merge, command_fold, command_info, command_gen, command_eval,
-    command_demo, command_train;
+extern const command command_build, command_query, command_merge, command_fold, command_top, command_info, command_gen,
+    command_eval, command_demo, command_train, command_lab, command_report;
 
 typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_WRONG } parse_result;
 

@@ -62,15 +62,12 @@ static bool print_answer(const item_batch *batch, size_t i, const lego_estimate 
 static bool answer_batch(void *context, stream *from, const item_batch *batch)
 {
     (void)from;
-    const lego_sketch *sketch = context;
     lego_estimate *answers = malloc(batch->n * sizeof *answers);
     if (answers == NULL) {
         say_no_memory();
         return false;
     }
-    lego_status status = batch->keys != NULL
-                             ? lego_sketch_estimate_u64s(sketch, batch->keys, batch->n, answers)
-                             : lego_sketch_estimate_batch(sketch, batch->bytes, batch->offsets, batch->n, answers);
+    lego_status status = any_estimate(context, batch, answers);
     if (status != LEGO_OK)
         say("%s", lego_status_message(status));
     bool ok = status == LEGO_OK;
@@ -87,7 +84,7 @@ static bool is_item(const char *word, item_format format, uint64_t *key)
 }
 
 /* One word of the command line as a batch of one. */
-static bool answer_word(lego_sketch *sketch, item_format format, char *word)
+static bool answer_word(any_sketch *sketch, item_format format, char *word)
 {
     uint64_t key, offsets[] = {0, strlen(word)};
     if (!is_item(word, format, &key))
@@ -116,22 +113,22 @@ static int run(int count, char **operands)
                                  format == FORMAT_U32 ? 32 : 64);
     }
     const lego_model *model;
-    lego_sketch *sketch;
-    if (!load_model(given.model, &model) || !load_sketch(operands[0], model, &sketch))
+    any_sketch sketch;
+    if (!load_model(given.model, &model) || !load_any(operands[0], model, &sketch))
         return EXIT_FAILED;
     if (!given.quiet) {
         lego_sketch_info info;
-        lego_sketch_describe(sketch, &info);
+        lego_sketch_describe(any_light(&sketch), &info);
         say_if_untrained(info.model);
     }
     bool ok = true;
     if (count == 1) {
-        stream from = {.format = format, .quiet = true, .prompt = true, .sink = answer_batch, .context = sketch};
+        stream from = {.format = format, .quiet = true, .prompt = true, .sink = answer_batch, .context = &sketch};
         ok = stream_read(&from, NULL, 0);
     }
     for (int i = 1; i < count && ok; i++)
-        ok = answer_word(sketch, format, operands[i]);
-    lego_sketch_destroy(sketch);
+        ok = answer_word(&sketch, format, operands[i]);
+    any_destroy(&sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -1,7 +1,7 @@
 /* legosketch train --score: see train_score.h.
  *
- * Steps with a learning rate of 0 are a measurement: the backend computes the errors of tasks and leaves the parameters. The
- * tasks come from another seed than those of the training.
+ * Steps with a learning rate of 0 are a measurement: the backend computes the errors of tasks and leaves the
+ * parameters. The tasks come from another seed than those of the training.
  *
  * SPDX-License-Identifier: MIT */
 #include "train_score.h"
@@ -13,18 +13,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Items of a brick: 100,000 in budgets of 3300, 1900, 1200, 600, 300 and 200 KB, bricks of 100 KB. */
-static const uint32_t loads[] = {3000, 5300, 8300, 16700, 33300, 50000};
+const uint32_t score_loads[SCORE_LOADS] = {3000, 5300, 8300, 16700, 33300, 50000};
 
-enum { STEPS = 40 }; /* 320 tasks a load */
-
-static bool score_load(const struct backend *backend, unsigned threads, const struct run *run, uint32_t load)
+bool train_score_load(const struct backend *backend, unsigned threads, const struct run *run, uint32_t load,
+                      uint32_t steps, double alpha, score *result)
 {
-    static struct losses losses[STEPS];
+    static struct losses losses[SCORE_STEPS];
+    steps = steps < SCORE_STEPS ? steps : SCORE_STEPS;
     struct recipe recipe = run->recipe;
     recipe.seed = ~run->recipe.seed;
-    recipe.tasks = STEPS * TRAIN_BATCH;
+    recipe.tasks = (uint64_t)steps * TRAIN_BATCH;
     recipe.n_min = recipe.n_max = load;
+    if (alpha >= 0) {
+        recipe.alpha_min = recipe.alpha_max = (float)alpha;
+        recipe.scale_min = recipe.scale_max = 1;
+    }
     recipe.scouts = 0;
     recipe.rate = recipe.rate_table = 0;
     struct state state;
@@ -34,20 +37,19 @@ static bool score_load(const struct backend *backend, unsigned threads, const st
     uint32_t done = 0;
     struct session *session = backend->open(&recipe, threads, error);
     bool ok = session != NULL && backend->load(session, &state) &&
-              backend->steps(session, STEPS, losses, &done) == BACKEND_DONE;
+              backend->steps(session, steps, losses, &done) == BACKEND_DONE;
     if (!ok)
         say("cannot score on the backend %s: %s", backend->name, session != NULL ? backend->describe(session) : error);
     if (session != NULL)
         backend->close(session);
-    double sum[4] = {0};
+    score sum = {0};
     for (uint32_t i = 0; i < done; i++) {
-        sum[0] += losses[i].guide[0] / STEPS;
-        sum[1] += losses[i].error[0] / STEPS;
-        sum[2] += losses[i].guide[1] / STEPS;
-        sum[3] += losses[i].error[1] / STEPS;
+        sum.rule_aae += losses[i].guide[0] / steps;
+        sum.aae += losses[i].error[0] / steps;
+        sum.rule_are += losses[i].guide[1] / steps;
+        sum.are += losses[i].error[1] / steps;
     }
-    if (ok)
-        printf("%8" PRIu32 " %12.4f %12.4f %12.4f %12.4f\n", load, sum[0], sum[1], sum[2], sum[3]);
+    *result = sum;
     return ok;
 }
 
@@ -57,8 +59,12 @@ bool train_score(const struct backend *backend, unsigned threads, const char *ch
     if (!training_read(checkpoint, &run))
         return false;
     printf("%8s %12s %12s %12s %12s\n", "items", "AAE rule", "networks", "ARE rule", "networks");
-    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
-        if (!score_load(backend, threads, &run, loads[i]))
+    for (size_t i = 0; i < SCORE_LOADS; i++) {
+        score mean;
+        if (!train_score_load(backend, threads, &run, score_loads[i], SCORE_STEPS, -1, &mean))
             return false;
+        printf("%8" PRIu32 " %12.4f %12.4f %12.4f %12.4f\n", score_loads[i], mean.rule_aae, mean.aae, mean.rule_are,
+               mean.are);
+    }
     return true;
 }

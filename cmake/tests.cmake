@@ -55,7 +55,10 @@ if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_cli.py cli)
   lego_python_test(tests/test_cli_compressed.py cli)
   lego_python_test(tests/test_cli_eval.py cli)
+  lego_python_test(tests/test_cli_top.py cli)
   lego_python_test(tests/test_train_cli.py cli)
+  lego_python_test(tests/test_lab.py cli)
+  lego_python_test(tests/test_report.py cli)
 endif()
 
 if(LEGO_SANITIZE) # the rest looks at what is released, or links it with programs that have no sanitizer

@@ -5,7 +5,7 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query merge fold info gen eval demo train help'
+    local commands='build query top merge fold info gen eval demo train lab report help'
     local options='' values=''
     COMPREPLY=()
 
@@ -15,9 +15,10 @@ _legosketch()
     fi
     case $command in
         build)
-            options='-o --output -b --budget -m --model -s --seed -f --format --on-error -t --threads --packing --bricks
-                --columns --cell-bits -q --quiet -h --help' ;;
+            options='-o --output -b --budget --top --heavy -m --model -s --seed -f --format --on-error -t --threads --packing
+                --bricks --columns --cell-bits -q --quiet -h --help' ;;
         query) options='-f --format --json -m --model -q --quiet -h --help' ;;
+        top) options='-k --items -f --format --json -m --model -h --help' ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -k --bricks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
@@ -30,6 +31,10 @@ _legosketch()
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
                 --resume -l --log --from-rule --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max
                 --scouts --scout-alpha --rate --rate-v --score --bench -q --quiet -h --help' ;;
+        lab)
+            options='-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads -f
+                --format --on-error --checkpoints --quick -q --quiet -h --help' ;;
+        report) options='-o --output -r --reference -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
             return ;;
@@ -37,7 +42,7 @@ _legosketch()
     esac
 
     case $before in
-        -f | --format) values='lines tsv u32 u64' && [[ $command == query ]] && values='lines u32 u64' ;;
+        -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
         -p | --preset) values='paper published quick compact ms' ;;
         --backend) values='cpu cuda' ;;
@@ -46,19 +51,25 @@ _legosketch()
         --packing) values='dense flat' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
+        --heavy) values='10K 100K 1M' ;;
         -m | --model)
             COMPREPLY=($(compgen -W 'compact rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
         -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))
             return ;;
-        -s | --seed | --seeds | -t | --threads | --bricks | -k | --columns | -n | --distinct | -a | --alpha \
-            | --tasks | --every | --name) return ;;
+        -r | --reference)
+            COMPREPLY=($(compgen -d -- "$word"))
+            return ;;
+        -s | --seed | --seeds | -t | --threads | --bricks | -k | --items | --columns | -n | --distinct | -a | --alpha \
+            | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$word"))
+    elif [[ $command == lab ]] && ((COMP_CWORD == 2)); then
+        COMPREPLY=($(compgen -W 'real synthetic speed ablations skew bound scaling bytes all' -- "$word"))
     elif [[ $command == gen ]]; then
         COMPREPLY=($(compgen -W 'zipf' -- "$word"))
     elif [[ $command != demo && $command != train ]]; then

@@ -1,4 +1,4 @@
-/* binary: what the fuzz targets of the two file formats share. */
+/* binary: what the fuzz targets of the file formats share. */
 #ifndef LEGO_FUZZ_BINARY_H
 #define LEGO_FUZZ_BINARY_H
 
@@ -12,7 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* Both formats hold their length at 16 and end with the XXH3-64 of what is before; this makes both right. */
+/* All formats hold their length at 16 and end with the XXH3-64 of what is before; this makes both right, and those of
+ * the sketch inside an elastic one too. */
 void patch(uint8_t *bytes, size_t size);
 
 /* An allocator that aborts once more than `left` bytes are asked for; `held` tells what was not freed. */

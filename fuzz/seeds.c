@@ -1,4 +1,4 @@
-/* fuzz_seeds sketch|model|text FOLDER: writes small good inputs for a fuzz target to start from. */
+/* fuzz_seeds sketch|elastic|model|text FOLDER: writes small good inputs for a fuzz target to start from. */
 #include "binary.h"
 
 #include <string.h>
@@ -69,6 +69,44 @@ static void seed_sketches(void)
     }
 }
 
+static void seed_elastic(const char *model, uint64_t heavy, uint64_t items)
+{
+    lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
+    options.light.budget = 0;
+    options.light.model = lego_model_builtin(model);
+    options.light.bricks = 2;
+    options.light.columns = strcmp(model, "compact") ? 64 : 0;
+    options.heavy = heavy;
+    lego_elastic *elastic;
+    lego_status status = lego_elastic_create(&options, &elastic);
+    CHECK(status == LEGO_OK);
+    for (uint64_t i = 0; i < items; i++) {
+        char key[64] = {0};
+        snprintf(key, sizeof key, "%0*llx", (int)(i % 40), (unsigned long long)(i % 17));
+        status = lego_elastic_add(elastic, key, i % 41, (int64_t)(i % 300));
+        CHECK(status == LEGO_OK);
+        status = lego_elastic_add_u64(elastic, i * i % 1001, 1);
+        CHECK(status == LEGO_OK);
+    }
+    size_t size = (size_t)lego_elastic_saved_size(elastic);
+    struct paper paper = {malloc(size), size, 0};
+    status = lego_elastic_save(elastic, paper_write, &paper);
+    CHECK(status == LEGO_OK);
+    char name[128];
+    snprintf(name, sizeof name, "%s-%llu-%llu", model, (unsigned long long)heavy, (unsigned long long)items);
+    seed(name, paper.bytes, size);
+    free(paper.bytes);
+    lego_elastic_destroy(elastic);
+}
+
+static void seed_elastics(void)
+{
+    static const char *const models[] = {"compact", "rule"};
+    for (int m = 0; m < 2; m++)
+        for (uint64_t heavy = 512; heavy <= 2048; heavy *= 2)
+            for (uint64_t items = 0; items <= 1000; items = items ? 10 * items : 1) seed_elastic(models[m], heavy, items);
+}
+
 static void seed_builtin(const char *name)
 {
     static uint8_t file[1 << 20];
@@ -110,6 +148,7 @@ int main(int argc, char **argv)
     if (argc != 3) return 2;
     folder = argv[2];
     if (strcmp(argv[1], "sketch") == 0) seed_sketches();
+    else if (strcmp(argv[1], "elastic") == 0) seed_elastics();
     else if (strcmp(argv[1], "model") == 0) seed_models();
     else seed_texts();
     return 0;

@@ -243,8 +243,109 @@ LEGO_API lego_status lego_sketch_load(const void *bytes, size_t size, const lego
                                       const lego_allocator *allocator, lego_sketch **sketch);
 
 /* The name of the model that a sketch's bytes were made with, ended by a zero, for whoever must find it. Only the first
- * 56 bytes are looked at. */
+ * 56 bytes are looked at; they may be those of an elastic sketch. */
 LEGO_API lego_status lego_sketch_saved_model(const void *bytes, size_t size, char name[16]);
+
+/* ---- elastic sketches: a sketch that also knows its most frequent items ------------------------------------------ */
+
+/* A heavy part in front of a sketch, the light part, both in one budget (D-Lego in the paper). The heavy part holds the
+ * items that come often, their keys with them: their counts are exact, or exact but for what had come before they were
+ * seen to be frequent; and they can be listed, most frequent first. Everything else is counted by the sketch.
+ *
+ *     lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
+ *     options.light.budget = 300 * 1024;                         // of both parts, keys included
+ *     lego_elastic *elastic;
+ *     if (lego_elastic_create(&options, &elastic) != LEGO_OK) return 1;
+ *     lego_elastic_add(elastic, "apple", 5, 3);
+ *     lego_elastic_top(elastic, 100, print, NULL);               // calls print(NULL, top): the most frequent first
+ *     lego_elastic_destroy(elastic);
+ *
+ * What is said above of memory, threads and errors holds here too, with these differences:
+ *
+ * ORDER MATTERS. Which items are in the heavy part depends on the order in which they came, and so do estimates: who is
+ * there first stays until another is seen to be more frequent. The same items and counts in the same order, in batches
+ * or one by one, give the same bytes on every machine.
+ *
+ * BOUNDS. `upper` is never below the true count if no item's count was negative at any time. (A sketch asks for that
+ * only when it answers; here some of an item may be in one part and its deletion in the other.) A deletion takes from
+ * the heavy part what is there of the item, and the rest from the light part. Both together always have the exact
+ * content: totals are exact, and where everything was deleted every `upper` is 0.
+ *
+ * MEMORY. Two allocations more than a sketch; lego_elastic_bytes(), at most the budget, is the sum of all four.
+ *
+ * KEYS of more than 238 bytes are counted, but never in the heavy part, so they are not listed. A resident takes its
+ * key and 3 to 10 bytes more; an integer of 64 bits without its leading zero bytes. */
+typedef struct lego_elastic lego_elastic;
+
+typedef struct lego_elastic_options {
+    lego_options light; /* as for a sketch, but the budget is that of both parts: 8 KB or more without `heavy` */
+    uint64_t heavy;     /* bytes of the budget for the heavy part, at least 512; 0: an eighth of the budget */
+} lego_elastic_options;
+
+#define LEGO_ELASTIC_OPTIONS_INIT {LEGO_OPTIONS_INIT, 0}
+
+typedef struct lego_elastic_info {
+    uint64_t bytes;       /* of both parts, as lego_elastic_bytes() */
+    uint64_t heavy_bytes; /* of the heavy part, bookkeeping included */
+    int64_t total;        /* the sum of all counts */
+    int64_t heavy_total;  /* how much of it is in the heavy part */
+    uint64_t room;        /* bytes of it for items and their counts, and how many have something in them */
+    uint64_t room_used;
+    uint64_t residents; /* items in the heavy part */
+    uint64_t exact;     /* those of them whose count is exact */
+} lego_elastic_info;
+
+/* One of the most frequent items. */
+typedef struct lego_top {
+    const void *item; /* gone when the function that was given this returns */
+    size_t size;
+    lego_estimate estimate;
+    int exact; /* nothing of it was ever in the light part: lower, value and upper are its count */
+} lego_top;
+
+/* Takes the next of a list; returns 0, or anything else if that is enough. */
+typedef int (*lego_visit)(void *context, const lego_top *top);
+
+LEGO_API lego_status lego_elastic_create(const lego_elastic_options *options, lego_elastic **elastic);
+LEGO_API void lego_elastic_destroy(lego_elastic *elastic); /* NULL is fine */
+LEGO_API lego_status lego_elastic_copy(const lego_elastic *elastic, lego_elastic **copy);
+LEGO_API void lego_elastic_clear(lego_elastic *elastic);
+
+LEGO_API lego_status lego_elastic_add(lego_elastic *elastic, const void *item, size_t size, int64_t count);
+LEGO_API lego_status lego_elastic_add_u64(lego_elastic *elastic, uint64_t item, int64_t count);
+LEGO_API lego_status lego_elastic_add_u64s(lego_elastic *elastic, const uint64_t *items, const int64_t *counts,
+                                           size_t n);
+LEGO_API lego_status lego_elastic_add_batch(lego_elastic *elastic, const void *bytes, const uint64_t *offsets,
+                                            const int64_t *counts, size_t n);
+
+LEGO_API lego_status lego_elastic_estimate(const lego_elastic *elastic, const void *item, size_t size,
+                                           lego_estimate *estimate);
+LEGO_API lego_status lego_elastic_estimate_u64(const lego_elastic *elastic, uint64_t item, lego_estimate *estimate);
+LEGO_API lego_status lego_elastic_estimate_u64s(const lego_elastic *elastic, const uint64_t *items, size_t n,
+                                                lego_estimate *estimates);
+LEGO_API lego_status lego_elastic_estimate_batch(const lego_elastic *elastic, const void *bytes,
+                                                 const uint64_t *offsets, size_t n, lego_estimate *estimates);
+
+/* The items of the heavy part of the highest estimates, at most `most` of them, in falling order; equal ones in an
+ * order of their keys. Allocates 40 bytes for each of them while it runs. */
+LEGO_API lego_status lego_elastic_top(const lego_elastic *elastic, size_t most, lego_visit visit, void *context);
+
+/* into becomes an elastic sketch of both streams. The light parts merge as sketches do; of the items in either heavy
+ * part those with the highest counts there stay, with the sum of both, and the others go to the light part. One that
+ * was in only one of them stays exact if the other's heavy part never had to turn an item away where it would be. The
+ * heavy parts must have the same size (LEGO_ERR_SHAPE). */
+LEGO_API lego_status lego_elastic_merge(lego_elastic *into, const lego_elastic *from);
+
+/* The light part, to look at. */
+LEGO_API const lego_sketch *lego_elastic_light(const lego_elastic *elastic);
+LEGO_API uint64_t lego_elastic_bytes(const lego_elastic *elastic);
+LEGO_API void lego_elastic_describe(const lego_elastic *elastic, lego_elastic_info *info);
+
+/* As for sketches: docs/format.md, checked whole before anything is allocated. */
+LEGO_API uint64_t lego_elastic_saved_size(const lego_elastic *elastic);
+LEGO_API lego_status lego_elastic_save(const lego_elastic *elastic, lego_write write, void *context);
+LEGO_API lego_status lego_elastic_load(const void *bytes, size_t size, const lego_model *model,
+                                       const lego_allocator *allocator, lego_elastic **elastic);
 
 #ifdef __cplusplus
 }

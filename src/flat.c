@@ -169,8 +169,8 @@ static unsigned packed_step(const struct flat *flat, uint32_t block)
 }
 
 /* The cells of half an item at the packed step of its block; returns in how many rows there is one. */
-static unsigned read_half(const struct flat *flat, uint32_t block, unsigned step, unsigned which, const uint32_t column[2],
-                          int64_t value[2], unsigned *widths)
+static unsigned read_half(const struct flat *flat, uint32_t block, unsigned step, unsigned which,
+                          const uint32_t column[2], int64_t value[2], unsigned *widths)
 {
     unsigned n = 0, own = flat->is_coarse ? flat->step[block] : 0;
     for (unsigned i = 0; i < 2; i++) {
@@ -181,6 +181,16 @@ static unsigned read_half(const struct flat *flat, uint32_t block, unsigned step
         for (unsigned c = column[i] & (wants - 1); c < has; c += wants) sum += get_cell(flat, at + c);
         *widths |= (unsigned)__builtin_ctz(wants) << 4 * n;
         value[n++] = sum;
+    }
+    return n;
+}
+
+unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS])
+{
+    unsigned n = 0, widths = 0;
+    for (unsigned which = 0; which < 2; which++) {
+        struct half half = dense_half(&flat->dense, hash, which);
+        n += read_half(flat, half.block, packed_step(flat, half.block), which, half.column, value + n, &widths);
     }
     return n;
 }

@@ -89,8 +89,10 @@ void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t 
 /* The same from notes, whose count is the item's index in counts. */
 void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n);
 
-/* As read_items() of kernels.h, of the dense blocks of this content. */
-void flat_read_items(const struct flat *flat, const struct decode_places *place, unsigned n, struct decode_items *items);
+/* As dense_read() and read_items() of kernels.h, of the dense blocks of this content. */
+unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS]);
+void flat_read_items(const struct flat *flat, const struct decode_places *place, unsigned n,
+                     struct decode_items *items);
 
 void flat_prefetch(const struct flat *flat, struct hash hash);
 

@@ -1,129 +1,15 @@
 /* format: bytes <-> models and sketches, as docs/format.md lays them out. Bytes from outside are checked whole, against
  * their own length, before anything is allocated. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <math.h>
 
-#include "sketch.h"
+#include "elastic.h"
+#include "envelope.h"
 
-enum { HEAD_COMMON = 24, MODEL_HEAD = 64, SKETCH_HEAD = 88, CHECKSUM = 8, FORMAT_VERSION = 1 };
+enum { MODEL_HEAD = 64, SKETCH_HEAD = 88 };
 enum { PACKING_FLAT = 0, PACKING_DENSE = 1 };
 
 static const char model_magic[8] = {'L', 'E', 'G', 'O', 'M', 'O', 'D', 'L'};
 static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
-
-/* ---- little-endian ----------------------------------------------------------------------------------------------- */
-
-static uint64_t get(const unsigned char *p, unsigned bytes)
-{
-    uint64_t x = 0;
-    for (unsigned i = 0; i < bytes; i++) x |= (uint64_t)p[i] << (8 * i);
-    return x;
-}
-
-static uint32_t get32(const unsigned char *p)
-{
-    return (uint32_t)get(p, 4);
-}
-
-static float get_float(const unsigned char *p)
-{
-    uint32_t bits = get32(p);
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static void put(unsigned char *p, uint64_t x, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++) p[i] = (unsigned char)(x >> (8 * i));
-}
-
-/* ---- writing: through a buffer, with the checksum at the end ----------------------------------------------------- */
-
-struct writer {
-    lego_write write;
-    void *context;
-    XXH3_state_t checksum;
-    lego_status status; /* once something failed, nothing more is written */
-    size_t size;
-    unsigned char buffer[4096];
-};
-
-static void writer_init(struct writer *writer, lego_write write, void *context)
-{
-    writer->write = write;
-    writer->context = context;
-    writer->status = LEGO_OK;
-    writer->size = 0;
-    XXH3_64bits_reset(&writer->checksum);
-}
-
-static void writer_flush(struct writer *writer)
-{
-    if (writer->status == LEGO_OK && writer->size > 0 &&
-        writer->write(writer->context, writer->buffer, writer->size) != 0)
-        writer->status = LEGO_ERR_WRITE;
-    writer->size = 0;
-}
-
-static void write_bytes(struct writer *writer, const void *bytes, size_t size)
-{
-    XXH3_64bits_update(&writer->checksum, bytes, size);
-    if (size > sizeof writer->buffer - writer->size) writer_flush(writer);
-    if (size > sizeof writer->buffer) {
-        if (writer->status == LEGO_OK && writer->write(writer->context, bytes, size) != 0)
-            writer->status = LEGO_ERR_WRITE;
-        return;
-    }
-    memcpy(writer->buffer + writer->size, bytes, size);
-    writer->size += size;
-}
-
-static void write_int(struct writer *writer, uint64_t x, unsigned bytes)
-{
-    unsigned char p[8];
-    put(p, x, bytes);
-    write_bytes(writer, p, bytes);
-}
-
-static void write_floats(struct writer *writer, const float *floats, uint64_t n)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, floats + i, sizeof bits);
-        write_int(writer, bits, 4);
-    }
-}
-
-static lego_status writer_finish(struct writer *writer)
-{
-    write_int(writer, XXH3_64bits_digest(&writer->checksum), CHECKSUM);
-    writer_flush(writer);
-    return writer->status;
-}
-
-/* ---- what both formats share ------------------------------------------------------------------------------------- */
-
-static void write_head(struct writer *writer, const char magic[8], uint32_t kind, uint64_t length)
-{
-    write_bytes(writer, magic, 8);
-    write_int(writer, FORMAT_VERSION, 4);
-    write_int(writer, kind, 4);
-    write_int(writer, length, 8);
-}
-
-/* Magic, version, length and checksum, in this order: the first that is wrong names the error. */
-static lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], size_t head)
-{
-    if (memcmp(p, magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
-    if (size < HEAD_COMMON) return LEGO_ERR_TRUNCATED;
-    if (get32(p + 8) != FORMAT_VERSION) return LEGO_ERR_VERSION;
-    if (get(p + 16, 8) != size || size < head + CHECKSUM) return LEGO_ERR_TRUNCATED;
-    if (get(p + size - CHECKSUM, CHECKSUM) != XXH3_64bits(p, size - CHECKSUM)) return LEGO_ERR_CHECKSUM;
-    return LEGO_OK;
-}
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
@@ -543,7 +429,8 @@ lego_status lego_sketch_saved_model(const void *bytes, size_t size, char name[NA
 {
     const unsigned char *p = bytes;
     char found[NAME_SIZE];
-    if (memcmp(p, sketch_magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
+    size_t letters = size < 8 ? size : 8;
+    if (memcmp(p, sketch_magic, letters) != 0 && memcmp(p, elastic_magic, letters) != 0) return LEGO_ERR_MAGIC;
     if (size < 40 + NAME_SIZE) return LEGO_ERR_TRUNCATED;
     if (get32(p + 8) != FORMAT_VERSION) return LEGO_ERR_VERSION;
     memcpy(found, p + 40, NAME_SIZE);

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = str(Path(os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")).resolve())
 SHARED = ROOT.parent / "shared"
-COMMANDS = ["build", "query", "merge", "fold", "info", "gen", "eval", "demo", "train"]
+COMMANDS = ["build", "query", "top", "merge", "fold", "info", "gen", "eval", "demo", "train", "lab", "report"]
 FIELDS = ["method", "model", "budget", "bytes", "n", "N", "aae", "are"]
 SANITIZED = b"__asan_init" in Path(PROGRAM).read_bytes() or b"__tsan_init" in Path(PROGRAM).read_bytes()
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "POSIXLY_CORRECT")}

@@ -125,7 +125,7 @@ void state_start(const struct recipe *recipe, struct state *state)
         for (int i = 0; i < layers[layer].size; i++)
             *at++ = (float)((2 * unit(split_mix(from, k++)) - 1) / sqrt(layers[layer].in));
     for (int i = 0; i < TRAIN_LOSSES; i++) *at++ = 1;
-    if (recipe->from_rule) { /* after the 16 that are mixed the rule is the next input; it is positive, so LeakyReLU leaves it */
+    if (recipe->from_rule) { /* the input after the 16 that are mixed; LeakyReLU leaves it, since it is positive */
         pass_on(state->parameters + AT_DEC_OUT_0, IN_DEC_OUT_0, OUT_DEC_OUT_0, 16);
         pass_on(state->parameters + AT_DEC_OUT_1, IN_DEC_OUT_1, OUT_DEC_OUT_1, 0);
         pass_on(state->parameters + AT_DEC_OUT_2, IN_DEC_OUT_2, OUT_DEC_OUT_2, 0);

@@ -41,14 +41,14 @@ struct task {
     bool scout;
 };
 
-/* Cells sum in whole 2^-32, so that no order of addition matters. A brick of the paper's recipe sums up to 2^25, so a cell
- * has 6 bits to spare; recipe_problem() refuses what could not fit. */
+/* Cells sum in whole 2^-32, so that no order of addition matters. A brick of the paper's recipe sums up to 2^25, so
+ * a cell has 6 bits to spare; recipe_problem() refuses what could not fit. */
 #define TRAIN_UNIT 0x1p32
 
-/* f'' of an item is m / v of the row of least v among those that are not above the least m / v times this (the first of
- * equal ones). An item alone in two of its cells reads its own frequency from both, and rounding must
- * not choose which of them gets the gradient, or no two backends would agree. The least v, because V spreads out faster so: after 400,000 tasks the rule's AAE on its tasks was 24.1, with the
- * first row 25.2, with the largest v 27.0. */
+/* f'' of an item is m / v of the row of least v among those that are not above the least m / v times this (the first
+ * of equal ones). An item alone in two of its cells reads its own frequency from both, and rounding must not choose
+ * which of them gets the gradient, or no two backends would agree. The least v, because V spreads out faster so:
+ * after 400,000 tasks the rule's AAE on its tasks was 24.1, with the first row 25.2, with the largest v 27.0. */
 #define TRAIN_TIE 1.00001
 
 /* What a step measured: s(alpha) and s(n) are means over its 8 tasks, all else over those that are not scouts. */
@@ -85,13 +85,13 @@ struct state {
 struct recipe recipe_published(void);
 
 /* The same with three changes, by which all of our figures come below 1.15 of the published ones whatever the seed
- * (docs/training.md has the runs that led there): no task has fewer than 8,000 items, since the networks decode from 10,000
- * on, and below it the guide is so close to 0 that one such task outweighs all others; one task in eight is a scout; and V
- * moves at half the rate, since it does so more steadily without those tasks. */
+ * (docs/training.md has the runs that led there): no task has fewer than 8,000 items, since the networks decode from
+ * 10,000 on, and below it the guide is so close to 0 that one such task outweighs all others; one task in eight is a
+ * scout; and V moves at half the rate, since it does so more steadily without those tasks. */
 struct recipe recipe_paper(void);
 
-/* Ten minutes on two cores: 72,000 tasks of 10,000 items and more, V at six times the rate of recipe_paper(), and a decoder
- * that starts as the rule. */
+/* Ten minutes on two cores: 72,000 tasks of 10,000 items and more, V at six times the rate of recipe_paper(), and a
+ * decoder that starts as the rule. */
 struct recipe recipe_quick(void);
 
 /* NULL, or what makes the recipe impossible. */
@@ -121,9 +121,10 @@ static inline uint64_t split_mix(uint64_t state, uint64_t k)
 
 struct task task_draw(const struct recipe *recipe, uint64_t step, uint32_t slot);
 
-/* Parameters as they start, step 0; with from_rule the last three layers then pass the rule on, and nothing else. From state = output 2 of SplitMix64 from seed, one output a number in the order of
- * the arena: weights and biases (2u - 1) / sqrt(in), loss weights 1; for V two outputs a number:
- * 0.5005 + 0.2 sqrt(-2 ln(1 - u1)) cos(2 pi u2), clamped. */
+/* Parameters as they start, step 0; with from_rule the last three layers then pass the rule on, and nothing else.
+ * From state = output 2 of SplitMix64 from seed, one output a number in the order of the arena: weights and biases
+ * (2u - 1) / sqrt(in), loss weights 1; for V two outputs a number: 0.5005 + 0.2 sqrt(-2 ln(1 - u1)) cos(2 pi u2),
+ * clamped. */
 void state_start(const struct recipe *recipe, struct state *state);
 
 /* ---- loss.c ----------------------------------------------------------------------------------------------------- */

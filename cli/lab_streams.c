@@ -1,0 +1,140 @@
+/* Streams of the lab, counted exactly; see lab.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "lab.h"
+#include "say.h"
+#include "zipf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool start(lab_stream *self, const char *name, double alpha)
+{
+    *self = (lab_stream){.alpha = alpha};
+    snprintf(self->name, sizeof self->name, "%s", name);
+    if (exact_create(&self->truth) == LEGO_OK)
+        return true;
+    self->truth = NULL;
+    say_no_memory();
+    return false;
+}
+
+void lab_stream_free(lab_stream *self)
+{
+    exact_destroy(self->truth);
+    order_free(&self->order);
+    self->truth = NULL;
+}
+
+bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha)
+{
+    uint64_t total;
+    if (!zipf_total(distinct, alpha, &total)) {
+        say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
+        return false;
+    }
+    if (!start(self, name, alpha))
+        return false;
+    for (uint64_t rank = 1; rank <= distinct; rank++) {
+        uint64_t count = 0;
+        unsigned char key[8];
+        zipf_count(distinct, alpha, (uint32_t)rank, &count);
+        for (unsigned byte = 0; byte < 8; byte++)
+            key[byte] = (unsigned char)(rank >> (8 * byte));
+        if (exact_add(self->truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
+            say_no_memory();
+            lab_stream_free(self);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total)
+{
+    double low = 0, high = 3;
+    for (int step = 0; step < 24; step++) { /* the length grows with alpha */
+        double middle = (low + high) / 2;
+        uint64_t length;
+        bool below = zipf_total(distinct, middle, &length) && length < total;
+        *(below ? &low : &high) = middle;
+    }
+    return lab_stream_zipf(self, name, distinct, low);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static bool count_batch(void *context, stream *from, const item_batch *batch)
+{
+    lab_stream *self = context;
+    for (size_t i = 0; i < batch->n; i++) {
+        unsigned char key[8];
+        size_t size;
+        const void *item = stream_item(batch, i, key, &size);
+        lego_status status = exact_add(self->truth, item, size, batch->counts != NULL ? batch->counts[i] : 1);
+        if (status == LEGO_OK && self->ordered)
+            status = order_append(&self->order, exact_latest(self->truth));
+        if (status == LEGO_ERR_RANGE && batch->lines != NULL) {
+            if (!stream_malformed(from, batch->lines[i], lego_status_message(status)))
+                return false;
+        } else if (status != LEGO_OK) {
+            say_status(from->file, status);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Takes an ending off a name, if it has it. */
+static bool strip(char *name, const char *ending)
+{
+    size_t length = strlen(name), size = strlen(ending);
+    if (length <= size || strcmp(name + length - size, ending) != 0)
+        return false;
+    name[length - size] = '\0';
+    return true;
+}
+
+/* The file's name without folder and endings, and the format that these stand for. */
+static item_format parse_name(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);
+    if (!strip(name, ".xz") && !strip(name, ".gz"))
+        strip(name, ".zst");
+    if (strip(name, ".u32"))
+        return FORMAT_U32;
+    if (strip(name, ".u64"))
+        return FORMAT_U64;
+    if (strip(name, ".tsv"))
+        return FORMAT_TSV;
+    strip(name, ".txt");
+    return FORMAT_LINES;
+}
+
+bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
+{
+    char name[sizeof self->name];
+    item_format format = parse_name(path, name, sizeof name);
+    if (plan->format >= 0)
+        format = (item_format)plan->format;
+    if (!start(self, name, -1))
+        return false;
+    for (size_t i = 0; i < plan->kind_count; i++)
+        self->ordered = self->ordered || (plan->kinds[i]->in_order && format != FORMAT_TSV);
+    stream from = {.format = format,
+                   .policy = plan->policy,
+                   .quiet = plan->quiet,
+                   .label = "count",
+                   .sink = count_batch,
+                   .context = self};
+    bool ok = stream_read(&from, &path, 1);
+    if (ok && exact_size(self->truth) == 0) {
+        say("%s has no items: there is nothing to measure", path);
+        ok = false;
+    }
+    if (!ok)
+        lab_stream_free(self);
+    return ok;
+}

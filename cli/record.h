@@ -1,0 +1,40 @@
+/* What an experiment of the lab found, as one JSON file that also says how to get it again: the command line, version,
+ * commit, machine, date and seeds. Rows are flat objects of one table.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_RECORD_H
+#define CLI_RECORD_H
+
+#include "json.h"
+
+/* The commit that was built, "" if nobody knows; made by cmake/commit.cmake. */
+extern const char record_commit[];
+
+/* Notes the command line, as one could type it; to be called before options are parsed, which reorders them. */
+void record_command(int argc, char **argv);
+
+typedef struct record {
+    json_line top;
+    struct cJSON *rows, *failures;
+    double start;
+    bool ok; /* all of it found memory */
+} record;
+
+record record_begin(const char *experiment, const char *title, const char *figure, uint64_t seed, uint32_t seeds);
+
+/* A row to fill with json_text() and the like, and to give back. */
+json_line record_row(record *self);
+void record_add(record *self, json_line *row);
+int record_rows(const record *self);
+
+/* A part of the experiment that did not work, for whoever reads the results later. */
+void record_failure(record *self, const char *what);
+
+/* Writes it to FOLDER/EXPERIMENT.json, whole or not at all; says what goes wrong, and unless quiet what was written. */
+bool record_write(const record *self, const char *folder, bool quiet);
+void record_free(record *self);
+
+/* Seconds since some moment. */
+double record_clock(void);
+
+#endif

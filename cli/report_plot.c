@@ -1,0 +1,238 @@
+/* A figure through gnuplot, as SVG to put into a page; see report.h.
+ *
+ * gnuplot gets a script in a file without a name, and no word from outside but names that are cut down to letters,
+ * digits and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include "say.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* To be told apart on white and on black. */
+static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd",
+                                      "#17a2b8", "#b8860b", "#e377c2", "#8c8c8c", "#8c564b"};
+enum { COLOURS = sizeof colours / sizeof *colours };
+
+/* ---- the script ------------------------------------------------------------------------------------------------- */
+
+/* A name between single quotes, where nothing but these characters gets through. */
+static void add_name(text *script, const char *name)
+{
+    text_print(script, "'");
+    for (; *name != '\0'; name++) {
+        bool plain = isalnum((unsigned char)*name) || strchr(" -_.,/=+()", *name) != NULL;
+        text_print(script, "%c", plain ? *name : '?');
+    }
+    text_print(script, "'");
+}
+
+static bool drawn(const view *what, double y)
+{
+    return isfinite(y) && (what->linear || y > 0); /* a logarithm has no 0 */
+}
+
+static bool has_points(const view *what, const pivot *data, size_t series)
+{
+    for (size_t i = 0; i < data->point_count; i++)
+        if (drawn(what, data->y[series][i]))
+            return !data->hidden[series];
+    return false;
+}
+
+static void add_tics(text *script, const view *what, const pivot *data)
+{
+    text_print(script, what->bars ? "set xtics rotate by 90 right (" : "set xtics rotate by -40 (");
+    for (size_t i = 0; i < data->point_count; i++) {
+        text_print(script, "%s", i > 0 ? ", " : "");
+        add_name(script, data->label[i]);
+        text_print(script, " %.9g", what->bars ? (double)i : data->x[i]);
+    }
+    text_print(script, ")\n");
+}
+
+static void add_lines(text *script, const view *what, const pivot *data)
+{
+    for (size_t s = 0; s < data->series_count; s++) {
+        if (!has_points(what, data, s))
+            continue;
+        text_print(script, "$data%zu << EOD\n", s);
+        for (size_t i = 0; i < data->point_count; i++)
+            if (drawn(what, data->y[s][i]))
+                text_print(script, "%.9g %.9g\n", data->x[i], data->y[s][i]);
+        text_print(script, "EOD\n");
+    }
+    const char *before = "plot";
+    for (size_t s = 0; s < data->series_count; s++) {
+        if (!has_points(what, data, s))
+            continue;
+        text_print(script, "%s $data%zu with linespoints lw 1.6 ps 0.6 pt %zu dt %d lc rgb '%s' title ", before, s,
+                   4 + s % 10, data->published[s] ? 2 : 1, colours[s % COLOURS]);
+        add_name(script, data->series[s]);
+        before = ",";
+    }
+    text_print(script, "\n");
+}
+
+static void add_bars(text *script, const view *what, const pivot *data)
+{
+    double width = 0.8 / (double)data->series_count;
+    text_print(script,
+               "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange "
+               "[-0.6:%.1f]\n",
+               width, (double)data->point_count - 0.4);
+    for (size_t s = 0; s < data->series_count; s++) {
+        text_print(script, "$data%zu << EOD\n", s);
+        for (size_t i = 0; i < data->point_count; i++)
+            if (drawn(what, data->y[s][i]))
+                text_print(script, "%.4f %.9g\n", (double)i + ((double)s + 0.5) * width - 0.4, data->y[s][i]);
+        text_print(script, "EOD\n");
+    }
+    for (size_t s = 0; s < data->series_count; s++) {
+        text_print(script, "%s $data%zu with boxes lc rgb '%s' title ", s == 0 ? "plot" : ",", s, colours[s % COLOURS]);
+        add_name(script, data->series[s]);
+    }
+    text_print(script, "\n");
+}
+
+static bool make_script(text *script, const view *what, const pivot *data, int number)
+{
+    size_t lines = 0;
+    for (size_t s = 0; s < data->series_count; s++)
+        lines += has_points(what, data, s);
+    if (lines == 0)
+        return false;
+    size_t height = 330 + 15 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
+    text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height,
+               number);
+    text_print(
+        script,
+        "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
+        "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n",
+        what->y_label);
+    if (what->x_label[0] != '\0')
+        text_print(script, "set xlabel '%s'\n", what->x_label);
+    if (!what->linear)
+        text_print(script, "set logscale y\n");
+    add_tics(script, what, data);
+    if (what->bars) {
+        add_bars(script, what, data);
+    } else {
+        text_print(script, "set logscale x\nset xrange [%.9g:%.9g]\n", data->x[0] * 0.93,
+                   data->x[data->point_count - 1] * 1.08);
+        add_lines(script, what, data);
+    }
+    return true;
+}
+
+/* ---- the process ------------------------------------------------------------------------------------------------ */
+
+/* Everything that comes through the pipe. */
+static void read_all(int from, text *to)
+{
+    char buffer[8192];
+    for (;;) {
+        ssize_t size = read(from, buffer, sizeof buffer);
+        if (size > 0)
+            text_bytes(to, buffer, (size_t)size);
+        else if (size == 0 || errno != EINTR)
+            return;
+    }
+}
+
+enum { NOT_FOUND = 127 }; /* as a shell says it */
+
+/* Starts gnuplot on an open script, its output going into the pipe; -1 if there is no process to be had. */
+static pid_t start_gnuplot(FILE *script, const int ends[2])
+{
+    char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: whatever the user's own settings are */
+    pid_t process = fork();
+    if (process != 0)
+        return process;
+    if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
+        close(ends[0]);
+        close(ends[1]);
+        execvp(arguments[0], arguments);
+    }
+    _exit(errno == ENOENT ? NOT_FOUND : NOT_FOUND - 1);
+}
+
+static bool run_gnuplot(const text *script, text *svg)
+{
+    int ends[2], state = 0;
+    FILE *file = tmpfile(); /* not a pipe too: with two of them each side could wait for the other */
+    if (file == NULL || fwrite(script->bytes, 1, script->size, file) != script->size || fflush(file) != 0 ||
+        fseek(file, 0, SEEK_SET) != 0 || pipe(ends) != 0) {
+        say("cannot make a temporary file: %s", strerror(errno));
+        if (file != NULL)
+            fclose(file);
+        return false;
+    }
+    pid_t process = start_gnuplot(file, ends);
+    int error = errno;
+    close(ends[1]);
+    if (process > 0) {
+        read_all(ends[0], svg);
+        while (waitpid(process, &state, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    close(ends[0]);
+    fclose(file);
+    bool ok = process > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 && svg->size > 0;
+    if (process < 0)
+        say("cannot start gnuplot: %s", strerror(error));
+    else if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_FOUND)
+        say("the plots are drawn by gnuplot, which is not installed: apt-get install gnuplot-nox");
+    else if (!ok)
+        say("gnuplot failed; what it said is above");
+    return ok;
+}
+
+/* ---- the result ------------------------------------------------------------------------------------------------- */
+
+/* Copies SVG with names that no other plot of the page has, and black made the colour of the page's text. */
+static void add_adapted(text *page, const char *svg, int number)
+{
+    static const char *const local[] = {"gnuplot_canvas", "gpPt", "gpDot", "textbox", "greybox"};
+    while (*svg != '\0') {
+        size_t which = 0, locals = sizeof local / sizeof *local;
+        while (which < locals && strncmp(svg, local[which], strlen(local[which])) != 0)
+            which++;
+        if (which < locals) {
+            text_print(page, "plot%d_%s", number, local[which]);
+            svg += strlen(local[which]);
+        } else if ((*svg == '"' || *svg == '\'') && strncmp(svg + 1, "black", 5) == 0 && svg[6] == *svg) {
+            text_print(page, "%ccurrentColor%c", *svg, *svg);
+            svg += 7;
+        } else {
+            text_bytes(page, svg++, 1);
+        }
+    }
+}
+
+bool plot_add(text *page, const view *what, const pivot *data, int number, const char *label)
+{
+    text script = {0}, svg = {0};
+    if (!make_script(&script, what, data, number)) {
+        text_print(page, "<p class=none>Nothing to draw: every value is 0.</p>\n");
+        return true;
+    }
+    bool ok = !script.failed && run_gnuplot(&script, &svg) && !svg.failed;
+    const char *start = ok ? strstr(svg.bytes, "<svg") : NULL;
+    if (start != NULL) {
+        text_print(page, "<svg role=\"img\" aria-label=\"");
+        text_escaped(page, label);
+        text_print(page, "\"");
+        add_adapted(page, start + 4, number);
+    }
+    text_free(&script);
+    text_free(&svg);
+    return start != NULL;
+}

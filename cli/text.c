@@ -1,0 +1,72 @@
+/* Text that grows; see text.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for `more` bytes and the zero. */
+static bool reserve(text *to, size_t more)
+{
+    if (to->failed || more >= (size_t)-1 / 4 - to->size)
+        return !(to->failed = true);
+    if (to->size + more < to->capacity)
+        return true;
+    size_t capacity = 2 * (to->size + more) + 256;
+    char *bytes = realloc(to->bytes, capacity);
+    if (bytes == NULL)
+        return !(to->failed = true);
+    to->bytes = bytes;
+    to->capacity = capacity;
+    return true;
+}
+
+void text_bytes(text *to, const char *bytes, size_t size)
+{
+    if (!reserve(to, size))
+        return;
+    memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+    to->bytes[to->size] = '\0';
+}
+
+void text_print(text *to, const char *format, ...)
+{
+    va_list values, again;
+    va_start(values, format);
+    va_copy(again, values);
+    int length = vsnprintf(NULL, 0, format, values);
+    if (length < 0)
+        to->failed = true;
+    if (length >= 0 && reserve(to, (size_t)length)) {
+        vsnprintf(to->bytes + to->size, (size_t)length + 1, format, again);
+        to->size += (size_t)length;
+    }
+    va_end(again);
+    va_end(values);
+}
+
+void text_escaped(text *to, const char *from)
+{
+    if (from == NULL)
+        from = "\u2013";
+    for (; *from != '\0'; from++) {
+        switch (*from) {
+        case '&': text_print(to, "&amp;"); break;
+        case '<': text_print(to, "&lt;"); break;
+        case '>': text_print(to, "&gt;"); break;
+        case '"': text_print(to, "&quot;"); break;
+        case '\'': text_print(to, "&#39;"); break;
+        default: text_bytes(to, from, 1);
+        }
+    }
+}
+
+void text_free(text *to)
+{
+    free(to->bytes);
+    *to = (text){.bytes = NULL};
+}

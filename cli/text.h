@@ -1,0 +1,23 @@
+/* Text that grows as it is written.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct text {
+    char *bytes; /* ended by a zero; NULL while there is nothing */
+    size_t size, capacity;
+    bool failed; /* memory ran out: what came after is missing */
+} text;
+
+void text_bytes(text *to, const char *bytes, size_t size);
+__attribute__((format(printf, 2, 3))) void text_print(text *to, const char *format, ...);
+
+/* What comes from outside, so that HTML shows it as it is; NULL becomes a dash. */
+void text_escaped(text *to, const char *from);
+void text_free(text *to);
+
+#endif
