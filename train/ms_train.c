@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +21,22 @@ const struct ms_kernels *const ms_kernels[] = {
 #endif
     &ms_kernels_plain, NULL};
 
-/* ---- threads: a stage takes a millisecond, so they stay, and wait for the next ----------------------------------- */
+/* ---- threads: they stay, and wait for the next stage ------------------------------------------------------------- */
+
+/* Between two stages of a task there are microseconds, between two tasks a fraction of a millisecond, less than it
+ * takes to wake up where others use the machine too: so who waits looks on for a while before it sleeps. */
+enum { LOOKS = 20000 };
 
 struct ms_pool {
     unsigned threads; /* all of them, the caller included */
     pthread_t thread[MS_PARTS];
-    pthread_mutex_t lock;
-    pthread_cond_t start, end;
-    ms_stage *stage;
+    ms_stage *stage;       /* changed only while no part is left to do, and none being done */
     void *context;
-    unsigned next, done; /* parts */
-    bool closing;
+    atomic_uint next, done; /* parts: the next one to do, MS_PARTS or more if there is none; how many are done */
+    atomic_uint sleeping;
+    atomic_bool closing;
+    pthread_mutex_t lock; /* of who sleeps */
+    pthread_cond_t start;
 };
 
 struct worker {
@@ -37,53 +44,75 @@ struct worker {
     unsigned number;
 };
 
-/* Does parts as long as there are any; called and left with the lock. */
+static void look_away(void) /* a few cycles, in which the other thread of the core may run */
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Does parts as long as there are any. */
 static void do_parts(struct ms_pool *pool, unsigned worker)
 {
-    while (pool->next < MS_PARTS) {
-        unsigned part = pool->next++;
-        ms_stage *stage = pool->stage;
-        void *context = pool->context;
-        pthread_mutex_unlock(&pool->lock);
-        stage(context, part, worker);
-        pthread_mutex_lock(&pool->lock);
-        if (++pool->done == MS_PARTS) pthread_cond_signal(&pool->end);
+    for (unsigned part; (part = atomic_fetch_add(&pool->next, 1)) < MS_PARTS;) {
+        pool->stage(pool->context, part, worker);
+        atomic_fetch_add(&pool->done, 1);
     }
+}
+
+static bool nothing_to_do(struct ms_pool *pool)
+{
+    return atomic_load(&pool->next) >= MS_PARTS && !atomic_load(&pool->closing);
 }
 
 static void *wait_for_parts(void *argument)
 {
     struct worker worker = *(struct worker *)argument;
+    struct ms_pool *pool = worker.pool;
     free(argument);
-    pthread_mutex_lock(&worker.pool->lock);
-    while (!worker.pool->closing) {
-        do_parts(worker.pool, worker.number);
-        if (!worker.pool->closing) pthread_cond_wait(&worker.pool->start, &worker.pool->lock);
+    while (!atomic_load(&pool->closing)) {
+        for (int look = 0; look < LOOKS && nothing_to_do(pool); look++) look_away();
+        if (nothing_to_do(pool)) {
+            pthread_mutex_lock(&pool->lock);
+            atomic_fetch_add(&pool->sleeping, 1); /* before a last look: who has work looks here after saying so */
+            while (nothing_to_do(pool)) pthread_cond_wait(&pool->start, &pool->lock);
+            atomic_fetch_sub(&pool->sleeping, 1);
+            pthread_mutex_unlock(&pool->lock);
+        }
+        if (atomic_load(&pool->next) < MS_PARTS) do_parts(pool, worker.number);
     }
-    pthread_mutex_unlock(&worker.pool->lock);
     return NULL;
+}
+
+static void wake(struct ms_pool *pool)
+{
+    if (atomic_load(&pool->sleeping) == 0) return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->start);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void ms_pool_run(struct ms_pool *pool, ms_stage *stage, void *context)
 {
     for (unsigned part = 0; !pool && part < MS_PARTS; part++) stage(context, part, 0);
     if (!pool) return;
-    pthread_mutex_lock(&pool->lock);
     pool->stage = stage;
     pool->context = context;
-    pool->next = pool->done = 0;
-    pthread_cond_broadcast(&pool->start);
+    atomic_store(&pool->done, 0);
+    atomic_store(&pool->next, 0);
+    if (pool->threads > 1) wake(pool);
     do_parts(pool, 0);
-    while (pool->done < MS_PARTS) pthread_cond_wait(&pool->end, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+    for (int look = 0; atomic_load(&pool->done) < MS_PARTS; look++) {
+        if (look < LOOKS) look_away();
+        else sched_yield(); /* whoever does the last part may be waiting for this core */
+    }
 }
 
 static void pool_open(struct ms_pool *pool, unsigned threads)
 {
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->start, NULL);
-    pthread_cond_init(&pool->end, NULL);
-    pool->next = MS_PARTS;
+    atomic_init(&pool->next, MS_PARTS);
     for (pool->threads = 1; pool->threads < threads; pool->threads++) { /* fewer do it too */
         struct worker *worker = malloc(sizeof *worker);
         if (!worker) break;
@@ -97,12 +126,9 @@ static void pool_open(struct ms_pool *pool, unsigned threads)
 
 static void pool_close(struct ms_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
-    pool->closing = true;
-    pthread_cond_broadcast(&pool->start);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_store(&pool->closing, true);
+    wake(pool);
     for (unsigned i = 1; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
-    pthread_cond_destroy(&pool->end);
     pthread_cond_destroy(&pool->start);
     pthread_mutex_destroy(&pool->lock);
 }
