@@ -32,7 +32,8 @@ static const option_entry options[] = {
      "of lego (the sketch), rule (its upper bound), lego-paper (as the paper has it), d-lego (behind the paper's "
      "filter), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), d-cms (Count-Min "
      "behind the filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, "
-     "fingerprint, one (the constant 1), exact (a hash table) (lego,rule,lego-paper,cms,one,exact)"},
+     "fingerprint, ms (the meta-sketch), one (the constant 1), exact (a hash table) "
+     "(lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &given.budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},

@@ -6,6 +6,7 @@
 #include "output.h"
 #include "say.h"
 #include "train_compact.h"
+#include "train_ms.h"
 #include "train_score.h"
 #include "training.h"
 
@@ -25,15 +26,15 @@ static struct {
     bool resume, from_rule, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
 } given = {.scouts = UINT64_MAX, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
 
-enum { PRESET_PAPER, PRESET_PUBLISHED, PRESET_QUICK, PRESET_COMPACT };
+enum { PRESET_PAPER, PRESET_PUBLISHED, PRESET_QUICK, PRESET_COMPACT, PRESET_MS };
 enum { BACKEND_CPU, BACKEND_CUDA };
 
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
-    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact", &given.preset,
+    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact|ms", &given.preset,
      "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
-     "compact: the networks for blocks, in minutes (paper)"},
-    {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step"},
+     "compact: the networks for blocks, in minutes; ms: the meta-sketch, a competitor, 5000000 tasks (paper)"},
+    {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step; of ms any number"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
@@ -54,7 +55,7 @@ static const option_entry options[] = {
     {"scouts", 0, OPTION_U64, "N", &given.scouts,
      "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; published and quick 0)"},
     {"scout-alpha", 0, OPTION_REAL, "A", &given.scout_alpha, "for research: the --alpha-max of scouts (1.4)"},
-    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001)"},
+    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001; ms 0.0001)"},
     {"rate-v", 0, OPTION_REAL, "R", &given.rate_v, "for research: learning rate of V (0.00005; published 0.0001; quick 0.0003)"},
     {"score", 0, OPTION_TEXT, "FILE", &given.score,
      "print the errors of a checkpoint's networks by the number of items in a brick, and train nothing"},
@@ -238,8 +239,38 @@ static int check_compact(void)
     return 0;
 }
 
+/* The meta-sketch shares no more than a few options with the others. */
+static int run_ms(int count, char **operands)
+{
+    struct ms_recipe recipe = ms_recipe_published();
+    recipe.seed = given.seed;
+    if (given.tasks != 0)
+        recipe.tasks = given.tasks;
+    if (given.rate >= 0)
+        recipe.rate = given.rate;
+    if (count > 0)
+        return options_wrong(&command_train, "'%s': it takes no argument, tasks are drawn from the seed", operands[0]);
+    if (given.output == NULL)
+        return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
+    if (given.log != NULL && strcmp(given.log, given.output) == 0)
+        return options_wrong(&command_train, "--out and --log must be different files");
+    bool kept = given.resume || given.checkpoint != NULL || given.every != 0;
+    bool numbers = given.scouts != UINT64_MAX || given.scout_alpha >= 0 || given.alpha_max >= 0 || given.rate_v >= 0 ||
+                   given.n_min != 0;
+    bool changed = given.fixed_v || given.from_rule || given.no_normalisation || given.no_scan || given.plain_loss;
+    if (given.backend != BACKEND_CPU || kept || numbers || changed || given.name != NULL)
+        return options_wrong(&command_train, "--preset ms trains on the CPU, without checkpoints: of the options it "
+                                             "takes --out, --seed, --tasks, --rate, --log, --threads and --quiet");
+    const char *problem = ms_recipe_problem(&recipe);
+    if (problem != NULL)
+        return options_wrong(&command_train, "%s", problem);
+    return train_ms(&recipe, given.threads, given.output, given.log, given.quiet) ? EXIT_DONE : EXIT_FAILED;
+}
+
 static int run(int count, char **operands)
 {
+    if (given.preset == PRESET_MS && !given.bench && given.score == NULL)
+        return run_ms(count, operands);
     static struct run run;
     bool compact = given.preset == PRESET_COMPACT;
     if (given.name == NULL)
@@ -277,6 +308,7 @@ const command command_train = {
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
                 "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
+                "  legosketch train --preset ms --tasks 20000 --rate 0.001 -o models/ms.lego\n"
                 "  legosketch train --score quick.checkpoint\n"
                 "  legosketch train --bench\n",
     .options = options,

@@ -44,10 +44,10 @@ _legosketch()
     case $before in
         -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
-        -p | --preset) values='paper published quick compact' ;;
+        -p | --preset) values='paper published quick compact ms' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper d-lego cms cs cs-clipped lcs d-cms cu cmm tower-cm tower-cu
-            salsa-cu elastic fingerprint one exact' ;;
+            salsa-cu elastic fingerprint ms one exact' ;;
         --packing) values='dense flat' ;;
         --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;

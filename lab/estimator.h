@@ -45,6 +45,7 @@ extern const estimator_kind estimator_tower_cu;    /* the same with conservative
 extern const estimator_kind estimator_salsa_cu;    /* counters that merge as they grow, conservative update */
 extern const estimator_kind estimator_elastic;     /* the Elastic sketch */
 extern const estimator_kind estimator_fingerprint; /* a table of fingerprints and counts */
+extern const estimator_kind estimator_ms;          /* the meta-sketch, a neural one */
 extern const estimator_kind estimator_one;         /* answers 1 whatever is asked */
 extern const estimator_kind estimator_exact;       /* a hash table of every item */
 

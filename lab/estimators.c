@@ -22,6 +22,7 @@ const estimator_kind *const estimator_kinds[] = {
     &estimator_salsa_cu,
     &estimator_elastic,
     &estimator_fingerprint,
+    &estimator_ms,
     &estimator_one,
     &estimator_exact,
     NULL,

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import FIELDS, SHARED, Case, words
 
 METHODS = ["lego", "rule", "lego-paper", "d-lego", "cms", "cs", "cs-clipped", "lcs", "d-cms", "cu", "cmm", "tower-cm", "tower-cu",
-           "salsa-cu", "elastic", "fingerprint", "one", "exact"]
+           "salsa-cu", "elastic", "fingerprint", "ms", "one", "exact"]
 IN_ORDER = ["d-lego", "d-cms", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
 
 
@@ -136,7 +136,8 @@ class Eval(Case):
         for row in rows:
             if row["method"] != "exact":
                 self.assertLessEqual(row["bytes"], row["budget"], row)
-            if row["budget"] == 1 << 20 and row["method"] not in ("one", "cmm"):  # which takes off what might be there
+            # cmm takes off what might be there, and ms answers what it has learnt to
+            if row["budget"] == 1 << 20 and row["method"] not in ("one", "cmm", "ms"):
                 self.assertLess(row["are"], 0.05, row)
 
     def test_order(self):

@@ -54,6 +54,9 @@ static bool is(const estimator_kind *kind, const char *const *names)
 static const char *const over_estimators[] = {"rule", "cms", "d-cms", "cu", "tower-cm", "tower-cu", "salsa-cu", NULL};
 static const char *const boundless[] = {"one", "exact", NULL};
 
+/* Answers as its networks learnt to, which is near the truth where they were trained and anything elsewhere. */
+static const char *const learnt[] = {"ms", NULL};
+
 static lego_options options_for(const estimator_kind *kind, uint64_t budget, uint64_t seed)
 {
     lego_options options = LEGO_OPTIONS_INIT;
@@ -101,8 +104,8 @@ static void names_are_found(void **unused)
 {
     (void)unused;
     static const char *const names[] = {"lego", "rule", "lego-paper", "d-lego", "cms", "cs", "lcs", "d-cms", "cu",
-                                        "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "one",
-                                        "exact"};
+                                        "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "ms",
+                                        "one", "exact"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const estimator_kind *kind = estimator_find(names[i], strlen(names[i]));
         assert_non_null(kind);
@@ -118,7 +121,7 @@ static void exact_where_there_is_room(void **unused)
     (void)unused;
     enum { ITEMS = 6, TIMES = 200 };
     for (EACH_KIND(kind)) {
-        if (strcmp(kind->name, "one") == 0) continue;
+        if (strcmp(kind->name, "one") == 0 || is(kind, learnt)) continue;
         for (uint64_t seed = 0; seed < 5; seed++) {
             void *self = make_kind(kind, GOOD_BUDGET, seed);
             if (kind->tell != NULL) kind->tell(self, ITEMS);
@@ -206,7 +209,7 @@ static void bytes_stay_within_the_budget(void **unused)
             for (uint64_t item = 0; item < 300; item++)
                 put(kind, self, item, (int64_t)item * 50);
             if (kind->bytes(self) > budget) fail_msg("%s has %d bytes", kind->name, (int)kind->bytes(self));
-            if (budget > 10000 && kind != &estimator_lego_paper) /* whose bricks have at most so many columns */
+            if (budget > (kind == &estimator_ms ? 100000 : 10000) && kind != &estimator_lego_paper) /* bricks */
                 assert_true(kind->bytes(self) > budget / 10 * 9);
             for (uint64_t item = 0; item < 300; item++)
                 ask(kind, self, item);
@@ -241,7 +244,7 @@ static void tiny_budgets_are_refused(void **unused)
                 ask(kind, self, item);
             kind->destroy(self);
         }
-        assert_true(fits || kind == &estimator_lego_paper || kind == &estimator_d_lego);
+        assert_true(fits || kind == &estimator_lego_paper || kind == &estimator_d_lego || kind == &estimator_ms);
     }
     static const uint64_t huge[] = {UINT64_MAX, UINT64_MAX - 7, LEGO_BUDGET_MAX + 1};
     for (EACH_KIND(kind)) {
@@ -260,7 +263,7 @@ static void sums_never_wrap(void **unused)
 {
     (void)unused;
     for (EACH_KIND(kind)) {
-        if (strcmp(kind->name, "one") == 0) continue;
+        if (strcmp(kind->name, "one") == 0 || is(kind, learnt)) continue;
         for (int64_t step = INT64_C(1) << 30; step <= INT64_C(1) << 33; step *= 2) {
             void *self = make_kind(kind, GOOD_BUDGET, 1);
             if (kind->tell != NULL) kind->tell(self, 2);
@@ -291,7 +294,7 @@ static void deletions(void **unused)
 {
     (void)unused;
     for (EACH_KIND(kind)) {
-        if (strcmp(kind->name, "one") == 0) continue;
+        if (strcmp(kind->name, "one") == 0 || is(kind, learnt)) continue;
         void *self = make_kind(kind, GOOD_BUDGET, 2);
         if (kind->tell != NULL) kind->tell(self, 2);
         uint64_t item = 9;

@@ -196,6 +196,26 @@ class Train(Case):
                 self.run_program("train", *arguments, code=2, says=says)
         self.assertEqual(self.files(), [])
 
+    def test_meta_sketch(self):
+        """One task a step, a file of its own kind, the same bytes for any number of threads; few of the options."""
+        options = ["train", "--preset", "ms", "--tasks", 7, "--rate", "0.001", "--quiet"]
+        self.run_program(*options, "-o", "a.lego", "--log", "a.jsonl", "--threads", 1)
+        self.run_program(*options, "-o", "b.lego", "--threads", 2)
+        with open(os.path.join(self.folder, "a.lego"), "rb") as a, open(os.path.join(self.folder, "b.lego"), "rb") as b:
+            first = a.read()
+            self.assertEqual(first, b.read())
+        self.assertEqual(first[:8], b"LEGOMETA")
+        with open(os.path.join(self.folder, "a.jsonl")) as log:
+            recipe, *steps = map(json.loads, log)
+        self.assertEqual((recipe["preset"], recipe["tasks"], recipe["rate"]), ("ms", 7, 0.001))
+        self.assertEqual([line["step"] for line in steps], list(range(1, 8)))
+        self.fails("info", "a.lego", says="not a sketch or a model")
+        for more, says in ((["--resume"], "without checkpoints"), (["--name", "x"], "without checkpoints"),
+                           (["--scouts", 1], "without checkpoints"), (["--log", "c.lego"], "must be different files"),
+                           (["x"], "takes no argument"), (["--rate", "2"], "learning rate")):
+            self.run_program(*options[:5], "-o", "c.lego", *more, code=2, says=says)
+        self.assertEqual(self.files(), ["a.jsonl", "a.lego", "b.lego"])
+
     def test_backends(self):
         done = subprocess.run([PROGRAM, *map(str, QUICK), "-o", "a.lego", "--backend", "cuda"], cwd=self.folder,
                               capture_output=True, text=True)

@@ -1,0 +1,17 @@
+/* The meta-sketch with a model of one's own: what the estimator `ms` does with the one that is built in.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LAB_MS_H
+#define LAB_MS_H
+
+#include "estimator.h"
+
+/* The model: a file of `legosketch train --preset ms` (train/ms_train.h has its layout), or LEGO_ERR_MAGIC, _VERSION,
+ * _TRUNCATED, _CHECKSUM, _CORRUPT. */
+lego_status ms_create(const void *model, size_t size, const lego_options *wanted, void **self);
+
+/* models/ms.lego, put there by the build (CMakeLists.txt). */
+extern const uint32_t ms_model[];
+extern const size_t ms_model_size;
+
+#endif
