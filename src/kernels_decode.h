@@ -124,14 +124,13 @@ INLINE void see_reads(const struct decode_stream *stream, const struct sorted *s
                       float x[DECODE_READS][MANY])
 {
     float noise[TABLE]; /* by width */
-    for (int i = 0; i < TABLE; i++) noise[i] = stream->mean / (float)(1 << (i & 7));
-    for (int i = 0; i < TABLE; i += LANES) store(noise + i, log_of(load(noise + i) + 0.5F));
+    for (int i = 0; i < TABLE; i++) noise[i] = 1 / (stream->mean / (float)(1 << (i & 7)) + 0.5F);
     for (int at = 0; at < MANY; at += LANES) {
         vec least = {0};
         UNROLL for (int i = 0; i < 4; i++) {
             vec m = load(&sorted->value[i][at]) * stream->scale;
             ints width = *(const ints_in_memory *)&sorted->width[i][at], there = width > (ints){0};
-            vec size = log_of(m + 1.0F) * 0.2F - least, over = (log_of(m + 0.5F) - LOOK_UP(noise, width)) * (1 / 3.0F);
+            vec size = log_of(m + 1.0F) * 0.2F - least, over = log_of((m + 0.5F) * LOOK_UP(noise, width)) * (1 / 3.0F);
             if (i == 0) least = size;
             store(&x[i][at], i < 2 ? size : where(there, size));
             store(&x[4 + i][at], __builtin_convertvector(width, vec) * 0.125F);
@@ -165,15 +164,14 @@ INLINE void see_one(const struct decode_stream *stream, struct decode_items *ite
         width[i] = (float)w;
         m[i] = (float)(key[i] > 0 ? key[i] >> 2 : 0) * stream->scale;
         log[i] = m[i] + 1.0F;
-        log[4 + i] = m[i] + 0.5F;
-        log[8 + i] = stream->mean / (float)(1 << w) + 0.5F;
+        log[4 + i] = (m[i] + 0.5F) * (1 / (stream->mean / (float)(1 << w) + 0.5F));
     }
-    for (int i = 0; i < 12; i += LANES) store(log + i, log_of(load(log + i)));
+    for (int i = 0; i < 8; i += LANES) store(log + i, log_of(load(log + i)));
     for (int i = 0; i < 4; i++) {
         float there = i < 2 || width[i] > 0 ? 1 : 0;
         x[i] = there > 0 ? log[i] * 0.2F - (i > 0 ? x[0] : 0) : 0;
         x[4 + i] = width[i] * 0.125F;
-        x[8 + i] = there > 0 ? (log[4 + i] - log[8 + i]) * (1 / 3.0F) : 0;
+        x[8 + i] = there > 0 ? log[4 + i] * (1 / 3.0F) : 0;
         if (i >= 2) x[10 + i] = there;
     }
 }
