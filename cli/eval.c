@@ -1,8 +1,7 @@
 /* legosketch eval: how far estimates are from exact counts, method by method.
  *
  * SPDX-License-Identifier: MIT */
-#include "estimator.h"
-#include "exact.h"
+#include "content.h"
 #include "json.h"
 #include "load.h"
 #include "metrics.h"
@@ -10,7 +9,6 @@
 #include "output.h"
 #include "progress.h"
 #include "say.h"
-#include "stream.h"
 #include "values.h"
 
 #include <inttypes.h>
@@ -57,16 +55,7 @@ typedef struct plan {
     size_t kind_count, budget_count;
     bool default_model; /* a method has the default model if none is given */
     bool in_order;      /* a method wants the stream as it came */
-    const estimator_kind *insert_only; /* a method that cannot delete, or NULL */
 } plan;
-
-/* The input, read. */
-typedef struct content {
-    exact_table *truth;
-    item_order order;
-    bool keep_order; /* there are occurrences to keep in order, and a method that wants them */
-    bool deletes;    /* a count was negative */
-} content;
 
 static bool add_kind(plan *wanted, const char *word, size_t length)
 {
@@ -75,8 +64,6 @@ static bool add_kind(plan *wanted, const char *word, size_t length)
         return false;
     wanted->kinds[wanted->kind_count++] = kind;
     wanted->in_order = wanted->in_order || kind->in_order;
-    if (kind->insert_only)
-        wanted->insert_only = kind;
     wanted->default_model = wanted->default_model || (kind->uses_model && kind->model == NULL);
     return true;
 }
@@ -99,29 +86,6 @@ static bool read_list(plan *wanted, const char *list, const char *what, bool (*a
             return true;
         list += length + 1;
     }
-}
-
-static bool count_batch(void *context, stream *from, const item_batch *batch)
-{
-    content *into = context;
-    for (size_t i = 0; i < batch->n; i++) {
-        unsigned char key[8];
-        size_t size;
-        const void *item = stream_item(batch, i, key, &size);
-        int64_t count = batch->counts != NULL ? batch->counts[i] : 1;
-        lego_status status = exact_add(into->truth, item, size, count);
-        if (status == LEGO_OK && into->keep_order)
-            status = order_append(&into->order, exact_latest(into->truth));
-        into->deletes = into->deletes || count < 0;
-        if (status == LEGO_ERR_RANGE && batch->lines != NULL) {
-            if (!stream_malformed(from, batch->lines[i], lego_status_message(status)))
-                return false;
-        } else if (status != LEGO_OK) {
-            say_status(from->file, status);
-            return false;
-        }
-    }
-    return true;
 }
 
 /* One line of the table, or one object. */
@@ -185,20 +149,17 @@ static int run(int count, char **operands)
         !read_list(&wanted, given.budgets, "a size such as 300K", add_budget))
         return EXIT_WRONG_USAGE;
     const lego_model *model;
-    content read = {.keep_order = wanted.in_order && given.format != FORMAT_TSV};
+    content read;
     if (!load_model(given.model, &model))
         return EXIT_FAILED;
-    if (exact_create(&read.truth) != LEGO_OK) {
-        say_no_memory();
+    if (!content_start(&read))
         return EXIT_FAILED;
-    }
+    read.keep_order = wanted.in_order && given.format != FORMAT_TSV;
     stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
-                   .label = "count", .sink = count_batch, .context = &read};
+                   .label = "count", .sink = content_batch, .context = &read};
     bool ok = stream_read(&from, operands, count);
-    if (ok && read.deletes && wanted.insert_only != NULL) {
-        say("the input has negative counts, and %s cannot delete: leave it out of --methods", wanted.insert_only->name);
-        ok = false;
-    }
+    for (size_t i = 0; ok && i < wanted.kind_count; i++)
+        ok = content_suits(&read, wanted.kinds[i]);
     if (ok && wanted.default_model && !given.quiet)
         say_if_untrained(model != NULL ? model : lego_model_builtin(NULL));
     if (ok && !given.json) {
@@ -207,8 +168,7 @@ static int run(int count, char **operands)
         printf("%-11s %-10s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
     }
     ok = ok && run_trials(&read, &wanted, model);
-    exact_destroy(read.truth);
-    order_free(&read.order);
+    content_free(&read);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

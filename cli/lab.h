@@ -4,11 +4,8 @@
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
-#include "estimator.h"
-#include "exact.h"
-#include "order.h"
+#include "content.h"
 #include "record.h"
-#include "stream.h"
 
 enum { LAB_LIST_MAX = 64 }; /* methods, budgets or skewnesses on one command line */
 
@@ -48,9 +45,7 @@ extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, l
 typedef struct lab_stream {
     char name[64];
     double alpha; /* of a Zipf stream; negative for others */
-    exact_table *truth;
-    item_order order; /* of a file, where a method wants it; */
-    bool ordered;     /* elsewhere occurrences are shuffled */
+    content content; /* of a file in its order, where a method wants that; elsewhere occurrences are shuffled */
 } lab_stream;
 
 /* A Zipf stream as `gen` makes it, and one of about N items whose skewness follows from that. Both say what is

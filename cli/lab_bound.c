@@ -34,14 +34,14 @@ static lego_status measure(const lab_stream *source, const char *model, uint64_t
     if (status != LEGO_OK)
         return status;
     lego_sketch_info info;
-    for (size_t i = 0; i < exact_size(source->truth) && status == LEGO_OK; i++) {
-        exact_item item = exact_at(source->truth, i);
+    for (size_t i = 0; i < exact_size(source->content.truth) && status == LEGO_OK; i++) {
+        exact_item item = exact_at(source->content.truth, i);
         status = lego_sketch_add(sketch, item.bytes, item.size, item.count);
     }
     lego_sketch_describe(sketch, &info);
     sum->columns = info.columns;
-    for (size_t i = 0; i < exact_size(source->truth) && status == LEGO_OK; i++, sum->asked++) {
-        exact_item item = exact_at(source->truth, i);
+    for (size_t i = 0; i < exact_size(source->content.truth) && status == LEGO_OK; i++, sum->asked++) {
+        exact_item item = exact_at(source->content.truth, i);
         lego_estimate answer;
         status = lego_sketch_estimate(sketch, item.bytes, item.size, &answer);
         for (int t = 0; t < TIMES && status == LEGO_OK; t++)
@@ -58,8 +58,8 @@ static void add_row(record *into, const lab_stream *source, const char *model, c
     json_text(&row, "model", model);
     json_text(&row, "stream", source->name);
     json_real(&row, "alpha", source->alpha);
-    json_u64(&row, "n", exact_size(source->truth));
-    json_i64(&row, "N", exact_total(source->truth));
+    json_u64(&row, "n", exact_size(source->content.truth));
+    json_i64(&row, "N", exact_total(source->content.truth));
     json_u64(&row, "columns", sum->columns);
     json_real(&row, "times", times[t]);
     json_real(&row, "epsilon", times[t] / sum->columns);

@@ -71,7 +71,7 @@ static void watch(work *shared)
 static void run_trials(const lab_plan *plan, const lab_stream *source, point *points, size_t count)
 {
     enum { THREADS_MAX = 64 };
-    work shared = {.truth = source->truth, .points = points, .count = count};
+    work shared = {.truth = source->content.truth, .points = points, .count = count};
     pthread_mutex_init(&shared.lock, NULL);
     pthread_cond_init(&shared.changed, NULL);
     progress_begin(source->name, count, plan->quiet);
@@ -103,7 +103,7 @@ static lab_result add_row(record *into, const lab_stream *source, const point *d
     json_text(&row, "method", done->spec.kind->name);
     json_text(&row, "model", model.name);
     json_u64(&row, "budget", done->spec.budget);
-    json_i64(&row, "N", exact_total(source->truth));
+    json_i64(&row, "N", exact_total(source->content.truth));
     lab_result result = LAB_DONE;
     if (done->status == LEGO_OK) {
         json_u64(&row, "n", done->result.n);
@@ -139,7 +139,7 @@ lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *sou
                                  .budget = budgets[i / plan->kind_count],
                                  .first_seed = plan->seed,
                                  .seeds = lab_seeds(plan),
-                                 .order = source->ordered ? &source->order : NULL};
+                                 .order = source->content.keep_order ? &source->content.order : NULL};
     }
     run_trials(plan, source, points, trials);
     lab_result result = LAB_DONE;

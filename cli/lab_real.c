@@ -24,7 +24,7 @@ static lab_result run(const lab_plan *plan, record *into)
         }
         uint64_t budgets[BUDGETS];
         for (size_t b = 0; b < BUDGETS; b++) {
-            uint64_t bytes = (uint64_t)(bytes_per_key[b] * (double)exact_size(source.truth));
+            uint64_t bytes = (uint64_t)(bytes_per_key[b] * (double)exact_size(source.content.truth));
             budgets[b] = (bytes / 1024 + 1) * 1024;
             budgets[b] = budgets[b] < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : budgets[b];
         }

@@ -37,7 +37,7 @@ static bool make_load(const lab_plan *plan, load *made)
     lab_stream shape;
     if (!lab_stream_sized(&shape, "wiki-like", made->distinct, (uint64_t)(WIKI_TOTAL * scale)))
         return false;
-    made->length = (size_t)exact_total(shape.truth);
+    made->length = (size_t)exact_total(shape.content.truth);
     made->asked = made->length < made->distinct ? made->length : made->distinct;
     uint32_t *ranks = malloc(made->length * sizeof *ranks);
     made->keys = malloc(made->length * sizeof *made->keys);

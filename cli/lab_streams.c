@@ -13,18 +13,12 @@ static bool start(lab_stream *self, const char *name, double alpha)
 {
     *self = (lab_stream){.alpha = alpha};
     snprintf(self->name, sizeof self->name, "%s", name);
-    if (exact_create(&self->truth) == LEGO_OK)
-        return true;
-    self->truth = NULL;
-    say_no_memory();
-    return false;
+    return content_start(&self->content);
 }
 
 void lab_stream_free(lab_stream *self)
 {
-    exact_destroy(self->truth);
-    order_free(&self->order);
-    self->truth = NULL;
+    content_free(&self->content);
 }
 
 bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha)
@@ -42,7 +36,7 @@ bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, doub
         zipf_count(distinct, alpha, (uint32_t)rank, &count);
         for (unsigned byte = 0; byte < 8; byte++)
             key[byte] = (unsigned char)(rank >> (8 * byte));
-        if (exact_add(self->truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
+        if (exact_add(self->content.truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
             say_no_memory();
             lab_stream_free(self);
             return false;
@@ -64,27 +58,6 @@ bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uin
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
-
-static bool count_batch(void *context, stream *from, const item_batch *batch)
-{
-    lab_stream *self = context;
-    for (size_t i = 0; i < batch->n; i++) {
-        unsigned char key[8];
-        size_t size;
-        const void *item = stream_item(batch, i, key, &size);
-        lego_status status = exact_add(self->truth, item, size, batch->counts != NULL ? batch->counts[i] : 1);
-        if (status == LEGO_OK && self->ordered)
-            status = order_append(&self->order, exact_latest(self->truth));
-        if (status == LEGO_ERR_RANGE && batch->lines != NULL) {
-            if (!stream_malformed(from, batch->lines[i], lego_status_message(status)))
-                return false;
-        } else if (status != LEGO_OK) {
-            say_status(from->file, status);
-            return false;
-        }
-    }
-    return true;
-}
 
 /* Takes an ending off a name, if it has it. */
 static bool strip(char *name, const char *ending)
@@ -122,18 +95,20 @@ bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
     if (!start(self, name, -1))
         return false;
     for (size_t i = 0; i < plan->kind_count; i++)
-        self->ordered = self->ordered || (plan->kinds[i]->in_order && format != FORMAT_TSV);
+        self->content.keep_order = self->content.keep_order || (plan->kinds[i]->in_order && format != FORMAT_TSV);
     stream from = {.format = format,
                    .policy = plan->policy,
                    .quiet = plan->quiet,
                    .label = "count",
-                   .sink = count_batch,
-                   .context = self};
+                   .sink = content_batch,
+                   .context = &self->content};
     bool ok = stream_read(&from, &path, 1);
-    if (ok && exact_size(self->truth) == 0) {
+    if (ok && exact_size(self->content.truth) == 0) {
         say("%s has no items: there is nothing to measure", path);
         ok = false;
     }
+    for (size_t i = 0; ok && i < plan->kind_count; i++)
+        ok = content_suits(&self->content, plan->kinds[i]);
     if (!ok)
         lab_stream_free(self);
     return ok;

@@ -204,7 +204,7 @@ static int run(int count, char **operands)
         ok = (references = read_references(given.references)) != NULL;
     ok = ok && make_page(&page, &found, references, &plots) && output_file(given.output, save_page, &page);
     if (ok && !given.quiet)
-        say("wrote %s: %d experiments, %d plots", given.output, cJSON_GetArraySize(found.results), plots);
+        say("wrote %s: experiments %d, plots %d", given.output, cJSON_GetArraySize(found.results), plots);
     ok = ok && found.left_out == 0; /* the page is there, but not all of it */
     text_free(&page);
     text_free(&found.notices);

@@ -368,7 +368,7 @@ static lego_status add_items(lego_sketch *sketch, const struct items *items, con
         add_to_flat(sketch, items, counts, n);
         return LEGO_OK;
     }
-    bool done = is_dense(sketch->model) ? n >= FEW && add_to_blocks(sketch, items, counts, n)
+    bool done = has_blocks(sketch->model) ? n >= FEW && add_to_blocks(sketch, items, counts, n)
                                         : n >= CHUNK && sketch->threads > 1 && add_to_bricks(sketch, items, counts, n);
     if (!done) add_singly(sketch, items, counts, n);
     return LEGO_OK;
@@ -415,7 +415,7 @@ static void estimate_work(void *context, struct team *team, unsigned index, unsi
     (void)team;
     const struct estimating *job = context;
     size_t part = job->n / members, first = part * index, end = index + 1 == members ? job->n : first + part;
-    if (is_dense(job->sketch->model)) {
+    if (has_blocks(job->sketch->model)) {
         query_part(job, first, end);
         return;
     }

@@ -91,7 +91,7 @@ static int64_t light_upper(const void *context, const void *item, size_t size)
     uint32_t columns[BLOCK_ROWS], weight[LEGO_ROWS_MAX] = {1, 1, 1, 1}, rows = light->model->rows;
     if (is_flat(light)) {
         rows = flat_read(&light->flat, hash, value);
-    } else if (is_dense(light->model)) {
+    } else if (has_blocks(light->model)) {
         rows = dense_read(&light->dense, hash, value, columns);
     } else {
         struct place place;

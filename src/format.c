@@ -131,7 +131,7 @@ static uint64_t dense_size(uint32_t blocks)
 
 uint64_t lego_sketch_saved_size(const lego_sketch *sketch)
 {
-    if (is_dense(sketch->model)) return dense_size(sketch->dense.blocks);
+    if (has_blocks(sketch->model)) return dense_size(sketch->dense.blocks);
     return sketch_size(&sketch->memory, spilled_cells(&sketch->memory.spill));
 }
 
@@ -195,7 +195,7 @@ static lego_status save_dense(const lego_sketch *sketch, lego_write write, void 
 
 lego_status lego_sketch_save(const lego_sketch *sketch, lego_write write, void *context)
 {
-    if (is_dense(sketch->model)) return save_dense(sketch, write, context);
+    if (has_blocks(sketch->model)) return save_dense(sketch, write, context);
     const struct memory *memory = &sketch->memory;
     const struct shape *shape = &memory->shape;
     uint64_t entries = spilled_cells(&memory->spill);
@@ -460,8 +460,8 @@ lego_status lego_sketch_load(const void *bytes, size_t size, const lego_model *m
     if (get32(p + 12) > PACKING_DENSE) return LEGO_ERR_VERSION;
     model = find_model(p, model);
     if (!model) return LEGO_ERR_MODEL;
-    if (is_dense(model) != (get32(p + 12) == PACKING_DENSE)) return LEGO_ERR_CORRUPT;
-    if (is_dense(model)) return load_dense(p, size, model, allocator, sketch);
+    if (has_blocks(model) != (get32(p + 12) == PACKING_DENSE)) return LEGO_ERR_CORRUPT;
+    if (has_blocks(model)) return load_dense(p, size, model, allocator, sketch);
     status = read_sketch_head(p, size, model, &parts);
     if (status != LEGO_OK) return status;
     if (!check_content(&parts)) return LEGO_ERR_CORRUPT;

@@ -29,7 +29,7 @@ static void add_to_blocks(lego_sketch *sketch, struct hash hash, int64_t count)
 
 void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
 {
-    if (is_dense(sketch->model)) {
+    if (has_blocks(sketch->model)) {
         add_to_blocks(sketch, hash, count);
         return;
     }
@@ -43,7 +43,7 @@ void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
 lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)
 {
     const lego_model *model = sketch->model;
-    if (is_dense(model)) return query_one(sketch, hash);
+    if (has_blocks(model)) return query_one(sketch, hash);
     const struct memory *memory = &sketch->memory;
     struct place place;
     struct reads reads = {.rows = model->rows};
@@ -62,7 +62,7 @@ lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)
 /* The shape of a sketch as it was made. */
 static struct shape shape_of(const lego_sketch *sketch)
 {
-    if (!is_dense(sketch->model)) return sketch->memory.shape;
+    if (!has_blocks(sketch->model)) return sketch->memory.shape;
     uint32_t bits = !is_flat(sketch) ? 0 : sketch->flat.is_wide ? FLAT_WIDE : FLAT_NARROW;
     return (struct shape){.bricks = sketch->dense.blocks, .rows = BLOCK_ROWS, .bits = bits};
 }
@@ -137,7 +137,7 @@ static bool blocks_valid(const struct shape *shape)
 
 bool sketch_shape_valid(const struct shape *shape, const lego_model *model)
 {
-    if (is_dense(model)) return shape->bits == 0 && blocks_valid(shape);
+    if (has_blocks(model)) return shape->bits == 0 && blocks_valid(shape);
     return shape->rows == model->rows && shape->bricks >= 1 && shape->bricks <= BRICKS_MAX &&
            shape->columns >= COLUMNS_STEP && shape->columns <= model->columns && shape->columns % COLUMNS_STEP == 0 &&
            (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || shape->bits == 64) &&
@@ -177,7 +177,7 @@ static lego_status choose_blocks(const lego_options *options, struct shape *shap
  * to the end, and the columns are the most that fit: between half the model's and all. */
 static lego_status choose_shape(const lego_options *options, const lego_model *model, struct shape *shape)
 {
-    if (is_dense(model)) return choose_blocks(options, shape);
+    if (has_blocks(model)) return choose_blocks(options, shape);
     *shape = (struct shape){options->bricks, options->columns, model->rows, options->cell_bits ? options->cell_bits : 8};
     if (options->budget == 0) {
         if (!shape->columns) shape->columns = model->columns;
@@ -230,12 +230,12 @@ lego_allocator sketch_allocator(const lego_allocator *allocator)
 /* Bytes of a sketch's memory without caches, and of the caches. */
 static uint64_t counted_bytes(const lego_model *model, const struct shape *shape)
 {
-    return is_dense(model) ? blocks_bytes(shape) : memory_bytes(shape);
+    return has_blocks(model) ? blocks_bytes(shape) : memory_bytes(shape);
 }
 
 static uint64_t cached_bytes(const lego_model *model, const struct shape *shape)
 {
-    if (is_dense(model)) return sizeof(struct blocks_summary);
+    if (has_blocks(model)) return sizeof(struct blocks_summary);
     return model->weights ? memory_summary_bytes(shape) : 0;
 }
 
@@ -246,8 +246,8 @@ static lego_status allocate_memory(lego_sketch *handle, const struct shape *shap
     uint64_t size = counted_bytes(handle->model, shape) + cached_bytes(handle->model, shape);
     handle->bytes = size > SIZE_MAX ? NULL : handle->allocator.alloc(handle->allocator.context, (size_t)size);
     if (!handle->bytes) return LEGO_ERR_MEMORY;
-    handle->packing = is_dense(handle->model) && shape->bits == 0 ? LEGO_DENSE : LEGO_FLAT;
-    if (is_dense(handle->model)) {
+    handle->packing = has_blocks(handle->model) && shape->bits == 0 ? LEGO_DENSE : LEGO_FLAT;
+    if (has_blocks(handle->model)) {
         if (shape->bits) flat_init(&handle->flat, shape->bricks, shape->bits, handle->bytes);
         else dense_init(&handle->dense, shape->bricks, handle->bytes);
         handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + blocks_bytes(shape));
@@ -308,7 +308,7 @@ lego_status lego_sketch_copy(const lego_sketch *sketch, lego_sketch **copy)
     made->mass = sketch->mass;
     if (is_flat(sketch)) {
         flat_copy(&made->flat, &sketch->flat);
-    } else if (is_dense(sketch->model)) {
+    } else if (has_blocks(sketch->model)) {
         memcpy(made->dense.block, sketch->dense.block, sketch->dense.blocks * sizeof(struct block));
         made->dense.total = sketch->dense.total;
     } else {
@@ -328,7 +328,7 @@ void lego_sketch_clear(lego_sketch *sketch)
     sketch->mass = 0;
     blocks_changed(sketch);
     if (is_flat(sketch)) flat_clear(&sketch->flat);
-    else if (is_dense(sketch->model)) dense_clear(&sketch->dense);
+    else if (has_blocks(sketch->model)) dense_clear(&sketch->dense);
     else memory_clear(&sketch->memory);
 }
 
@@ -345,7 +345,7 @@ static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
     if (is_flat(into) && is_flat(from)) flat_add_flat(&into->flat, &from->flat, sign);
     else if (is_flat(into)) flat_add_dense(&into->flat, &from->dense, sign);
     else if (is_flat(from)) dense_add_flat(&into->dense, &from->flat, sign);
-    else if (is_dense(into->model)) dense_add_all(&into->dense, &from->dense, sign);
+    else if (has_blocks(into->model)) dense_add_all(&into->dense, &from->dense, sign);
     else memory_add_all(&into->memory, &from->memory, sign);
 }
 
@@ -380,7 +380,7 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
     common.bricks = greatest_common_divisor(a.bricks, b.bricks);
     if (b.columns < a.columns) common.columns = b.columns;
     if (is_too_narrow(into, into->mass + from->mass)) common.bits = FLAT_WIDE;
-    if (!is_dense(into->model) && (!shape_folds_to(&a, &common) || !shape_folds_to(&b, &common))) return LEGO_ERR_SHAPE;
+    if (!has_blocks(into->model) && (!shape_folds_to(&a, &common) || !shape_folds_to(&b, &common))) return LEGO_ERR_SHAPE;
     if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
@@ -417,7 +417,7 @@ lego_status lego_sketch_fold(lego_sketch *sketch, uint32_t bricks)
 lego_status lego_sketch_convert(lego_sketch *sketch, lego_packing packing)
 {
     if (packing != LEGO_DENSE && packing != LEGO_FLAT) return LEGO_ERR_ARGUMENT;
-    if (!is_dense(sketch->model) || packing == sketch->packing) return LEGO_OK;
+    if (!has_blocks(sketch->model) || packing == sketch->packing) return LEGO_OK;
     struct shape shape = shape_of(sketch);
     shape.bits = packing == LEGO_DENSE ? 0 : sketch->mass > INT32_MAX ? FLAT_WIDE : FLAT_NARROW;
     return blocks_valid(&shape) ? reshape(sketch, &shape) : LEGO_ERR_BUDGET;
@@ -473,14 +473,14 @@ void lego_sketch_describe(const lego_sketch *sketch, lego_sketch_info *info)
                                .bytes = lego_sketch_bytes(sketch),
                                .cache_bytes = lego_sketch_cache_bytes(sketch),
                                .packing = sketch->packing};
-    if (is_dense(sketch->model)) describe_blocks(sketch, info);
+    if (has_blocks(sketch->model)) describe_blocks(sketch, info);
     else describe_memory(&sketch->memory, info);
 }
 
 lego_status lego_sketch_scan(const lego_sketch *sketch, uint32_t brick, lego_scan *scan)
 {
     const struct memory *memory = &sketch->memory;
-    if (is_dense(sketch->model)) return brick < sketch->dense.blocks ? LEGO_ERR_UNTRAINED : LEGO_ERR_ARGUMENT;
+    if (has_blocks(sketch->model)) return brick < sketch->dense.blocks ? LEGO_ERR_UNTRAINED : LEGO_ERR_ARGUMENT;
     if (brick >= brick_count(memory)) return LEGO_ERR_ARGUMENT;
     if (!memory->summaries) return LEGO_ERR_UNTRAINED;
     struct brick at = brick_at(memory, brick);

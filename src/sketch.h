@@ -36,7 +36,7 @@ struct lego_sketch {
 };
 
 /* Whether sketches of the model have blocks, of either packing. */
-static inline bool is_dense(const lego_model *model)
+static inline bool has_blocks(const lego_model *model)
 {
     return model->kind == MODEL_COMPACT;
 }
@@ -44,7 +44,7 @@ static inline bool is_dense(const lego_model *model)
 /* Whether these are flat. */
 static inline bool is_flat(const lego_sketch *sketch)
 {
-    return is_dense(sketch->model) && sketch->packing == LEGO_FLAT;
+    return has_blocks(sketch->model) && sketch->packing == LEGO_FLAT;
 }
 
 /* malloc and free if NULL. */
@@ -66,7 +66,7 @@ lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash);
 static inline void sketch_prefetch(const lego_sketch *sketch, struct hash hash)
 {
     if (is_flat(sketch)) flat_prefetch(&sketch->flat, hash);
-    else if (is_dense(sketch->model)) dense_prefetch(&sketch->dense, hash);
+    else if (has_blocks(sketch->model)) dense_prefetch(&sketch->dense, hash);
 }
 
 /* The blocks that a scan looks at have changed. */

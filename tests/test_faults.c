@@ -15,7 +15,7 @@ static lego_status make_pair(const lego_allocator *allocator, int model, struct 
     lego_options options = LEGO_OPTIONS_INIT;
     options.budget = 0;
     options.model = lego_model_builtin(models[model]);
-    options.columns = is_dense(options.model) ? 0 : 64;
+    options.columns = has_blocks(options.model) ? 0 : 64;
     options.allocator = allocator;
     options.bricks = 8;
     *pair = (struct pair){NULL, NULL};

@@ -235,6 +235,14 @@ class WrongInput(LabCase):
         result = self.lab("real", "--on-error", "skip", "--methods", "one", "bad.tsv", says="bad.tsv:2: ")
         self.assertEqual(result["rows"][0]["N"], 1)
 
+    def test_deletions(self):
+        """A method that cannot delete is not measured on what is left, as if nothing had been deleted."""
+        self.write("back.tsv", b"a\t3\nb\t5\na\t-1\n")
+        self.fails("lab", "real", "-q", "--methods", "lego,cu", "--budget", "10K", "back.tsv",
+                   says="(?s)negative counts, and cu cannot delete: leave it out.*nothing is written")
+        result = self.lab("real", "--methods", "lego", "--budget", "10K", "back.tsv")
+        self.assertEqual([row["N"] for row in result["rows"]], [7, 7])
+
     def test_files_stay_whole(self):
         self.write("a", b"a\nb\n")
         self.lab("real", "--methods", "one", "a")
