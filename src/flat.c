@@ -42,7 +42,7 @@ void flat_forget_all(struct flat *flat)
     for (uint32_t i = 0; i < flat->dense.blocks; i++) flat_forget(flat, i);
 }
 
-static inline void prefetch_half(const struct flat *flat, const struct half *half, unsigned which)
+void flat_prefetch_half(const struct flat *flat, const struct half *half, unsigned which)
 {
     for (unsigned i = 0; i < 2; i++) {
         size_t at = (size_t)half->block * BLOCK_CELLS + block_place(0, which + 2 * i, half->column[i]);
@@ -54,84 +54,82 @@ void flat_prefetch(const struct flat *flat, struct hash hash)
 {
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(&flat->dense, hash, which);
-        prefetch_half(flat, &half, which);
+        flat_prefetch_half(flat, &half, which);
     }
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
+/* Bytes of cells, up to which they are near enough not to be fetched ahead. */
+enum { NEAR = 1 << 21 };
+
 /* In two rounds, so that the cells of all are on their way before the first is needed. wide is a constant where this is
  * called. All blocks are at step 0. */
-static inline void add_fine(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n, bool wide)
+static inline void add_fine(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n,
+                            bool wide)
 {
-    size_t at[FLAT_TOGETHER][BLOCK_ROWS];
-    for (size_t i = 0; i < n; i++)
-        for (unsigned which = 0; which < 2; which++) {
-            struct half half = dense_half(&flat->dense, hash[i], which);
-            for (unsigned k = which; k < BLOCK_ROWS; k += 2) {
-                size_t cell = (size_t)half.block * BLOCK_CELLS + block_place(0, k, half.column[k / 2]);
-                __builtin_prefetch(wide ? (void *)((int64_t *)flat->cells + cell) : (int32_t *)flat->cells + cell, 1);
-                at[i][k] = cell;
-            }
-            flat_forget(flat, half.block);
-        }
-    for (size_t i = 0; i < n; i++) {
+    size_t at[BLOCK_ROWS][DECODE_MOST];
+    bool is_near = cells_size(flat) <= NEAR;
+    for (unsigned k = 0; k < BLOCK_ROWS; k++)
+        for (unsigned i = 0; i < n; i++)
+            at[k][i] = (size_t)places->block[k % 2][i] * BLOCK_CELLS + block_place(0, k, places->column[k % 2][k / 2][i]);
+    for (unsigned i = 0; i < n && !is_near; i++)
+        for (unsigned k = 0; k < BLOCK_ROWS; k++)
+            __builtin_prefetch(wide ? (void *)((int64_t *)flat->cells + at[k][i]) : (int32_t *)flat->cells + at[k][i], 1);
+    for (unsigned i = 0; i < n; i++) {
         int64_t count = counts ? counts[i] : 1;
         for (unsigned k = 0; k < BLOCK_ROWS; k++) {
-            if (wide) ((int64_t *)flat->cells)[at[i][k]] += count;
-            else ((int32_t *)flat->cells)[at[i][k]] += (int32_t)count;
+            if (wide) ((int64_t *)flat->cells)[at[k][i]] += count;
+            else ((int32_t *)flat->cells)[at[k][i]] += (int32_t)count;
         }
     }
 }
 
-static void add_coarse(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n)
+void flat_add_places(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n)
 {
-    for (size_t i = 0; i < n; i++) flat_prefetch(flat, hash[i]);
-    for (size_t i = 0; i < n; i++)
+    if (!flat->is_coarse && flat->is_wide) {
+        add_fine(flat, places, counts, n, true);
+        return;
+    }
+    if (!flat->is_coarse) {
+        add_fine(flat, places, counts, n, false);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
         for (unsigned which = 0; which < 2; which++) {
-            struct half half = dense_half(&flat->dense, hash[i], which);
-            flat_add_half(flat, &half, which, counts ? counts[i] : 1);
+            const struct half half = {places->block[which][i],
+                                      {places->column[which][0][i], places->column[which][1][i]}};
+            flat_add_columns(flat, half.block, which, half.column, counts ? counts[i] : 1);
         }
-}
-
-void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n)
-{
-    for (size_t start = 0; start < n; start += FLAT_TOGETHER) {
-        size_t size = n - start < FLAT_TOGETHER ? n - start : FLAT_TOGETHER;
-        const int64_t *count = counts ? counts + start : NULL;
-        if (flat->is_coarse) add_coarse(flat, hash + start, count, size);
-        else if (flat->is_wide) add_fine(flat, hash + start, count, size, true);
-        else add_fine(flat, hash + start, count, size, false);
-    }
 }
 
 /* wide is a constant where this is called; all blocks are at step 0. */
-static inline void add_fine_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n, bool wide)
+static inline void add_fine_notes(struct flat *flat, const uint64_t note[], size_t n, bool wide)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t block = note_block(note[i]);
-        int64_t count = counts ? counts[note_count(note[i])] : 1;
         for (unsigned k = 0; k < 2; k++) {
             size_t cell = (size_t)block * BLOCK_CELLS;
             cell += block_place(0, note_which(note[i]) + 2 * k, note_column(note[i], k));
-            if (wide) ((int64_t *)flat->cells)[cell] += count;
-            else ((int32_t *)flat->cells)[cell] += (int32_t)count;
+            if (wide) ((int64_t *)flat->cells)[cell] += note_count(note[i]);
+            else ((int32_t *)flat->cells)[cell] += note_count(note[i]);
         }
-        flat_forget(flat, block);
     }
 }
 
-void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n)
+void flat_add_notes(struct flat *flat, const uint64_t note[], size_t n)
 {
-    if (flat->is_coarse) {
-        for (size_t i = 0; i < n; i++) {
-            const struct half half = {note_block(note[i]), {note_column(note[i], 0), note_column(note[i], 1)}};
-            flat_add_half(flat, &half, note_which(note[i]), counts ? counts[note_count(note[i])] : 1);
-        }
-    } else if (flat->is_wide) {
-        add_fine_notes(flat, note, counts, n, true);
-    } else {
-        add_fine_notes(flat, note, counts, n, false);
+    if (!flat->is_coarse && flat->is_wide) {
+        add_fine_notes(flat, note, n, true);
+        return;
+    }
+    if (!flat->is_coarse) {
+        add_fine_notes(flat, note, n, false);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct half half = {note_block(note[i]), {note_column(note[i], 0), note_column(note[i], 1)}};
+        flat_add_columns(flat, half.block, note_which(note[i]), half.column, note_count(note[i]));
     }
 }
 
@@ -230,8 +228,7 @@ static void fold_to(int64_t value[BLOCK_CELLS], unsigned from, unsigned to)
     }
 }
 
-/* Adds values of a step to a block, which they are folded to, or which is folded to them. */
-static void add_values(struct flat *into, uint32_t block, int64_t value[BLOCK_CELLS], unsigned step, int sign)
+void flat_add_values(struct flat *into, uint32_t block, int64_t value[BLOCK_CELLS], unsigned step, int sign)
 {
     int64_t sum[BLOCK_CELLS];
     unsigned own = get_cells(into, block, sum), later = own > step ? own : step;
@@ -255,7 +252,7 @@ void flat_add_flat(struct flat *into, const struct flat *from, int sign)
     for (uint32_t i = 0; i < from->dense.blocks; i++) {
         int64_t value[BLOCK_CELLS];
         unsigned step = get_cells(from, i, value);
-        add_values(into, dense_folded(&into->dense, &from->dense, i), value, step, sign);
+        flat_add_values(into, dense_folded(&into->dense, &from->dense, i), value, step, sign);
     }
     into->dense.total += sign * from->dense.total;
 }
@@ -265,7 +262,7 @@ void flat_add_dense(struct flat *into, const struct dense *from, int sign)
     for (uint32_t i = 0; i < from->blocks; i++) {
         int64_t value[BLOCK_CELLS];
         from->kernels->unpack(&from->block[i], value);
-        add_values(into, dense_folded(&into->dense, from, i), value, block_step(&from->block[i]), sign);
+        flat_add_values(into, dense_folded(&into->dense, from, i), value, block_step(&from->block[i]), sign);
     }
     into->dense.total += sign * from->total;
 }

@@ -80,14 +80,14 @@ static inline void flat_add_half(struct flat *flat, const struct half *half, uns
     flat_forget(flat, half->block);
 }
 
-/* Items that are looked at together. */
-enum { FLAT_TOGETHER = 32 };
+/* n items, at most DECODE_MOST; counts NULL: each once. Neither N nor packed steps are changed: see flat_forget_all(). */
+void flat_add_places(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n);
 
-/* Many items; counts NULL: each once. N is not changed. */
-void flat_add_hashes(struct flat *flat, const struct hash hash[], const int64_t counts[], size_t n);
+/* n notes; likewise. */
+void flat_add_notes(struct flat *flat, const uint64_t note[], size_t n);
 
-/* The same from notes, whose count is the item's index in counts. */
-void flat_add_notes(struct flat *flat, const uint64_t note[], const int64_t counts[], size_t n);
+/* Adds values of a step to a block, which they are folded to, or which is folded to them. */
+void flat_add_values(struct flat *flat, uint32_t block, int64_t value[BLOCK_CELLS], unsigned step, int sign);
 
 /* As dense_read() and read_items() of kernels.h, of the dense blocks of this content. */
 unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOCK_ROWS]);
@@ -95,6 +95,7 @@ void flat_read_items(const struct flat *flat, const struct decode_places *place,
                      struct decode_items *items);
 
 void flat_prefetch(const struct flat *flat, struct hash hash);
+void flat_prefetch_half(const struct flat *flat, const struct half *half, unsigned which);
 
 /* A block, packed; canonical. */
 struct block flat_block(const struct flat *flat, uint32_t block);

@@ -40,6 +40,13 @@ struct hash {
 struct hash hash_bytes(const void *item, size_t size, uint64_t seed);
 struct hash hash_u64(uint64_t item, uint64_t seed);
 
+/* The way that 8 bytes go through XXH3, for those who go it with many keys at once: x ^ flip, times prime, the 128 bits mixed,
+ * their halves times low and high. kernels_place.h has it in full. */
+struct hash_way {
+    uint64_t flip, prime, low, high;
+};
+struct hash_way hash_short_way(uint64_t seed);
+
 /* Where an item lives, before any modulus: brick mod K is its brick, column[k] mod C its column in row k. */
 struct place {
     uint32_t brick;

@@ -10,10 +10,33 @@
 #include <stddef.h>
 
 #include "block.h"
+#include "hash.h"
 
 enum { DECODE_MOST = 64, /* items at once */
        DECODE_READS = 14, DECODE_HIDDEN = 40, DECODE_MIXED = 24, /* of compact.h */
        DECODE_HIDDEN_ROOM = 48, DECODE_MIXED_ROOM = 32 /* the same in whole vectors */ };
+
+/* Hashes of items. */
+struct hashes {
+    uint64_t lo[DECODE_MOST], hi[DECODE_MOST];
+};
+
+/* Where half an item lives: half 0 has rows 0 and 2, half 1 rows 1 and 3. There are odd.d (mask + 1) blocks. */
+struct half {
+    uint32_t block;
+    uint32_t column[2]; /* before any modulus */
+};
+
+static inline uint32_t index_of_block(uint64_t hash, struct divisor odd, uint32_t mask)
+{
+    return divisor_mod(odd, (uint32_t)(hash >> 32)) + odd.d * ((uint32_t)hash & mask);
+}
+
+static inline struct half half_of(struct hash h, unsigned half, struct divisor odd, uint32_t mask)
+{
+    return (struct half){index_of_block(hash_row_bits(h, BLOCK_ROWS + half), odd, mask),
+                         {(uint32_t)(hash_row_bits(h, half) >> 32), (uint32_t)(hash_row_bits(h, half + 2) >> 32)}};
+}
 
 /* Items as read_items() leaves them. decode() sorts the keys. */
 struct decode_items {
@@ -22,7 +45,7 @@ struct decode_items {
     uint8_t step[2][DECODE_MOST];         /* of its blocks */
 };
 
-/* Where their reads are: of each half (dense.h) the block, and the columns of its rows before any modulus. */
+/* Where their reads are: of each half the block, and the columns of its rows before any modulus. */
 struct decode_places {
     uint32_t block[2][DECODE_MOST], column[2][2][DECODE_MOST];
 };
@@ -39,11 +62,19 @@ struct block_kernels {
     struct block (*canonical)(const struct block *block);
     bool (*valid)(const struct block *block);
 
+    /* Adds BLOCK_CELLS values, the cells of step 0; they are folded on the way. */
+    void (*add_values)(struct block *block, int64_t value[]);
+
     /* The canonical block of values as unpack() gives them at a step, at that step or the first later one at which they
      * fit. The values are folded on the way. */
     void (*pack)(struct block *block, int64_t value[], unsigned step);
 
-    /* Reads the cells of a half (dense.h), and how many cells their rows have; returns in how many rows there is one. */
+    /* Hashes of n keys, at most DECODE_MOST, as hash_u64(); and where the halves of n hashes are, as half_of(). */
+    void (*hash_keys)(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes);
+    void (*place)(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask,
+                  struct decode_places *places);
+
+    /* Reads the cells of a half, and how many cells their rows have; returns in how many rows there is one. */
     unsigned (*read)(const struct block *block, unsigned which, const uint32_t hash[2], int64_t value[2],
                      uint32_t columns[2]);
 

@@ -6,127 +6,14 @@
  *     kernels_bits.h          windows of 64 bits, and the numbers of the code
  *     kernels_read.h          cells read where they are
  *     kernels_open.h          a block opened, changed and closed
- *     here                    all values of a block, the ladder, and what others call */
+ *     kernels_pack.h          all values of a block at once, and the ladder
+ *     kernels_place.h         keys to hashes to places
+ *     here                    adding, checking bytes, and what others call */
 #include "kernels_bits.h"
 #include "kernels_read.h"
 #include "kernels_open.h"
-
-/* ---- all values -------------------------------------------------------------------------------------------------- */
-
-static void open_values(struct open *o, int64_t value[BLOCK_CELLS])
-{
-    uint64_t code[BLOCK_CELLS];
-    const uint64_t *rest = o->rest;
-    if (!o->has_rest) open_rest(o);
-    for (unsigned i = 0; i < o->cells; i++) code[i] = low_get(o, i);
-    for (unsigned i = 0; i < WORDS; i++) {
-        struct entry e = {o->word[i].group, o->word[i].before, UINT64_C(1) << o->word[i].before % 64};
-        for (uint64_t map = o->word[i].map; map; map &= map - 1, e.r++, e.bit <<= 1) {
-            uint64_t t = flat_of(e);
-            if (e.group->on[FLAT - 1] & e.bit) t += *rest++ << FLAT;
-            code[64 * i + (unsigned)__builtin_ctzll(map)] |= t << o->g;
-        }
-    }
-    for (unsigned i = 0; i < o->cells; i++) value[i] = from_code(code[i], o->is_signed);
-}
-
-static unsigned unpack(const struct block *b, int64_t value[BLOCK_CELLS])
-{
-    struct block copy = *b;
-    struct open o;
-    open_block(&copy, 0, &o);
-    open_values(&o, value);
-    return o.cells;
-}
-
-/* digit_bits() for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference that is below
- * zero, shifted by 31, is all ones. */
-static inline int short_bits(int32_t t)
-{
-    return (2 & (0 - t) >> 31) + (2 & (2 - t) >> 31) + (2 & (6 - t) >> 31) + (3 & (14 - t) >> 31) +
-           (5 & (46 - t) >> 31) + (9 & (558 - t) >> 31) + (17 & (131630 - t) >> 31);
-}
-
-/* The order g of the shortest code that fits, the least if there are several, and its length; above BITS if none does. */
-static unsigned choose_order(const uint64_t code[], unsigned cells, unsigned *length)
-{
-    int32_t small[BLOCK_CELLS];
-    uint64_t large[BLOCK_CELLS];
-    unsigned best = 0, n = 0;
-    for (unsigned i = 0; i < cells; i++) {
-        bool is_large = code[i] > INT32_MAX;
-        small[i] = is_large ? 0 : (int32_t)code[i];
-        large[n] = code[i];
-        n += is_large;
-    }
-    *length = BITS + 1;
-    for (unsigned g = 0; g <= G_MAX && cells * (1 + g) < *length; g++) {
-        unsigned bits = cells * (1 + g);
-        int more = 0;
-        for (unsigned i = 0; i < cells; i++) more += short_bits(small[i] >> g);
-        for (unsigned i = 0; i < n; i++) bits += digit_bits(large[i] >> g);
-        if (bits + (unsigned)more < *length) *length = bits + (unsigned)more, best = g;
-    }
-    return best;
-}
-
-/* Packs codes that fit. */
-static void pack(struct block *b, const uint64_t code[], unsigned step, unsigned g, bool is_signed)
-{
-    struct open o;
-    memset(&o, 0, offsetof(struct open, rest));
-    memset(b, 0, sizeof *b);
-    o.block = b, o.step = step, o.cells = cells_at[step], o.g = g, o.is_signed = is_signed, o.has_rest = true;
-    o.groups = WORDS;
-    for (unsigned i = 0; i < o.cells; i++) {
-        uint64_t t = code[i] >> g;
-        low_set(&o, i, code[i] & below(g));
-        if (t == 0) continue;
-        struct group *group = &o.group[i / 64];
-        unsigned r = group->entries++, n = (unsigned)(1 + (t >= 3) + (t >= 7));
-        uint64_t u = t - below(n), rest = u >> FLAT;
-        o.word[i / 64].map |= UINT64_C(1) << i % 64;
-        for (unsigned l = 0; l < FLAT; l++) {
-            group->on[l] |= (uint64_t)(l + 1 < FLAT ? l + 1 < n : rest > 0) << r;
-            group->digit[l] |= (u >> l & 1) << r;
-        }
-        o.rest[o.rests] = rest;
-        o.rests += rest > 0;
-    }
-    close_block(&o);
-}
-
-static bool to_codes(const int64_t value[], unsigned cells, uint64_t code[])
-{
-    bool is_signed = false;
-    for (unsigned i = 0; i < cells; i++) is_signed |= value[i] < 0;
-    for (unsigned i = 0; i < cells; i++) code[i] = to_code(value[i], is_signed);
-    return is_signed;
-}
-
-/* Folds the values from one step to the next. */
-static void fold(int64_t value[], unsigned step)
-{
-    const uint8_t *from = block_columns[step], *to = block_columns[step + 1];
-    int64_t *in = value, *out = value;
-    for (unsigned k = 0; k < BLOCK_ROWS; in += from[k], out += to[k], k++)
-        for (unsigned i = 0; i < to[k]; i++) out[i] = to[k] < from[k] ? in[i] + in[i + to[k]] : in[i];
-}
-
-/* Packs values of a step into the block, going as far down the ladder as it takes. */
-static void pack_values(struct block *b, int64_t value[], unsigned step)
-{
-    for (;; step++) {
-        uint64_t code[BLOCK_CELLS];
-        bool is_signed = to_codes(value, cells_at[step], code);
-        unsigned length, g = choose_order(code, cells_at[step], &length);
-        if (length <= BITS) {
-            pack(b, code, step, g, is_signed);
-            return;
-        }
-        fold(value, step);
-    }
-}
+#include "kernels_pack.h"
+#include "kernels_place.h"
 
 /* Goes a step further where only the last of more than two rows changes, which has a word of map 0 of its own, and where
  * there is no other way to fit: if g is 0 and the block would be too large at 1, whatever its longer digits. */
@@ -225,6 +112,15 @@ static void add_all(struct block *into, const struct block *from, int sign)
     pack_values(into, value[0], step);
 }
 
+static void add_values(struct block *b, int64_t value[])
+{
+    int64_t own[BLOCK_CELLS];
+    unsigned step = block_step(b), cells = unpack(b, own);
+    for (unsigned s = 0; s < step; s++) fold(value, s);
+    for (unsigned i = 0; i < cells; i++) own[i] += value[i];
+    pack_values(b, own, step);
+}
+
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static struct block canonical(const struct block *b)
@@ -275,10 +171,13 @@ const struct block_kernels KERNELS = {.name = KERNELS_NAME,
                                       .get = get,
                                       .add = add,
                                       .add_all = add_all,
+                                      .add_values = add_values,
                                       .unpack = unpack,
                                       .canonical = canonical,
                                       .pack = pack_values,
                                       .valid = valid,
+                                      .hash_keys = hash_keys,
+                                      .place = place,
                                       .read = read_half,
                                       .read_items = read_items,
                                       .add_notes = add_notes};

@@ -30,6 +30,17 @@ static inline void query_place(const struct query *query, struct hash hash, stru
     if (is_flat(query->sketch)) flat_prefetch(&query->sketch->flat, hash);
 }
 
+/* Has the reads of n items fetched, for query_answer() soon after. */
+static inline void query_fetch(const lego_sketch *sketch, const struct decode_places *place, unsigned n)
+{
+    for (unsigned which = 0; which < 2; which++)
+        for (unsigned i = 0; i < n; i++) {
+            const struct half half = {place->block[which][i], {place->column[which][0][i], place->column[which][1][i]}};
+            if (is_flat(sketch)) flat_prefetch_half(&sketch->flat, &half, which);
+            else __builtin_prefetch(&sketch->dense.block[half.block]);
+        }
+}
+
 /* Estimates of n items, at most DECODE_MOST. */
 void query_answer(struct query *query, const struct decode_places *place, unsigned n, lego_estimate estimates[]);
 

@@ -209,24 +209,6 @@ static lego_status choose_shape(const lego_options *options, const lego_model *m
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static void *default_alloc(void *context, size_t size)
-{
-    (void)context;
-    return malloc(size);
-}
-
-static void default_free(void *context, void *memory, size_t size)
-{
-    (void)context;
-    (void)size;
-    free(memory);
-}
-
-lego_allocator sketch_allocator(const lego_allocator *allocator)
-{
-    return allocator ? *allocator : (lego_allocator){default_alloc, default_free, NULL};
-}
-
 /* Bytes of a sketch's memory without caches, and of the caches. */
 static uint64_t counted_bytes(const lego_model *model, const struct shape *shape)
 {

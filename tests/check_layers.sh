@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_layers.sh BUILD: dependencies point one way, and the library neither speaks nor remembers.
-#   src  on libc and xxHash   lab  on legosketch.h and xxHash   train  on src and xxHash
+#   src  on libc, xxHash and (for large pages) madvise()   lab  on legosketch.h and xxHash   train  on src and xxHash
 #   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,7 +36,7 @@ posix='dirent|fcntl|getopt|poll|pthread|sched|unistd|termios|glob|sys/[a-z]*'
 vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/kernels*
 
 system() { includes "$1" | grep '<' | grep -vE "<($2)\.h>" || true; }
-report 'src includes more than libc and xxHash' "$(foreign src; system src "$libc|pthread|xxhash|$vectors")"
+report 'src includes more than libc and xxHash' "$(foreign src; system src "$libc|pthread|sys/mman|xxhash|$vectors")"
 report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
 report 'train includes more than src and xxHash' "$(foreign train src; system train "$libc|$posix|xxhash")"
 report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma and libzstd' \

@@ -485,6 +485,29 @@ static void notes_add_up(void **unused)
     }
 }
 
+/* Sums that were made elsewhere, of step 0. */
+static void values_add_up(void **unused)
+{
+    (void)unused;
+    static struct trial t;
+    for (uint64_t seed = 1; seed <= ROUNDS(300); seed++) {
+        make_trial(&t, seed, seed % 3 == 0);
+        struct block one = {{0}}, many = {{0}};
+        struct truth truth = {{{0}}};
+        int64_t value[BLOCK_CELLS] = {0};
+        size_t half = draw_below(&t.state, t.n + 1);
+        for (size_t i = 0; i < t.n; i++) {
+            add_to(&one, &truth, &t.add[i], 1);
+            if (i < half) kernels->add(&many, t.add[i].row, t.add[i].hash, t.add[i].count);
+            for (int k = 0; k < 2 && i >= half; k++)
+                value[block_place(0, t.add[i].row[k], t.add[i].hash[k])] += t.add[i].count;
+        }
+        kernels->add_values(&many, value);
+        assert_content(&many, &truth);
+        if (seed % 3) assert_block(kernels->canonical(&many), kernels->canonical(&one));
+    }
+}
+
 /* Many huge cells, to the end of the ladder, which is one step before the last: six integers of 64 bits always fit. */
 static void huge_cells_go_down_the_ladder(void **unused)
 {
@@ -635,6 +658,7 @@ int main(void)
         cmocka_unit_test(the_last_step_holds_anything),
         cmocka_unit_test(halves_are_read),
         cmocka_unit_test(notes_add_up),
+        cmocka_unit_test(values_add_up),
         cmocka_unit_test(huge_cells_go_down_the_ladder),
         cmocka_unit_test(flipped_bits_are_seen),
         cmocka_unit_test(garbage_is_refused),

@@ -1,0 +1,226 @@
+/* The ways of a batch (batch.h), each called by itself: whichever is taken, by however many threads, of whatever items and
+ * counts, the sketch is that of single calls. And what many items go through at once: hashes and places. */
+#include "batch.h"
+#include "support.h"
+
+static lego_sketch *blocks_of(uint32_t blocks, lego_packing packing, const lego_allocator *allocator)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.budget = 0;
+    options.bricks = blocks;
+    options.packing = packing;
+    options.seed = blocks;
+    options.allocator = allocator;
+    lego_sketch *sketch;
+    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    return sketch;
+}
+
+/* The same items as bytes: those of the keys, so that a sketch can not tell. */
+static void as_bytes(const struct stream_of *s, unsigned char *bytes, uint64_t *offsets)
+{
+    for (size_t i = 0; i <= s->n; i++) offsets[i] = 8 * i;
+    for (size_t i = 0; i < 8 * s->n; i++) bytes[i] = (unsigned char)(s->items[i / 8] >> 8 * (i % 8));
+}
+
+/* Calls a way, and does what add_items() does around it. */
+static bool take_way(bool (*way)(const struct batch *), const struct batch *batch)
+{
+    lego_sketch *sketch = batch->sketch;
+    assert_int_equal(sketch_take_counts(sketch, batch->counts, batch->n), LEGO_OK);
+    if (!way(batch)) return false;
+    for (size_t i = 0; i < batch->n; i++) sketch->dense.total += batch_count(batch, i);
+    if (is_flat(sketch)) flat_forget_all(&sketch->flat);
+    return true;
+}
+
+/* blocks: so few that a tally fits, or so many that a bucket has thousands of them, or more than are sorted. */
+static void check_way(bool (*way)(const struct batch *), uint64_t seed, uint32_t blocks, lego_packing packing)
+{
+    uint64_t state = seed;
+    const size_t n = 3000 + draw_below(&state, 40000);
+    const bool tally = way == batch_tally, deletions = packing == LEGO_FLAT && seed % 4 == 3;
+    struct stream_of s = make_stream(&state, n, 1 + draw_below(&state, n), (unsigned)(seed % (tally ? 4 : 8)), deletions);
+    unsigned char *bytes = malloc(8 * n);
+    uint64_t *offsets = malloc((n + 1) * sizeof *offsets);
+    assert_true(bytes && offsets);
+    as_bytes(&s, bytes, offsets);
+    const struct items items[2] = {{.keys = s.items}, {.bytes = bytes, .offsets = offsets}};
+    lego_sketch *single = blocks_of(blocks, packing, NULL);
+    const int64_t *counts = seed % 3 ? s.counts : NULL;
+    for (int twice = 0; twice < 2; twice++)
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(lego_sketch_add_u64(single, s.items[i], counts ? counts[i] : 1), LEGO_OK);
+    for (unsigned threads = 1; threads <= 3; threads++)
+        for (int kind = 0; kind < 2; kind++) {
+            lego_sketch *many = blocks_of(blocks, packing, NULL);
+            struct batch batch = {many, &items[kind], counts, n};
+            lego_sketch_set_threads(many, threads);
+            for (int twice = 0; twice < 2; twice++) { /* into an empty sketch, and into one that is not */
+                if (tally && !batch_tally_fits(&batch)) break;
+                assert_true(take_way(way, &batch));
+                if (twice) assert_same(single, many);
+            }
+            lego_sketch_destroy(many);
+        }
+    lego_sketch_destroy(single);
+    free_stream(&s);
+    free(bytes);
+    free(offsets);
+}
+
+static void notes_are_single_calls(void **unused)
+{
+    (void)unused;
+    static const uint32_t blocks[] = {1, 7, 1000, 5000, 1024 * 4096 + 1};
+    for (uint64_t seed = 1; seed <= ROUNDS(20); seed++) {
+        check_way(batch_notes, seed, blocks[seed % 4], LEGO_DENSE);
+        check_way(batch_notes, seed, blocks[seed % 4], LEGO_FLAT);
+    }
+    if (FULL) check_way(batch_notes, 5, blocks[4], LEGO_DENSE);
+}
+
+static void tallies_are_single_calls(void **unused)
+{
+    (void)unused;
+    static const uint32_t blocks[] = {1, 2, 12, 70};
+    for (uint64_t seed = 1; seed <= ROUNDS(40); seed++) {
+        check_way(batch_tally, seed, blocks[seed / 2 % 4], LEGO_DENSE);
+        check_way(batch_tally, seed, blocks[seed / 2 % 4], LEGO_FLAT);
+    }
+}
+
+/* A batch that is longer than the room for its notes, so that they are added several times. */
+static void long_batches(void **unused)
+{
+    (void)unused;
+    enum { N = 900000, BLOCKS = 40000 };
+    uint64_t state = 3;
+    struct stream_of s = make_stream(&state, N, N, 2, false);
+    const struct items items = {.keys = s.items};
+    for (int packing = LEGO_DENSE; packing <= LEGO_FLAT; packing++) {
+        lego_sketch *whole = blocks_of(BLOCKS, (lego_packing)packing, NULL), *parts = blocks_of(BLOCKS, (lego_packing)packing, NULL);
+        lego_sketch_set_threads(whole, 2);
+        assert_true(take_way(batch_notes, &(struct batch){whole, &items, s.counts, N}));
+        for (size_t i = 0; i < N; i += 1000)
+            assert_int_equal(lego_sketch_add_u64s(parts, s.items + i, s.counts + i, 1000), LEGO_OK);
+        assert_same(whole, parts);
+        lego_sketch_destroy(whole);
+        lego_sketch_destroy(parts);
+    }
+    free_stream(&s);
+}
+
+static void tallies_know_when_not_to(void **unused)
+{
+    (void)unused;
+    enum { N = 4096 };
+    static uint64_t keys[N];
+    static int64_t counts[N];
+    const struct items items = {.keys = keys};
+    for (int i = 0; i < N; i++) counts[i] = 1;
+    for (int packing = LEGO_DENSE; packing <= LEGO_FLAT; packing++) {
+        lego_sketch *few = blocks_of(4, (lego_packing)packing, NULL), *many = blocks_of(N, (lego_packing)packing, NULL);
+        const struct batch batch = {few, &items, counts, N};
+        assert_true(batch_tally_fits(&batch));
+        assert_true(batch_tally_fits(&(struct batch){few, &items, NULL, N}));
+        assert_false(batch_tally_fits(&(struct batch){few, &items, NULL, 100}));
+        assert_false(batch_tally_fits(&(struct batch){many, &items, NULL, N}));
+        counts[9] = INT32_MAX - N + 1;
+        assert_true(batch_tally_fits(&batch));
+        counts[9]++;
+        assert_false(batch_tally_fits(&batch));
+        counts[9] = -1;
+        assert_false(batch_tally_fits(&batch));
+        counts[9] = 1;
+        assert_int_equal(lego_sketch_add_u64(few, 7, -3), LEGO_OK); /* a dense block that is negative may go either way */
+        assert_int_equal(batch_tally_fits(&batch), packing == LEGO_FLAT);
+        lego_sketch_destroy(few);
+        lego_sketch_destroy(many);
+    }
+}
+
+/* Without memory for it a batch goes another way, to the same sketch. */
+static void memory_may_be_short(void **unused)
+{
+    (void)unused;
+    uint64_t state = 5;
+    struct stream_of s = make_stream(&state, 40000, 5000, 3, false);
+    static const uint32_t blocks[] = {12, 5000};
+    for (int i = 0; i < 2; i++)
+        for (int packing = LEGO_DENSE; packing <= LEGO_FLAT; packing++) {
+            lego_sketch *sketch[2];
+            struct books books[2];
+            for (int fails = 0; fails < 2; fails++) {
+                lego_allocator allocator = books_allocator(&books[fails]);
+                sketch[fails] = blocks_of(blocks[i], (lego_packing)packing, &allocator);
+                lego_sketch_set_threads(sketch[fails], 2);
+                books[fails].fail_at = fails ? books[fails].calls + 1 : 0;
+                assert_int_equal(lego_sketch_add_u64s(sketch[fails], s.items, s.counts, s.n), LEGO_OK);
+            }
+            assert_same(sketch[0], sketch[1]);
+            for (int fails = 0; fails < 2; fails++) {
+                lego_sketch_destroy(sketch[fails]);
+                assert_int_equal(books[fails].now, 0);
+            }
+        }
+    free_stream(&s);
+}
+
+/* ---- many at once ------------------------------------------------------------------------------------------------ */
+
+static void many_keys_hash_as_one(void **unused)
+{
+    (void)unused;
+    uint64_t state = 1;
+    for (int k = 0; block_kernels_all[k]; k++)
+        for (unsigned n = 0; n <= DECODE_MOST && block_kernels_all[k]->supported(); n++) {
+            uint64_t key[DECODE_MOST], seed = n % 2 ? draw(&state) : n;
+            struct hashes hashes;
+            for (unsigned i = 0; i < n; i++) key[i] = i % 3 ? draw(&state) : i % 2 ? UINT64_MAX - i : i;
+            block_kernels_all[k]->hash_keys(key, n, seed, &hashes);
+            for (unsigned i = 0; i < n; i++) {
+                struct hash hash = hash_u64(key[i], seed);
+                assert_true(hashes.lo[i] == hash.lo && hashes.hi[i] == hash.hi);
+            }
+        }
+}
+
+static void many_hashes_have_their_places(void **unused)
+{
+    (void)unused;
+    static const uint32_t blocks[] = {1, 2, 3, 8, 10, 19, 4096, 19660, 2093750, 1u << 30, UINT32_MAX - 2};
+    uint64_t state = 2;
+    for (int k = 0; block_kernels_all[k]; k++)
+        for (unsigned b = 0; b < 11 && block_kernels_all[k]->supported(); b++) {
+            struct hashes hashes;
+            struct decode_places places;
+            struct dense dense;
+            unsigned n = b == 5 ? 13 : DECODE_MOST;
+            dense_place(&dense, blocks[b]);
+            for (unsigned i = 0; i < n; i++) {
+                hashes.lo[i] = i % 7 ? draw(&state) : UINT64_MAX;
+                hashes.hi[i] = i % 5 ? draw(&state) : UINT64_MAX;
+            }
+            block_kernels_all[k]->place(&hashes, n, dense.odd, dense.mask, &places);
+            for (unsigned i = 0; i < n; i++)
+                for (unsigned which = 0; which < 2; which++) {
+                    struct half half = dense_half(&dense, (struct hash){hashes.lo[i], hashes.hi[i]}, which);
+                    assert_true(half.block < blocks[b]);
+                    assert_int_equal(places.block[which][i], half.block);
+                    assert_int_equal(places.column[which][0][i], half.column[0]);
+                    assert_int_equal(places.column[which][1][i], half.column[1]);
+                }
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(notes_are_single_calls),     cmocka_unit_test(tallies_are_single_calls),
+        cmocka_unit_test(long_batches),               cmocka_unit_test(tallies_know_when_not_to),
+        cmocka_unit_test(memory_may_be_short),        cmocka_unit_test(many_keys_hash_as_one),
+        cmocka_unit_test(many_hashes_have_their_places),
+    };
+    return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
+}
