@@ -15,7 +15,7 @@ if(LEGO_BUILD_CLI)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# find_package(legosketch) gives legosketch::legosketch (shared) and legosketch::static; legosketch::cuda where it was built.
+# find_package(legosketch) gives legosketch::legosketch (shared) and legosketch::static, and legosketch::cuda if built.
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/legosketch)
 set(config ${CMAKE_CURRENT_BINARY_DIR}/legosketchConfigVersion.cmake)
 write_basic_package_version_file(${config} COMPATIBILITY SameMinorVersion) # 0.x: the next minor may break

@@ -62,7 +62,7 @@ static void blocks_fit_where_they_are_packed(void **unused)
     (void)unused;
     uint64_t state = 2;
     unsigned stayed = 0, went = 0;
-    for (int round = 0; round < ROUNDS(100); round++) {
+    for (int round = 0; round < ROUNDS(50); round++) {
         lego_sketch *sketch = random_sketch(&state, round % 2);
         for (uint32_t b = 0; b < sketch->dense.blocks; b++) {
             struct block packed = flat_block(&sketch->flat, b);
@@ -110,7 +110,8 @@ static void estimate_pair(const lego_sketch *sketch, const struct places *places
             struct block block = flat_block(&sketch->flat, half.block);
             step[which] = block_step(&block);
             for (unsigned i = 0; i < 2; i++) {
-                unsigned s = step[which], row = which + 2 * i, cell = d->first[s][row] + (half.column[i] & d->mask[s][row]);
+                unsigned s = step[which], row = which + 2 * i;
+                unsigned cell = d->first[s][row] + (half.column[i] & d->mask[s][row]);
                 value[row] = cell < ITEM_CELLS ? block_get(&block, cell) : 0;
             }
         }
@@ -127,7 +128,7 @@ static void estimates_agree_to_the_bit(void **unused)
 {
     (void)unused;
     uint64_t state = 3;
-    for (int round = 0; round < ROUNDS(200); round++) {
+    for (int round = 0; round < ROUNDS(100); round++) {
         lego_sketch *sketch = random_sketch(&state, round % 2);
         if (round == 0) { /* a read that is as large as one can be */
             lego_sketch_clear(sketch);
@@ -136,7 +137,8 @@ static void estimates_agree_to_the_bit(void **unused)
         struct block block[COMPACT_SCANNED];
         struct places places;
         struct decoder decoder;
-        for (uint32_t i = 0; i < COMPACT_SCANNED && i < sketch->dense.blocks; i++) block[i] = flat_block(&sketch->flat, i);
+        for (uint32_t i = 0; i < COMPACT_SCANNED && i < sketch->dense.blocks; i++)
+            block[i] = flat_block(&sketch->flat, i);
         prepare_places(&sketch->dense, sketch->seed, &places);
         prepare_decoder(sketch->model, &sketch->dense, block, &decoder);
         for (uint64_t item = 0; item < 100; item += ITEM_TOGETHER) {

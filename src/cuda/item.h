@@ -1,9 +1,9 @@
-/* item: what a GPU does for one item: key -> hash -> cells, and reads -> estimate. Plain C as well, so that a test without
- * a GPU can hold it against the library (tests/test_cuda_item.c).
+/* item: what a GPU does for one item: key -> hash -> cells, and reads -> estimate. Plain C as well, so that a test
+ * without a GPU can hold it against the library (tests/test_cuda_item.c).
  *
- * It repeats what hash.c, dense.h, kernels_decode.h and query.c do, operation by operation, since their answers have to be
- * met to the bit: no sum may be taken in another order, and nothing fused that is not fused there (nvcc -fmad=false).
- * Numbers that can come from there do: struct places and struct decoder are filled on the CPU. */
+ * It repeats what hash.c, dense.h, kernels_decode.h and query.c do, operation by operation, since their answers have to
+ * be met to the bit: no sum may be taken in another order, and nothing fused that is not fused there (nvcc
+ * -fmad=false). Numbers that can come from there do: struct places and struct decoder are filled on the CPU. */
 #ifndef LEGO_CUDA_ITEM_H
 #define LEGO_CUDA_ITEM_H
 
@@ -96,11 +96,13 @@ ITEM_FUNCTION unsigned item_digit_bits(uint64_t t)
 
 /* What is asked with, the same for all items of a sketch while it does not change. */
 struct decoder {
-    float reads[ITEM_READS][ITEM_HIDDEN] ITEM_ALIGNED, bias[ITEM_HIDDEN] ITEM_ALIGNED; /* as in struct decode_weights ... */
-    float mix[ITEM_HIDDEN][ITEM_MIXED] ITEM_ALIGNED, mix_bias[ITEM_MIXED] ITEM_ALIGNED, answer[ITEM_MIXED] ITEM_ALIGNED;
-    float answer_bias, scale, noise[8]; /* ... and decode_stream; noise: 1 / (that of a row + 0.5), by log2 of its cells */
+    float reads[ITEM_READS][ITEM_HIDDEN] ITEM_ALIGNED; /* as in struct decode_weights and decode_stream */
+    float bias[ITEM_HIDDEN] ITEM_ALIGNED;
+    float mix[ITEM_HIDDEN][ITEM_MIXED] ITEM_ALIGNED, mix_bias[ITEM_MIXED] ITEM_ALIGNED;
+    float answer[ITEM_MIXED] ITEM_ALIGNED, answer_bias, scale;
+    float noise[8];                       /* 1 / (that of a row + 0.5), by log2 of its cells */
     double slack[ITEM_STEPS][ITEM_STEPS]; /* by the steps of an item's blocks */
-    uint16_t first[ITEM_STEPS][ITEM_ROWS], mask[ITEM_STEPS][ITEM_ROWS]; /* as block_place() has them, ITEM_CELLS and 0 */
+    uint16_t first[ITEM_STEPS][ITEM_ROWS], mask[ITEM_STEPS][ITEM_ROWS]; /* of block_place() */
     uint8_t width[ITEM_STEPS][ITEM_ROWS];                              /* log2 of the cells of a row, or 0 */
 };
 
@@ -111,7 +113,8 @@ struct item_reads {
 };
 
 /* From the cells of rows 0 to 3 at steps s and t. A row that is not there, 2 or 3, has any value. */
-ITEM_FUNCTION struct item_reads item_reads_of(const struct decoder *d, unsigned s, unsigned t, const int64_t value[ITEM_ROWS])
+ITEM_FUNCTION struct item_reads item_reads_of(const struct decoder *d, unsigned s, unsigned t,
+                                              const int64_t value[ITEM_ROWS])
 {
     struct item_reads reads;
     unsigned w2 = d->width[s][2], w3 = d->width[t][3], w0 = d->width[s][0], w1 = d->width[t][1];
@@ -182,7 +185,7 @@ ITEM_FUNCTION float item_bend(float x)
     return x < 0 ? 0.01F * x : x;
 }
 
-/* h of the items. A hidden number goes into all sums as soon as it is known; the second layer sums its two halves apart. */
+/* h of the items. A hidden number goes into all sums as soon as it is known; the second layer sums its halves apart. */
 ITEM_FUNCTION void item_decode(const struct decoder *d, float x[ITEM_TOGETHER][ITEM_READS], float h[ITEM_TOGETHER])
 {
     float low[ITEM_TOGETHER][ITEM_MIXED], sum[ITEM_TOGETHER][ITEM_MIXED];

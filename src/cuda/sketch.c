@@ -1,10 +1,11 @@
 /* sketch: lego_cuda_sketch_*. What is on the device, when it changes, and how items get there. */
 #include "legosketch_cuda.h"
 
+#include "parallel.h"
 #include "prepare.h"
 #include "sketch_kernels.h"
 
-enum { CHUNK = 1 << 18, /* items that go over at once: long enough for the device, short enough to overlap */
+enum { CHUNK = 1 << 19, /* items that go over at once: long enough for threads to start, short enough to overlap */
        ROOM = sizeof(uint64_t) + sizeof(int64_t) + sizeof(lego_estimate), /* bytes that one of them can take */
        LANES = 2 };
 
@@ -19,6 +20,7 @@ struct lego_cuda_sketch {
     const lego_model *model;
     lego_allocator allocator;
     uint64_t seed, mass;
+    unsigned threads; /* that copy to and from pinned memory */
     struct dense dense; /* how many blocks, and N, without blocks */
     struct cuda_blocks blocks;
     struct decoder *decoder;
@@ -69,7 +71,8 @@ static size_t cells_size(const struct cuda_blocks *blocks)
 }
 
 /* Empty blocks of so many bits. */
-static lego_status allocate_blocks(uint32_t n, uint64_t seed, bool is_wide, struct dense *dense, struct cuda_blocks *blocks)
+static lego_status allocate_blocks(uint32_t n, uint64_t seed, bool is_wide, struct dense *dense,
+                                   struct cuda_blocks *blocks)
 {
     dense_place(dense, n);
     *blocks = (struct cuda_blocks){.blocks = n, .is_wide = is_wide};
@@ -111,7 +114,8 @@ lego_status lego_cuda_sketch_upload(const lego_sketch *sketch, lego_cuda_sketch 
     const lego_allocator *a = &sketch->allocator;
     lego_cuda_sketch *made = a->alloc(a->context, sizeof *made);
     if (!made) return LEGO_ERR_MEMORY;
-    *made = (lego_cuda_sketch){.model = sketch->model, .allocator = *a, .seed = sketch->seed, .mass = sketch->mass};
+    *made = (lego_cuda_sketch){.model = sketch->model, .allocator = *a, .seed = sketch->seed, .mass = sketch->mass,
+                               .threads = sketch->threads};
     lego_sketch *copy = NULL;
     lego_status status = LEGO_OK;
     if (!is_flat(sketch)) {
@@ -128,7 +132,8 @@ lego_status lego_cuda_sketch_upload(const lego_sketch *sketch, lego_cuda_sketch 
 lego_status lego_cuda_sketch_download(const lego_cuda_sketch *s, lego_sketch **sketch)
 {
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
-    struct shape shape = {.bricks = s->dense.blocks, .rows = BLOCK_ROWS, .bits = s->blocks.is_wide ? FLAT_WIDE : FLAT_NARROW};
+    uint32_t bits = s->blocks.is_wide ? FLAT_WIDE : FLAT_NARROW;
+    struct shape shape = {.bricks = s->dense.blocks, .rows = BLOCK_ROWS, .bits = bits};
     lego_sketch *made;
     lego_status status = sketch_make(s->model, s->seed, &shape, &s->allocator, &made);
     if (status != LEGO_OK) return status;
@@ -264,33 +269,58 @@ static lego_status allocate_lanes(lego_cuda_sketch *s)
     return status;
 }
 
+struct copying {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t size;
+};
+
+static void copy_share(void *context, struct team *team, unsigned index, unsigned members)
+{
+    (void)team;
+    const struct copying *c = context;
+    size_t first = c->size * index / members, end = c->size * (index + 1) / members;
+    memcpy(c->to + first, c->from + first, end - first);
+}
+
+/* One thread copies 10 GB a second, and the way to the device has room for several. */
+static void copy(const lego_cuda_sketch *s, void *to, const void *from, size_t size)
+{
+    enum { FEW = 1 << 18 }; /* bytes that are copied before a thread has started */
+    parallel_run(size < FEW ? 1 : s->threads, copy_share, &(struct copying){to, from, size});
+}
+
 /* Where a chunk of an array is on the device, and on its way there if it is not: the lane has room for it at `at`. */
-static const void *carry(struct lane *lane, enum where where, const void *array, size_t at, size_t size)
+static const void *carry(const lego_cuda_sketch *s, struct lane *lane, enum where where, const void *array, size_t at,
+                         size_t size)
 {
     if (where == ON_DEVICE) return array;
-    if (where == ORDINARY) array = memcpy(lane->pinned + at, array, size);
-    cudaMemcpyAsync(lane->device + at, array, size, cudaMemcpyHostToDevice, lane->stream); /* finish() sees if it fails */
+    if (where == ORDINARY) {
+        copy(s, lane->pinned + at, array, size);
+        array = lane->pinned + at;
+    }
+    cudaMemcpyAsync(lane->device + at, array, size, cudaMemcpyHostToDevice, lane->stream); /* finish() sees failures */
     return lane->device + at;
 }
 
 enum { ITEMS_AT = 0, COUNTS_AT = CHUNK * sizeof(uint64_t), ESTIMATES_AT = COUNTS_AT + CHUNK * sizeof(int64_t) };
 
 /* The lane becomes free: its estimates go where they are wanted. */
-static bool settle(struct lane *lane, const struct job *job)
+static bool settle(const lego_cuda_sketch *s, struct lane *lane, const struct job *job)
 {
     bool fine = done(cudaStreamSynchronize(lane->stream));
     if (fine && lane->n > 0 && job->estimates_at == ORDINARY)
-        memcpy(job->estimates + lane->start, lane->pinned + ESTIMATES_AT, lane->n * sizeof *job->estimates);
+        copy(s, job->estimates + lane->start, lane->pinned + ESTIMATES_AT, lane->n * sizeof *job->estimates);
     lane->n = 0;
     return fine;
 }
 
 static void start_chunk(lego_cuda_sketch *s, struct lane *lane, const struct job *job, size_t first, size_t n)
 {
-    const uint64_t *items = carry(lane, job->items_at, job->items + first, ITEMS_AT, n * sizeof *items);
+    const uint64_t *items = carry(s, lane, job->items_at, job->items + first, ITEMS_AT, n * sizeof *items);
     if (!job->estimates) {
         const int64_t *counts = NULL;
-        if (job->counts) counts = carry(lane, job->counts_at, job->counts + first, COUNTS_AT, n * sizeof *counts);
+        if (job->counts) counts = carry(s, lane, job->counts_at, job->counts + first, COUNTS_AT, n * sizeof *counts);
         start(s, items, counts, n, NULL, lane->stream);
         return;
     }
@@ -319,10 +349,10 @@ static lego_status run(lego_cuda_sketch *s, const struct job *job)
     bool fine = true;
     unsigned turn = 0;
     for (size_t first = 0; first < job->n && fine; first += CHUNK, turn = (turn + 1) % LANES) {
-        fine = settle(&s->lane[turn], job);
+        fine = settle(s, &s->lane[turn], job);
         if (fine) start_chunk(s, &s->lane[turn], job, first, job->n - first < CHUNK ? job->n - first : CHUNK);
     }
-    for (unsigned i = 0; i < LANES; i++) fine &= settle(&s->lane[i], job);
+    for (unsigned i = 0; i < LANES; i++) fine &= settle(s, &s->lane[i], job);
     s->is_broken |= !fine;
     return finish(s) == LEGO_OK && fine ? LEGO_OK : LEGO_ERR_DEVICE;
 }
@@ -408,7 +438,8 @@ static lego_status show(lego_cuda_sketch *s)
     return status;
 }
 
-lego_status lego_cuda_sketch_estimate_u64s(lego_cuda_sketch *s, const uint64_t *items, size_t n, lego_estimate *estimates)
+lego_status lego_cuda_sketch_estimate_u64s(lego_cuda_sketch *s, const uint64_t *items, size_t n,
+                                           lego_estimate *estimates)
 {
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
     if (n == 0) return LEGO_OK;
