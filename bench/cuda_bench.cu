@@ -3,8 +3,8 @@
  * A Zipf(1.0) stream of 2^24 possible keys, and one of distinct keys. Sketches of 1.2, 16 and 134 MB in flat packing;
  * items on the device, in ordinary and in pinned memory. Times are CUDA events around a call, the median of 5 after one
  * that is not counted, and beside it the least and the most. Limits, measured in the same run: random additions to a
- * table of the sketch's size, four of which a distinct key needs (others are summed up before they get there); random
- * reads; multiply-adds, 1544 of which an estimate needs. */
+ * table of the sketch's size, four of which a distinct key needs, two and two near each other (others are summed up
+ * before they get there); random reads; multiply-adds, 1544 of which an estimate needs. */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -331,8 +331,37 @@ static void failing_allocations_change_nothing(void **unused)
     }
 }
 
-int main(void)
+/* The same where the device has no memory left: for wider cells, for a fold, for a copy. */
+static void a_full_device_changes_nothing(void **unused)
 {
+    (void)unused;
+    struct pair p = pair_of(blocks_of(104448, LEGO_FLAT, 0));
+    uint64_t state = 8, item = 7;
+    int64_t count = INT32_MAX;
+    struct stream_of s = make_stream(&state, 10000, 3000, 1, false);
+    add_to_pair(&p, &s, true, ORDINARY, ORDINARY);
+    void *rest[64];
+    unsigned parts = 0;
+    for (size_t size = (size_t)1 << 37; size >= (size_t)1 << 25; size /= 2)
+        while (parts < 64 && cudaMalloc(&rest[parts], size) == cudaSuccess) parts++;
+    lego_cuda_sketch *none = NULL;
+    assert_int_equal(lego_cuda_sketch_upload(p.cpu, &none), LEGO_ERR_MEMORY);
+    assert_null(none);
+    assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, &item, &count, 1), LEGO_ERR_MEMORY);
+    assert_int_equal(lego_cuda_sketch_fold(p.gpu, 52224), LEGO_ERR_MEMORY);
+    while (parts > 0) cudaFree(rest[--parts]);
+    assert_pair(&p);
+    assert_int_equal(lego_sketch_add_u64(p.cpu, item, count), LEGO_OK);
+    assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, &item, &count, 1), LEGO_OK);
+    assert_pair(&p);
+    free_stream(&s);
+    free_pair(&p);
+}
+
+/* With an argument only the tests it names, as in 'merges*': under a sanitizer all take long. */
+int main(int argc, char **argv)
+{
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     lego_sketch *sketch = blocks_of(1, LEGO_FLAT, 0);
     lego_cuda_sketch *gpu;
     lego_status status = lego_cuda_sketch_upload(sketch, &gpu);
@@ -352,6 +381,7 @@ int main(void)
         cmocka_unit_test(counts_of_any_size),
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(failing_allocations_change_nothing),
+        cmocka_unit_test(a_full_device_changes_nothing),
     };
     return cmocka_run_group_tests_name("cuda_sketch", tests, NULL, NULL);
 }

@@ -13,7 +13,6 @@ enum { CHUNK = 1 << 19, /* items that go over at once: long enough for threads t
 struct lane {
     cudaStream_t stream;
     unsigned char *pinned, *device; /* each CHUNK * ROOM bytes, or NULL while nothing had to be carried */
-    size_t start, n;                /* the items on their way, whose estimates are awaited */
 };
 
 struct lego_cuda_sketch {
@@ -269,68 +268,69 @@ static lego_status allocate_lanes(lego_cuda_sketch *s)
     return status;
 }
 
-struct copying {
-    unsigned char *to;
-    const unsigned char *from;
-    size_t size;
-};
-
-static void copy_share(void *context, struct team *team, unsigned index, unsigned members)
-{
-    (void)team;
-    const struct copying *c = context;
-    size_t first = c->size * index / members, end = c->size * (index + 1) / members;
-    memcpy(c->to + first, c->from + first, end - first);
-}
-
-/* One thread copies 10 GB a second, and the way to the device has room for several. */
-static void copy(const lego_cuda_sketch *s, void *to, const void *from, size_t size)
-{
-    enum { FEW = 1 << 18 }; /* bytes that are copied before a thread has started */
-    parallel_run(size < FEW ? 1 : s->threads, copy_share, &(struct copying){to, from, size});
-}
-
-/* Where a chunk of an array is on the device, and on its way there if it is not: the lane has room for it at `at`. */
-static const void *carry(const lego_cuda_sketch *s, struct lane *lane, enum where where, const void *array, size_t at,
-                         size_t size)
-{
-    if (where == ON_DEVICE) return array;
-    if (where == ORDINARY) {
-        copy(s, lane->pinned + at, array, size);
-        array = lane->pinned + at;
-    }
-    cudaMemcpyAsync(lane->device + at, array, size, cudaMemcpyHostToDevice, lane->stream); /* finish() sees failures */
-    return lane->device + at;
-}
-
 enum { ITEMS_AT = 0, COUNTS_AT = CHUNK * sizeof(uint64_t), ESTIMATES_AT = COUNTS_AT + CHUNK * sizeof(int64_t) };
 
-/* The lane becomes free: its estimates go where they are wanted. */
-static bool settle(const lego_cuda_sketch *s, struct lane *lane, const struct job *job)
+/* A thread's share of a copy. */
+static void copy(void *to, const void *from, size_t size, unsigned index, unsigned members)
 {
-    bool fine = done(cudaStreamSynchronize(lane->stream));
-    if (fine && lane->n > 0 && job->estimates_at == ORDINARY)
-        copy(s, job->estimates + lane->start, lane->pinned + ESTIMATES_AT, lane->n * sizeof *job->estimates);
-    lane->n = 0;
-    return fine;
+    size_t first = size * index / members, end = size * (index + 1) / members;
+    memcpy((unsigned char *)to + first, (const unsigned char *)from + first, end - first);
+}
+
+/* Where a chunk of an array is on the device, and on its way there if it is not: the lane has room for it at `at`, and
+ * in its pinned memory what was not pinned itself. Failures are seen by finish(). */
+static const void *carry(struct lane *lane, enum where where, const void *array, size_t at, size_t size)
+{
+    if (where == ON_DEVICE) return array;
+    if (where == ORDINARY) array = lane->pinned + at;
+    cudaMemcpyAsync(lane->device + at, array, size, cudaMemcpyHostToDevice, lane->stream);
+    return lane->device + at;
 }
 
 static void start_chunk(lego_cuda_sketch *s, struct lane *lane, const struct job *job, size_t first, size_t n)
 {
-    const uint64_t *items = carry(s, lane, job->items_at, job->items + first, ITEMS_AT, n * sizeof *items);
-    if (!job->estimates) {
-        const int64_t *counts = NULL;
-        if (job->counts) counts = carry(s, lane, job->counts_at, job->counts + first, COUNTS_AT, n * sizeof *counts);
-        start(s, items, counts, n, NULL, lane->stream);
+    const uint64_t *items = carry(lane, job->items_at, job->items + first, ITEMS_AT, n * sizeof *items);
+    const int64_t *counts = NULL;
+    if (job->counts) counts = carry(lane, job->counts_at, job->counts + first, COUNTS_AT, n * sizeof *counts);
+    if (!job->estimates || job->estimates_at == ON_DEVICE) {
+        start(s, items, counts, n, job->estimates ? job->estimates + first : NULL, lane->stream);
         return;
     }
-    lego_estimate *to = job->estimates + first, *made = (lego_estimate *)(void *)(lane->device + ESTIMATES_AT);
-    start(s, items, NULL, n, job->estimates_at == ON_DEVICE ? to : made, lane->stream);
-    if (job->estimates_at == ON_DEVICE) return;
-    if (job->estimates_at == ORDINARY) to = (lego_estimate *)(void *)(lane->pinned + ESTIMATES_AT);
-    cudaMemcpyAsync(to, made, n * sizeof *to, cudaMemcpyDeviceToHost, lane->stream);
-    lane->start = first;
-    lane->n = n;
+    void *made = lane->device + ESTIMATES_AT, *to = lane->pinned + ESTIMATES_AT;
+    if (job->estimates_at == PINNED) to = job->estimates + first;
+    start(s, items, NULL, n, made, lane->stream);
+    cudaMemcpyAsync(to, made, n * sizeof *job->estimates, cudaMemcpyDeviceToHost, lane->stream);
+}
+
+/* Items on their way: this is what each of the threads does with them. The first alone speaks with the device; all copy
+ * to and from pinned memory, which is slower than the way from there. */
+struct trip {
+    lego_cuda_sketch *s;
+    const struct job *job;
+    bool is_fine;
+};
+
+static void travel(void *context, struct team *team, unsigned index, unsigned members)
+{
+    struct trip *trip = context;
+    const struct job *job = trip->job;
+    struct lane *lane = trip->s->lane;
+    for (size_t first = 0, turn = 0; first < job->n + LANES * CHUNK; first += CHUNK, turn = (turn + 1) % LANES) {
+        if (index == 0) trip->is_fine &= done(cudaStreamSynchronize(lane[turn].stream));
+        parallel_wait(team);
+        if (!trip->is_fine) return;
+        if (job->estimates && job->estimates_at == ORDINARY && first >= LANES * CHUNK) { /* what came back by it */
+            size_t before = first - LANES * CHUNK, n = job->n - before < CHUNK ? job->n - before : CHUNK;
+            copy(job->estimates + before, lane[turn].pinned + ESTIMATES_AT, n * sizeof *job->estimates, index, members);
+        }
+        size_t n = first >= job->n ? 0 : job->n - first < CHUNK ? job->n - first : CHUNK;
+        if (n > 0 && job->items_at == ORDINARY)
+            copy(lane[turn].pinned + ITEMS_AT, job->items + first, n * sizeof *job->items, index, members);
+        if (n > 0 && job->counts && job->counts_at == ORDINARY)
+            copy(lane[turn].pinned + COUNTS_AT, job->counts + first, n * sizeof *job->counts, index, members);
+        parallel_wait(team);
+        if (index == 0 && n > 0) start_chunk(trip->s, &lane[turn], job, first, n);
+    }
 }
 
 /* Whether there are items that have to go over. */
@@ -346,15 +346,10 @@ static lego_status run(lego_cuda_sketch *s, const struct job *job)
         start(s, job->items, job->counts, job->n, job->estimates, s->lane[0].stream);
         return finish(s);
     }
-    bool fine = true;
-    unsigned turn = 0;
-    for (size_t first = 0; first < job->n && fine; first += CHUNK, turn = (turn + 1) % LANES) {
-        fine = settle(s, &s->lane[turn], job);
-        if (fine) start_chunk(s, &s->lane[turn], job, first, job->n - first < CHUNK ? job->n - first : CHUNK);
-    }
-    for (unsigned i = 0; i < LANES; i++) fine &= settle(s, &s->lane[i], job);
-    s->is_broken |= !fine;
-    return finish(s) == LEGO_OK && fine ? LEGO_OK : LEGO_ERR_DEVICE;
+    struct trip trip = {s, job, true};
+    parallel_run(job->n < CHUNK / 4 ? 1 : s->threads, travel, &trip); /* fewer are copied before a thread has started */
+    s->is_broken |= !trip.is_fine;
+    return finish(s) == LEGO_OK && trip.is_fine ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
