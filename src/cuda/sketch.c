@@ -5,7 +5,7 @@
 #include "prepare.h"
 #include "sketch_kernels.h"
 
-enum { CHUNK = 1 << 19, /* items that go over at once: long enough for threads to start, short enough to overlap */
+enum { CHUNK = 1 << 19, /* items that go over at once: long enough to keep the device busy, short enough to overlap */
        ROOM = sizeof(uint64_t) + sizeof(int64_t) + sizeof(lego_estimate), /* bytes that one of them can take */
        LANES = 2 };
 
