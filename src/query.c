@@ -8,13 +8,13 @@
 
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
-static void bias_of(const lego_sketch *sketch, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM])
+void query_bias(const lego_model *model, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM])
 {
     struct compact_view view;
     double stream[COMPACT_STREAM];
     compact_view(counts, &view);
-    compact_scan(sketch->model->weights, &view, stream);
-    compact_bias(sketch->model->weights, stream, bias);
+    compact_scan(model->weights, &view, stream);
+    compact_bias(model->weights, stream, bias);
 }
 
 /* The first blocks as dense ones, whichever they are. */
@@ -39,7 +39,7 @@ static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, flo
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
     bool counted = state == SUMMARY_COUNTED;
     if (!counted) count_blocks(sketch, &counts);
-    bias_of(sketch, counted ? &summary->counts : &counts, bias);
+    query_bias(sketch->model, counted ? &summary->counts : &counts, bias);
     if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return;
     if (!counted) summary->counts = counts;
     memcpy(summary->bias, bias, sizeof summary->bias);
@@ -79,7 +79,7 @@ void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static double slack_of(const struct dense *dense, uint32_t widths)
+double query_slack(const struct dense *dense, uint32_t widths)
 {
     struct reads reads = {.total = dense->total};
     for (; widths; widths >>= 4)
@@ -130,7 +130,7 @@ void query_answer(struct query *query, const struct decode_places *place, unsign
     look_up(query, place, n, &items, h);
     for (unsigned i = 0; i < n; i++) {
         double *slack = &query->slack[items.step[0][i]][items.step[1][i]];
-        if (*slack < 0) *slack = slack_of(&query->sketch->dense, items.widths[i]);
+        if (*slack < 0) *slack = query_slack(&query->sketch->dense, items.widths[i]);
         estimates[i] = answer(items.key[0][i] >> 2, *slack, h[i]);
     }
 }
@@ -146,5 +146,5 @@ lego_estimate query_one(const lego_sketch *sketch, struct hash hash)
     find_bias(sketch, query.stream.bias);
     compact_scale(&sketch->dense, &query.stream);
     look_up(&query, &place, 1, &items, h);
-    return answer(items.key[0][0] >> 2, slack_of(&sketch->dense, items.widths[0]), h[0]);
+    return answer(items.key[0][0] >> 2, query_slack(&sketch->dense, items.widths[0]), h[0]);
 }

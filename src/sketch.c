@@ -344,16 +344,6 @@ static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
     return LEGO_OK;
 }
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
     if (into->model->fingerprint != from->model->fingerprint) return LEGO_ERR_MODEL;

@@ -47,6 +47,17 @@ static inline bool is_flat(const lego_sketch *sketch)
     return has_blocks(sketch->model) && sketch->packing == LEGO_FLAT;
 }
 
+/* How many bricks or blocks two sketches both fold to. */
+static inline uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
+{
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* malloc and free if NULL. */
 lego_allocator sketch_allocator(const lego_allocator *allocator);
 

@@ -15,14 +15,22 @@ same() { # title, list, list
 }
 
 # From `LEGO_API type *lego_name(` take lego_name.
-declared=$(sed -n 's/^LEGO_API [^(]*[ *]\(lego_[a-z0-9_]*\)(.*/\1/p' include/legosketch.h | sort)
+functions() { sed -n 's/^LEGO_API [^(]*[ *]\(lego_[a-z0-9_]*\)(.*/\1/p' "$@" | sort; }
+declared=$(functions include/legosketch.h)
 [ -n "$declared" ] || { echo 'no LEGO_API function found in include/legosketch.h'; exit 1; }
 
 # Type A is the name of the version itself (cmake/legosketch.map).
-shared=$(nm -D --defined-only "$build/liblegosketch.so" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' | sort)
+exported() { nm -D --defined-only "$1" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' | sort; }
+shared=$(exported "$build/liblegosketch.so")
 static=$(nm -g --defined-only "$build/liblegosketch.a" | awk 'NF == 3 { print $3 }' | sort)
 same 'legosketch.h (<) against liblegosketch.so (>)' "$declared" "$shared"
 same 'legosketch.h (<) against liblegosketch.a (>)' "$declared" "$static"
+
+# With `make gpu` there is a library that has both headers.
+if [ -e "$build/liblegosketch_cuda.so" ]; then
+    both=$(functions include/legosketch.h include/legosketch_cuda.h)
+    same 'both headers (<) against liblegosketch_cuda.so (>)' "$both" "$(exported "$build/liblegosketch_cuda.so")"
+fi
 
 # Whoever links the library links nothing else.
 needed=$(readelf -d "$build/liblegosketch.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|ld-linux.*)\.so' || true)
