@@ -13,7 +13,7 @@
  * what is needed across stages is kept for each item (struct items); what is cheap to compute again goes to a thread's
  * scratch. Gradients have a d before the name of what they are the gradient of. */
 #include "layers.h"
-#include "ms_train.h"
+#include "ms_cpu.h"
 
 #include <math.h>
 
