@@ -31,7 +31,7 @@
  * Everything random follows from (seed, number of the task), all sums have a fixed order: the same bits with any number
  * of threads.
  *
- *     ms_net.h        a task on blocks of items, stage by stage, forward beside backward
+ *     ms_net.h        a task on blocks of items, stage by stage; it names the headers that it is made of
  *     ms_avx512.c, ms_avx2.c, ms_plain.c        the same compiled for a kind of vector register
  *     ms_tasks.c      recipe, tasks, first weights
  *     ms_backend.h    what computes steps: ms_cpu.c with the threads of ms_pool.c, or src/cuda/ms_train.cu
