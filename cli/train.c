@@ -20,11 +20,11 @@ static struct {
     int preset, backend;
     uint64_t tasks, seed, every;
     const char *output, *name, *checkpoint, *log, *score;
-    uint32_t threads, n_min;
+    uint32_t threads, n_min, batch;
     uint64_t scouts; /* UINT64_MAX: not given */
-    double alpha_max, scout_alpha, rate, rate_v; /* negative: not given */
+    double alpha_max, scout_alpha, rate, rate_v, scale_max; /* negative: not given */
     bool resume, from_rule, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
-} given = {.scouts = UINT64_MAX, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1};
+} given = {.scouts = UINT64_MAX, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1, .scale_max = -1};
 
 enum { PRESET_PAPER, PRESET_PUBLISHED, PRESET_QUICK, PRESET_COMPACT, PRESET_MS };
 enum { BACKEND_CPU, BACKEND_CUDA };
@@ -35,6 +35,9 @@ static const option_entry options[] = {
      "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
      "compact: the networks for blocks, in minutes; ms: the meta-sketch, a competitor, 5000000 tasks (paper)"},
     {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step; of ms any number"},
+    {"batch", 0, OPTION_U32, "N", &given.batch, "of ms: tasks of a step, 1 to 8 (8; published 1)"},
+    {"scale-max", 0, OPTION_REAL, "S", &given.scale_max,
+     "of ms: mean frequencies of tasks up to 1 + S, their logarithms alike (2 to 11, alike themselves)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
@@ -65,6 +68,13 @@ static const option_entry options[] = {
     {0},
 };
 
+#ifndef HAVE_CUDA
+static void say_no_cuda(void)
+{
+    say("this build has no CUDA: 'make gpu' makes one that has, where the CUDA toolkit (nvcc) is installed");
+}
+#endif
+
 static const struct backend *chosen_backend(void)
 {
     if (given.backend == BACKEND_CPU)
@@ -72,7 +82,19 @@ static const struct backend *chosen_backend(void)
 #ifdef HAVE_CUDA
     return &backend_cuda;
 #else
-    say("this build has no CUDA: 'make gpu' makes one that has, where the CUDA toolkit (nvcc) is installed");
+    say_no_cuda();
+    return NULL;
+#endif
+}
+
+static const struct ms_backend *chosen_ms_backend(void)
+{
+    if (given.backend == BACKEND_CPU)
+        return &ms_backend_cpu;
+#ifdef HAVE_CUDA
+    return &ms_backend_cuda;
+#else
+    say_no_cuda();
     return NULL;
 #endif
 }
@@ -137,6 +159,19 @@ static bool name_works(const struct run *run)
     return ok;
 }
 
+/* Says what is wrong with the options that name files; 0 if nothing is. */
+static int check_file_options(void)
+{
+    bool to_stdout = strcmp(given.output, "-") == 0;
+    if (to_stdout && given.resume && given.checkpoint == NULL)
+        return options_wrong(&command_train, "--resume needs --checkpoint FILE if the model goes to standard output");
+    if ((given.checkpoint != NULL && strcmp(given.checkpoint, given.output) == 0) ||
+        (given.log != NULL && strcmp(given.log, given.output) == 0) ||
+        (given.log != NULL && given.checkpoint != NULL && strcmp(given.log, given.checkpoint) == 0))
+        return options_wrong(&command_train, "--out, --checkpoint and --log must be different files");
+    return 0;
+}
+
 /* Says which option is missing or impossible; 0 if none is. */
 static int check_options(int count, char **operands, const struct recipe *recipe)
 {
@@ -148,17 +183,12 @@ static int check_options(int count, char **operands, const struct recipe *recipe
         return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
     if (given.scout_alpha >= 0 && recipe->scouts == 0)
         return options_wrong(&command_train, "--scout-alpha is of scouts, and without --scouts there are none");
+    if (given.batch != 0 || given.scale_max >= 0)
+        return options_wrong(&command_train, "--batch and --scale-max are of --preset ms");
     const char *problem = recipe_problem(recipe);
     if (problem != NULL)
         return options_wrong(&command_train, "%s", problem);
-    bool to_stdout = strcmp(given.output, "-") == 0;
-    if (to_stdout && given.resume && given.checkpoint == NULL)
-        return options_wrong(&command_train, "--resume needs --checkpoint FILE if the model goes to standard output");
-    if ((given.checkpoint != NULL && strcmp(given.checkpoint, given.output) == 0) ||
-        (given.log != NULL && strcmp(given.log, given.output) == 0) ||
-        (given.log != NULL && given.checkpoint != NULL && strcmp(given.log, given.checkpoint) == 0))
-        return options_wrong(&command_train, "--out, --checkpoint and --log must be different files");
-    return 0;
+    return check_file_options();
 }
 
 /* FILE.checkpoint; NULL if there is no memory. */
@@ -173,24 +203,36 @@ static char *default_checkpoint(void)
     return path;
 }
 
-/* Starts, or goes on; nothing that an earlier run left is overwritten. */
-static bool prepare(struct run *run, const training_files *files)
+/* Whether files can be written, and those of an earlier run are not overwritten. */
+static bool check_files(const training_files *files)
 {
     if (!output_check(files->output) || (files->checkpoint != NULL && !output_check(files->checkpoint)))
         return false;
-    if (files->resume)
-        return training_load(files->checkpoint, run);
-    if (files->checkpoint != NULL && access(files->checkpoint, F_OK) == 0) {
+    bool there = files->checkpoint != NULL && access(files->checkpoint, F_OK) == 0;
+    if (files->resume && !there)
+        say("there is no checkpoint %s to go on from; without --resume the run starts at the beginning",
+            files->checkpoint);
+    else if (!files->resume && there)
         say("%s is there already: --resume goes on with it; to start afresh, remove it or name another --checkpoint",
             files->checkpoint);
-        return false;
-    }
-    return true;
+    return files->resume == there;
 }
 
-static bool train(const struct backend *backend, struct run *run)
+/* Starts, or goes on; one of the two runs is NULL. */
+static bool start(struct run *run, struct ms_run *ms, const training_files *files)
 {
-    uint64_t steps = recipe_steps(&run->recipe);
+    if (run != NULL) {
+        const struct backend *backend = chosen_backend();
+        return backend != NULL && (!files->resume || training_load(files->checkpoint, run)) &&
+               training_run(backend, given.threads, run, files);
+    }
+    const struct ms_backend *backend = chosen_ms_backend();
+    return backend != NULL && (!files->resume || train_ms_load(files->checkpoint, ms)) &&
+           train_ms(backend, given.threads, ms, files);
+}
+
+static bool train(uint64_t steps, struct run *run, struct ms_run *ms)
+{
     training_files files = {.output = given.output, .name = given.name, .checkpoint = given.checkpoint,
                             .log = given.log, .every = given.every, .resume = given.resume, .quiet = given.quiet,
                             .keep_checkpoint = given.checkpoint != NULL};
@@ -203,7 +245,7 @@ static bool train(const struct backend *backend, struct run *run)
             return false;
         files.checkpoint = path;
     }
-    bool ok = prepare(run, &files) && training_run(backend, given.threads, run, &files);
+    bool ok = check_files(&files) && start(run, ms, &files);
     free(path);
     return ok;
 }
@@ -242,29 +284,37 @@ static int check_compact(void)
 /* The meta-sketch shares no more than a few options with the others. */
 static int run_ms(int count, char **operands)
 {
-    struct ms_recipe recipe = ms_recipe_published();
-    recipe.seed = given.seed;
+    static struct ms_run run;
+    run.recipe = ms_recipe_ours();
+    run.recipe.seed = given.seed;
     if (given.tasks != 0)
-        recipe.tasks = given.tasks;
+        run.recipe.tasks = given.tasks;
+    if (given.batch != 0)
+        run.recipe.batch = given.batch;
     if (given.rate >= 0)
-        recipe.rate = given.rate;
+        run.recipe.rate = given.rate;
+    if (given.scale_max >= 0) {
+        run.recipe.scale_max = given.scale_max;
+        run.recipe.log_scale = 1;
+    }
     if (count > 0)
         return options_wrong(&command_train, "'%s': it takes no argument, tasks are drawn from the seed", operands[0]);
     if (given.output == NULL)
         return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
-    if (given.log != NULL && strcmp(given.log, given.output) == 0)
-        return options_wrong(&command_train, "--out and --log must be different files");
-    bool kept = given.resume || given.checkpoint != NULL || given.every != 0;
     bool numbers = given.scouts != UINT64_MAX || given.scout_alpha >= 0 || given.alpha_max >= 0 || given.rate_v >= 0 ||
                    given.n_min != 0;
     bool changed = given.fixed_v || given.from_rule || given.no_normalisation || given.no_scan || given.plain_loss;
-    if (given.backend != BACKEND_CPU || kept || numbers || changed || given.name != NULL)
-        return options_wrong(&command_train, "--preset ms trains on the CPU, without checkpoints: of the options it "
-                                             "takes --out, --seed, --tasks, --rate, --log, --threads and --quiet");
-    const char *problem = ms_recipe_problem(&recipe);
+    if (numbers || changed || given.name != NULL)
+        return options_wrong(&command_train, "of the options that change a recipe --preset ms takes --seed, --tasks, "
+                                             "--batch, --scale-max and --rate; and its model has no --name");
+    const char *problem = ms_recipe_problem(&run.recipe);
     if (problem != NULL)
         return options_wrong(&command_train, "%s", problem);
-    return train_ms(&recipe, given.threads, given.output, given.log, given.quiet) ? EXIT_DONE : EXIT_FAILED;
+    int wrong = check_file_options();
+    if (wrong != 0)
+        return wrong;
+    ms_state_start(&run.recipe, &run.state);
+    return train(ms_recipe_steps(&run.recipe), NULL, &run) ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int run(int count, char **operands)
@@ -291,10 +341,11 @@ static int run(int count, char **operands)
         return train_compact(given.seed, given.threads, given.output, given.name, given.log, given.quiet) ? EXIT_DONE
                                                                                                           : EXIT_FAILED;
     }
-    const struct backend *backend = chosen_backend();
-    if (given.score != NULL)
+    if (given.score != NULL) {
+        const struct backend *backend = chosen_backend();
         return backend != NULL && train_score(backend, given.threads, given.score) ? EXIT_DONE : EXIT_FAILED;
-    return backend != NULL && train(backend, &run) ? EXIT_DONE : EXIT_FAILED;
+    }
+    return train(recipe_steps(&run.recipe), &run, NULL) ? EXIT_DONE : EXIT_FAILED;
 }
 
 const command command_train = {
@@ -308,7 +359,7 @@ const command command_train = {
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
                 "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
-                "  legosketch train --preset ms --tasks 20000 --rate 0.001 -o models/ms.lego\n"
+                "  legosketch train --preset ms --backend cuda --scale-max 600 -o models/ms.lego\n"
                 "  legosketch train --score quick.checkpoint\n"
                 "  legosketch train --bench\n",
     .options = options,

@@ -4,9 +4,15 @@
 #ifndef CLI_TRAIN_MS_H
 #define CLI_TRAIN_MS_H
 
-#include "ms_train.h"
+#include "ms_backend.h"
+#include "ms_checkpoint.h"
+#include "training.h"
 
-/* Trains and writes the model; says what went wrong. log may be NULL; threads 0: as many as there are cores. */
-bool train_ms(const struct ms_recipe *recipe, unsigned threads, const char *output, const char *log, bool quiet);
+/* The checkpoint at `path` into the run, to go on with: its recipe must be the run's. Says what is wrong with it. */
+bool train_ms_load(const char *path, struct ms_run *run);
+
+/* Trains from the run's state to the end of its recipe and writes the model, as training_run() does it. The files'
+ * model has no name. */
+bool train_ms(const struct ms_backend *backend, unsigned threads, struct ms_run *run, const training_files *files);
 
 #endif

@@ -1,19 +1,17 @@
-/* The training loop; see training.h.
- *
- * Files never get ahead of each other in a way that loses something: a line of the log is written before the checkpoint
- * that counts it, and lines that a checkpoint does not count are cut off before the run goes on.
+/* The training loop; see training.h, and resume.h for the order in which files are written.
  *
  * SPDX-License-Identifier: MIT */
 #include "training.h"
 
 #include "output.h"
 #include "progress.h"
+#include "resume.h"
 #include "say.h"
+#include "stopping.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,37 +45,6 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* ---- signals: the step at hand is finished, the second signal ends the program as before ------------------------ */
-
-static volatile sig_atomic_t stopped;
-static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
-enum { STOPPING = sizeof stopping / sizeof *stopping };
-static struct sigaction before[STOPPING];
-
-static void stop(int signal_number)
-{
-    stopped = signal_number;
-    for (int i = 0; i < STOPPING; i++)
-        sigaction(stopping[i], &before[i], NULL);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    for (int i = 0; i < STOPPING; i++) {
-        sigaction(stopping[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(stopping[i], &action, NULL);
-    }
-}
-
-static void release_signals(void)
-{
-    for (int i = 0; i < STOPPING; i++)
-        sigaction(stopping[i], &before[i], NULL);
-}
-
 /* ---- the model and checkpoints ---------------------------------------------------------------------------------- */
 
 typedef struct export {
@@ -101,16 +68,9 @@ static lego_status save_checkpoint(const void *what, lego_write write, void *con
 bool training_read(const char *path, struct run *run)
 {
     static unsigned char bytes[CHECKPOINT_SIZE + 1];
-    FILE *file = fopen(path, "rb");
-    size_t size = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
-    bool readable = file != NULL && !ferror(file);
-    int error = errno;
-    if (file != NULL)
-        fclose(file);
-    if (!readable) {
-        say("cannot read %s: %s", path, strerror(error));
+    size_t size;
+    if (!resume_read(path, bytes, sizeof bytes, &size))
         return false;
-    }
     const char *problem = checkpoint_read(bytes, size, run);
     if (problem != NULL)
         say("%s %s", path, problem);
@@ -120,16 +80,11 @@ bool training_read(const char *path, struct run *run)
 bool training_load(const char *path, struct run *run)
 {
     static struct run found;
-    if (access(path, F_OK) != 0 && errno == ENOENT) {
-        say("there is no checkpoint %s to go on from; without --resume the run starts at the beginning", path);
-        return false;
-    }
     if (!training_read(path, &found))
         return false;
     char difference[100];
     if (checkpoint_difference(&found.recipe, &run->recipe, difference, sizeof difference)) {
-        say("%s was made %s%s: give the same options to go on with it", path,
-            strncmp(difference, "with", 4) == 0 ? "" : "with ", difference);
+        resume_refuse(path, difference);
         return false;
     }
     *run = found;
@@ -147,20 +102,6 @@ static bool write_checkpoint(training *t)
 }
 
 /* ---- the log ---------------------------------------------------------------------------------------------------- */
-
-/* Cuts off what the checkpoint does not count: lines of later steps, and one that is not whole. */
-static bool cut_log(FILE *log, uint64_t step)
-{
-    char line[1024];
-    long end = 0;
-    uint64_t at;
-    while (fgets(line, sizeof line, log) != NULL) {
-        if (strchr(line, '\n') == NULL || (sscanf(line, "{\"step\":%" SCNu64, &at) == 1 && at > step))
-            break;
-        end = ftell(log);
-    }
-    return end >= 0 && fseek(log, end, SEEK_SET) == 0 && ftruncate(fileno(log), end) == 0;
-}
 
 static void fail_log(training *t)
 {
@@ -204,13 +145,9 @@ static bool open_log(training *t)
     const struct run *run = t->run;
     if (t->files->log == NULL)
         return true;
-    t->log = t->files->resume ? fopen(t->files->log, "r+") : NULL;
-    if (t->log == NULL && (!t->files->resume || errno == ENOENT))
-        t->log = fopen(t->files->log, "w");
-    if (t->log == NULL || (t->files->resume && !cut_log(t->log, run->state.step))) {
-        say("cannot write %s: %s", t->files->log, strerror(errno));
+    t->log = resume_log(t->files->log, t->files->resume, run->state.step);
+    if (t->log == NULL)
         return false;
-    }
     if (run->state.step == 0)
         log_recipe(t);
     else
@@ -337,7 +274,7 @@ static bool loop(training *t)
             run->summed = 0;
             run->sums = (struct losses){0};
         }
-        if (stopped && step < steps)
+        if (stopping_asked() && step < steps)
             return stop_here(t, step);
         if (step % t->files->every == 0 || step == steps)
             write_checkpoint(t); /* one that fails is said; the next may not */
@@ -375,13 +312,13 @@ bool training_run(const struct backend *backend, unsigned threads, struct run *r
         ok = backend->load(t.session, &run->state);
     ok = ok && open_log(&t);
     if (ok) {
-        catch_signals();
+        stopping_begin();
         progress_begin("train", recipe_steps(&run->recipe) * TRAIN_BATCH - t.first * TRAIN_BATCH, files->quiet);
         progress_describe("tasks", "");
         t.start = now();
         ok = loop(&t);
         progress_end();
-        release_signals();
+        stopping_end();
         ok = ok && finish(&t);
     }
     if (t.log != NULL && fclose(t.log) != 0)

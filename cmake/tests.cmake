@@ -42,17 +42,19 @@ target_compile_options(test_cuda_item PRIVATE -ffp-contract=off)
 
 # Where there is no GPU, as in CI, they are built and skipped.
 if(LEGO_CUDA)
-  add_executable(cuda_test_train tests/cuda_test_train.c $<TARGET_OBJECTS:lego_objects>)
-  target_compile_options(cuda_test_train PRIVATE -iquote ${source}/src)
-  target_include_directories(cuda_test_train PRIVATE include ${XXHASH_INCLUDE_DIR})
-  target_link_libraries(cuda_test_train PRIVATE lego_flags lego_train PkgConfig::CMOCKA Threads::Threads m)
-  lego_test(cuda_test_train gpu cuda_test_train)
+  foreach(name cuda_test_train cuda_test_train_ms)
+    add_executable(${name} tests/${name}.c $<TARGET_OBJECTS:lego_objects>)
+    target_include_directories(${name} PRIVATE include ${XXHASH_INCLUDE_DIR})
+    target_link_libraries(${name} PRIVATE lego_flags lego_train PkgConfig::CMOCKA Threads::Threads m)
+  endforeach()
   # What users get, the shared library.
   add_executable(cuda_test_sketch tests/cuda_test_sketch.c)
-  target_compile_options(cuda_test_sketch PRIVATE -iquote ${source}/src)
   target_link_libraries(cuda_test_sketch PRIVATE lego_flags legosketch_cuda CUDA::cudart_static PkgConfig::CMOCKA)
-  lego_test(cuda_test_sketch gpu cuda_test_sketch)
-  set_tests_properties(cuda_test_train cuda_test_sketch PROPERTIES SKIP_RETURN_CODE 77)
+  foreach(name cuda_test_train cuda_test_train_ms cuda_test_sketch)
+    target_compile_options(${name} PRIVATE -iquote ${source}/src)
+    lego_test(${name} gpu ${name})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
 endif()
 
 function(lego_python_test file label) # Debian's Python: setup puts numpy there, whatever python3 comes first in PATH

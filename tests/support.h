@@ -81,13 +81,13 @@ static inline void assert_same(const lego_sketch *a, const lego_sketch *b)
 
 struct books {
     size_t now, most; /* bytes out, and the most there ever were */
-    long calls, fail_at;
+    long calls, fail_at, more; /* that call fails, and so many after it */
 };
 
 static inline void *books_alloc(void *context, size_t size)
 {
     struct books *books = context;
-    if (++books->calls == books->fail_at) return NULL;
+    if (++books->calls >= books->fail_at && books->fail_at && books->calls <= books->fail_at + books->more) return NULL;
     books->now += size;
     if (books->now > books->most) books->most = books->now;
     return malloc(size);
@@ -102,7 +102,7 @@ static inline void books_free(void *context, void *p, size_t size)
 
 static inline lego_allocator books_allocator(struct books *books)
 {
-    *books = (struct books){0, 0, 0, 0};
+    *books = (struct books){0};
     return (lego_allocator){books_alloc, books_free, books};
 }
 

@@ -140,30 +140,31 @@ static void tallies_know_when_not_to(void **unused)
     }
 }
 
-/* Without memory for it a batch goes another way, to the same sketch. */
+/* Without memory for it a batch goes another way, or without any item by item, to the same sketch. */
 static void memory_may_be_short(void **unused)
 {
     (void)unused;
     uint64_t state = 5;
     struct stream_of s = make_stream(&state, 40000, 5000, 3, false);
     static const uint32_t blocks[] = {12, 5000};
-    for (int i = 0; i < 2; i++)
-        for (int packing = LEGO_DENSE; packing <= LEGO_FLAT; packing++) {
-            lego_sketch *sketch[2];
-            struct books books[2];
-            for (int fails = 0; fails < 2; fails++) {
-                lego_allocator allocator = books_allocator(&books[fails]);
-                sketch[fails] = blocks_of(blocks[i], (lego_packing)packing, &allocator);
-                lego_sketch_set_threads(sketch[fails], 2);
-                books[fails].fail_at = fails ? books[fails].calls + 1 : 0;
-                assert_int_equal(lego_sketch_add_u64s(sketch[fails], s.items, s.counts, s.n), LEGO_OK);
-            }
-            assert_same(sketch[0], sketch[1]);
-            for (int fails = 0; fails < 2; fails++) {
-                lego_sketch_destroy(sketch[fails]);
-                assert_int_equal(books[fails].now, 0);
-            }
+    for (int i = 0; i < 4; i++) {
+        lego_packing packing = i % 2 ? LEGO_FLAT : LEGO_DENSE;
+        lego_sketch *sketch[3];
+        struct books books[3];
+        for (int fails = 0; fails < 3; fails++) {
+            lego_allocator allocator = books_allocator(&books[fails]);
+            sketch[fails] = blocks_of(blocks[i / 2], packing, &allocator);
+            lego_sketch_set_threads(sketch[fails], 2);
+            books[fails].fail_at = fails ? books[fails].calls + 1 : 0;
+            books[fails].more = fails == 2;
+            assert_int_equal(lego_sketch_add_u64s(sketch[fails], s.items, s.counts, s.n), LEGO_OK);
+            assert_same(sketch[0], sketch[fails]);
         }
+        for (int fails = 0; fails < 3; fails++) {
+            lego_sketch_destroy(sketch[fails]);
+            assert_int_equal(books[fails].now, 0);
+        }
+    }
     free_stream(&s);
 }
 

@@ -682,7 +682,7 @@ static void thread_count_does_not_matter(void **unused)
             assert_alike(one, many);
             lego_sketch_destroy(many);
         }
-        struct books books; /* without memory for notes, one thread does it */
+        struct books books; /* without memory for tallies or notes, one thread does it */
         lego_allocator allocator = books_allocator(&books);
         lego_sketch *none = blocks_from(t.blocks, LEGO_FLAT, &allocator);
         lego_sketch_merge(none, start);
@@ -690,8 +690,9 @@ static void thread_count_does_not_matter(void **unused)
         lego_sketch_set_threads(none, 4);
         books.calls = 0;
         books.fail_at = widens ? 2 : 1;
+        books.more = 9;
         assert_int_equal(lego_sketch_add_u64s(none, s.items, counts, n), LEGO_OK);
-        assert_int_equal(books.calls, books.fail_at);
+        assert_true(books.calls >= books.fail_at);
         assert_alike(one, none);
         lego_sketch_destroy(none);
         lego_sketch_destroy(one);

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "ms.h"
-#include "ms_train.h"
+#include "ms_backend.h"
 
 static unsigned char model[MS_FILE];
 
@@ -18,12 +18,18 @@ static void make_model(uint64_t seed, int steps)
     recipe.n_min = 200;
     recipe.n_max = 400;
     recipe.rate = 1e-3;
-    struct ms_session *session = ms_open(&recipe, 1, NULL);
+    char error[BACKEND_ERROR];
+    struct ms_session *session = ms_backend_cpu.open(&recipe, 1, error);
     assert_non_null(session);
-    struct ms_losses losses;
-    for (int step = 0; step < steps; step++) assert_true(ms_step(session, &losses));
-    ms_export(ms_session_state(session), model);
-    ms_close(session);
+    static struct ms_state state;
+    for (int step = 0; step < steps; step++) {
+        struct ms_losses losses;
+        uint32_t done;
+        assert_int_equal(ms_backend_cpu.steps(session, 1, &losses, &done), BACKEND_DONE);
+    }
+    assert_true(ms_backend_cpu.save(session, &state));
+    ms_export(&recipe, &state, model);
+    ms_backend_cpu.close(session);
 }
 
 /* ---- in doubles -------------------------------------------------------------------------------------------------- */

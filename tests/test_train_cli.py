@@ -196,25 +196,55 @@ class Train(Case):
                 self.run_program("train", *arguments, code=2, says=says)
         self.assertEqual(self.files(), [])
 
+    MS = ["train", "--preset", "ms", "--tasks", 14, "--batch", 2, "--rate", "0.001", "--scale-max", 100, "--quiet"]
+
     def test_meta_sketch(self):
-        """One task a step, a file of its own kind, the same bytes for any number of threads; few of the options."""
-        options = ["train", "--preset", "ms", "--tasks", 7, "--rate", "0.001", "--quiet"]
-        self.run_program(*options, "-o", "a.lego", "--log", "a.jsonl", "--threads", 1)
-        self.run_program(*options, "-o", "b.lego", "--threads", 2)
-        with open(os.path.join(self.folder, "a.lego"), "rb") as a, open(os.path.join(self.folder, "b.lego"), "rb") as b:
-            first = a.read()
-            self.assertEqual(first, b.read())
+        """A file of its own kind, the same bytes for any number of threads; few of the options."""
+        self.run_program(*self.MS, "-o", "a.lego", "--log", "a.jsonl", "--threads", 1)
+        self.run_program(*self.MS, "-o", "b.lego", "--threads", 2)
+        first = self.read("a.lego")
+        self.assertEqual(first, self.read("b.lego"))
         self.assertEqual(first[:8], b"LEGOMETA")
-        with open(os.path.join(self.folder, "a.jsonl")) as log:
-            recipe, *steps = map(json.loads, log)
-        self.assertEqual((recipe["preset"], recipe["tasks"], recipe["rate"]), ("ms", 7, 0.001))
-        self.assertEqual([line["step"] for line in steps], list(range(1, 8)))
+        self.assertEqual(int.from_bytes(first[16:24], "little"), 14)  # tasks
+        recipe, *steps = map(json.loads, self.read("a.jsonl").splitlines())
+        wanted = {"preset": "ms", "tasks": 14, "batch": 2, "rate": 0.001, "scale_max": 100, "log_scale": True}
+        self.assertEqual({key: recipe[key] for key in wanted}, wanted)
+        self.assertEqual([(line["step"], line["tasks"]) for line in steps], [(i, 2 * i) for i in range(1, 8)])
         self.fails("info", "a.lego", says="not a sketch or a model")
-        for more, says in ((["--resume"], "without checkpoints"), (["--name", "x"], "without checkpoints"),
-                           (["--scouts", 1], "without checkpoints"), (["--log", "c.lego"], "must be different files"),
-                           (["x"], "takes no argument"), (["--rate", "2"], "learning rate")):
-            self.run_program(*options[:5], "-o", "c.lego", *more, code=2, says=says)
+        for more, says in ((["--name", "x"], "has no --name"), (["--scouts", 1], "--preset ms takes"),
+                           (["--batch", 9], "from 1 to 8"), (["--scale-max", 1001], "mean frequency"),
+                           (["--log", "c.lego"], "must be different files"), (["x"], "takes no argument"),
+                           (["--rate", "2"], "learning rate")):
+            self.run_program(*self.MS[:5], "-o", "c.lego", *more, code=2, says=says)
+        self.run_program("train", "-o", "c.lego", "--batch", 4, code=2, says="are of --preset ms")
         self.assertEqual(self.files(), ["a.jsonl", "a.lego", "b.lego"])
+
+    def test_meta_sketch_interrupted(self):
+        self.run_program(*self.MS, "-o", "whole", "--log", "whole.log", "-c", "kept")
+        for how in signal.SIGTERM, signal.SIGKILL:
+            with self.subTest(how=how):
+                name = how.name
+                arguments = [*self.MS, "-o", name, "--log", name + ".log"]
+                process = self.start(*arguments)
+                self.wait_for(name + ".checkpoint")
+                process.send_signal(how)
+                message = process.communicate(timeout=120)[1]
+                if process.returncode != 0:  # else it was too fast for the signal
+                    self.assertNotIn(name, self.files())
+                    if how == signal.SIGTERM:
+                        self.assertRegex(message, r"stopped after step \d of 7; the same command with --resume goes on")
+                    self.fails(*arguments, says="checkpoint is there already")
+                    self.fails(*arguments, "--resume", "--seed", 1, says="was made with --seed 0, not 1")
+                    self.run_program(*arguments, "--resume")
+                self.assertEqual(self.read(name), self.read("whole"))
+                self.assertEqual(self.log_without_times(name + ".log"), self.log_without_times("whole.log"))
+                self.assertNotIn(name + ".checkpoint", self.files())
+        kept = self.read("kept")
+        self.write("damaged", kept[:9000] + b"\xff\xff" + kept[9002:])
+        self.write("other", b"LEGOTRAI" + kept[8:])
+        self.fails(*self.MS, "-o", "x", "-c", "damaged", "--resume", says="damaged was damaged: its checksum is wrong")
+        self.fails(*self.MS, "-o", "x", "-c", "other", "--resume",
+                   says="is not a checkpoint of 'legosketch train --preset ms'")
 
     def test_backends(self):
         done = subprocess.run([PROGRAM, *map(str, QUICK), "-o", "a.lego", "--backend", "cuda"], cwd=self.folder,

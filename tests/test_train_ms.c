@@ -6,7 +6,30 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "ms_train.h"
+#include "ms_checkpoint.h"
+#include "ms_cpu.h"
+
+static struct ms_session *open_session(const struct ms_recipe *recipe, unsigned threads,
+                                       const struct ms_kernels *kernels)
+{
+    char error[BACKEND_ERROR];
+    struct ms_session *session = ms_cpu_open(recipe, threads, kernels, error);
+    assert_non_null(session);
+    return session;
+}
+
+static bool step_once(struct ms_session *session, struct ms_losses *losses)
+{
+    uint32_t done;
+    return ms_backend_cpu.steps(session, 1, losses, &done) == BACKEND_DONE && done == 1;
+}
+
+static const struct ms_state *state_of(struct ms_session *session)
+{
+    static struct ms_state state;
+    assert_true(ms_backend_cpu.save(session, &state));
+    return &state;
+}
 
 static void assert_near(double ours, double theirs, double tolerance, const char *line)
 {
@@ -18,7 +41,7 @@ struct golden {
     const struct ms_kernels *kernels;
     struct ms_recipe recipe;
     struct ms_session *session;
-    float gradient[MS_PARAMETERS];
+    struct ms_found found; /* of task 0 */
     double norm; /* of the array that the next gradients are of */
 };
 
@@ -29,15 +52,17 @@ static void check_line(struct golden *g, const char *line)
     char word[16];
     if (sscanf(line, "%15s %llu", word, &i) != 2) return;
     if (strcmp(word, "case") == 0) {
-        ms_close(g->session);
+        ms_backend_cpu.close(g->session);
         g->recipe = ms_recipe_published();
-        assert_int_equal(sscanf(line, "case %llu %" SCNu32 " %" SCNu32 " %lf", &key, &g->recipe.n_min, &g->recipe.n_max,
-                                &g->recipe.rate), 4);
+        assert_int_equal(sscanf(line, "case %llu %" SCNu32 " %" SCNu32 " %lf %" SCNu32 " %llu %lf", &key,
+                                &g->recipe.n_min, &g->recipe.n_max, &g->recipe.rate, &g->recipe.batch, &count, &x[0]),
+                         7);
         g->recipe.seed = key;
-        g->session = ms_open(&g->recipe, 2, g->kernels);
-        assert_non_null(g->session);
-        struct ms_losses losses;
-        memcpy(g->gradient, ms_gradient(g->session, 0, &losses), sizeof g->gradient);
+        g->recipe.tasks = count;
+        g->recipe.log_scale = x[0] > 0;
+        if (x[0] > 0) g->recipe.scale_max = x[0];
+        g->session = open_session(&g->recipe, 2, g->kernels);
+        assert_int_equal(ms_backend_cpu.task(g->session, 0, 0, &g->found), BACKEND_DONE);
     } else if (strcmp(word, "task") == 0) {
         struct ms_task task = ms_task_draw(&g->recipe, i);
         assert_int_equal(sscanf(line, "task %*u %llu %llu %lf %lf %lf", &key, &count, &x[0], &x[1], &x[2]), 5);
@@ -53,20 +78,20 @@ static void check_line(struct golden *g, const char *line)
     } else if (strcmp(word, "norm") == 0) {
         double square = 0;
         assert_int_equal(sscanf(line, "norm %*u %llu %lf", &count, &g->norm), 2);
-        for (unsigned long long at = i; at < i + count; at++) square += pow((double)g->gradient[at], 2);
+        for (unsigned long long at = i; at < i + count; at++) square += pow((double)g->found.gradient[at], 2);
         assert_near(sqrt(square), g->norm, 1e-4 * g->norm, line);
     } else if (strcmp(word, "loss") == 0) {
         struct ms_losses l;
         assert_int_equal(sscanf(line, "loss %*u %lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3]), 4);
-        assert_true(ms_session_state(g->session)->step == i);
-        assert_true(ms_step(g->session, &l));
+        assert_true(state_of(g->session)->step == i);
+        assert_true(step_once(g->session, &l));
         const double ours[] = {l.total, l.mse, l.are, l.aae};
         for (int m = 0; m < 4; m++) assert_near(ours[m], x[m], 1e-3 * x[m], line);
     } else {
-        const struct ms_state *state = ms_session_state(g->session);
+        const struct ms_state *state = state_of(g->session);
         assert_int_equal(sscanf(line, "%*s %*u %lf", &x[0]), 1);
         if (strcmp(word, "parameter") == 0) assert_near((double)state->parameters[i], x[0], 1e-6, line);
-        else if (strcmp(word, "gradient") == 0) assert_near((double)g->gradient[i], x[0], 1e-4 * g->norm, line);
+        else if (strcmp(word, "gradient") == 0) assert_near((double)g->found.gradient[i], x[0], 1e-4 * g->norm, line);
         else if (strcmp(word, "mean") == 0) assert_near(state->mean[i], x[0], 1e-5, line);
         else if (strcmp(word, "variance") == 0) assert_near(state->variance[i], x[0], 1e-5, line);
         else fail_msg("what is %s", line);
@@ -93,7 +118,7 @@ static void golden(void **unused)
             line += length + (line[length] == '\n');
         }
         assert_true(lines > 500);
-        ms_close(g.session);
+        ms_backend_cpu.close(g.session);
     }
     free(file.p);
 }
@@ -105,14 +130,14 @@ static void same_bits_for_any_threads(void **unused)
     static struct ms_state first;
     recipe.seed = 3;
     recipe.n_max = 3000;
+    recipe.batch = 3;
     for (unsigned threads = 1; threads <= 8; threads = 2 * threads + (threads == 2)) { /* 1, 2, 5 */
-        struct ms_session *session = ms_open(&recipe, threads, NULL);
-        assert_non_null(session);
+        struct ms_session *session = open_session(&recipe, threads, NULL);
         struct ms_losses losses;
-        for (int step = 0; step < ROUNDS(5); step++) assert_true(ms_step(session, &losses));
-        if (threads == 1) first = *ms_session_state(session);
-        assert_memory_equal(&first, ms_session_state(session), sizeof first);
-        ms_close(session);
+        for (int step = 0; step < ROUNDS(5); step++) assert_true(step_once(session, &losses));
+        if (threads == 1) first = *state_of(session);
+        assert_memory_equal(&first, state_of(session), sizeof first);
+        ms_backend_cpu.close(session);
     }
 }
 
@@ -122,16 +147,16 @@ static void small_tasks(void **unused)
     (void)unused;
     struct ms_recipe recipe = ms_recipe_published();
     recipe.n_max = 4;
-    struct ms_session *session = ms_open(&recipe, 1, NULL);
-    assert_non_null(session);
+    struct ms_session *session = open_session(&recipe, 1, NULL);
     struct ms_losses losses;
-    for (int step = 0; step < ROUNDS(50); step++) assert_true(ms_step(session, &losses));
-    ms_session_state(session)->parameters[MS_AT_DECODE_0] = NAN;
+    for (int step = 0; step < ROUNDS(50); step++) assert_true(step_once(session, &losses));
     static struct ms_state before;
-    before = *ms_session_state(session);
-    assert_false(ms_step(session, &losses));
-    assert_memory_equal(&before, ms_session_state(session), sizeof before);
-    ms_close(session);
+    before = *state_of(session);
+    before.parameters[MS_AT_DECODE_0] = NAN;
+    assert_true(ms_backend_cpu.load(session, &before));
+    assert_false(step_once(session, &losses));
+    assert_memory_equal(&before, state_of(session), sizeof before);
+    ms_backend_cpu.close(session);
 }
 
 /* The mean relative error of ten tasks that no step below is about. */
@@ -139,9 +164,9 @@ static double measure(struct ms_session *session)
 {
     double sum = 0;
     for (uint64_t step = 1000; step < 1010; step++) {
-        struct ms_losses losses;
-        ms_gradient(session, step, &losses);
-        sum += losses.are / 10;
+        static struct ms_found found;
+        assert_int_equal(ms_backend_cpu.task(session, step, 0, &found), BACKEND_DONE);
+        sum += found.losses.are / 10;
     }
     return sum;
 }
@@ -154,16 +179,15 @@ static void loss_falls(void **unused)
     recipe.n_min = 100;
     recipe.n_max = 300;
     recipe.rate = 1e-3;
-    struct ms_session *session = ms_open(&recipe, 2, NULL);
-    assert_non_null(session);
+    struct ms_session *session = open_session(&recipe, 2, NULL);
     double first = measure(session);
     for (int step = 0; step < 300; step++) {
         struct ms_losses losses;
-        assert_true(ms_step(session, &losses));
+        assert_true(step_once(session, &losses));
     }
     double last = measure(session);
     if (!(last < first / 2)) fail_msg("ARE %g at first, %g in the end", first, last);
-    const float *address = ms_session_state(session)->parameters + MS_AT_ADDRESS;
+    const float *address = state_of(session)->parameters + MS_AT_ADDRESS;
     for (int d = 0; d < MS_DEPTH; d++) /* A has unit columns after every step */
         for (int s = 0; s < MS_SLOTS; s++) {
             double square = 0;
@@ -171,7 +195,7 @@ static void loss_falls(void **unused)
                 square += pow((double)address[(d * MS_REFINED + r) * MS_SLOTS + s], 2);
             assert_true(fabs(square - 1) < 1e-6);
         }
-    ms_close(session);
+    ms_backend_cpu.close(session);
 }
 
 static void recipes(void **unused)
@@ -179,15 +203,81 @@ static void recipes(void **unused)
     (void)unused;
     struct ms_recipe good = ms_recipe_published();
     assert_null(ms_recipe_problem(&good));
-    for (int i = 0; i < 6; i++) {
+    struct ms_recipe ours = ms_recipe_ours();
+    assert_null(ms_recipe_problem(&ours));
+    for (int i = 0; i < 9; i++) {
         struct ms_recipe bad = good;
         if (i == 0) bad.tasks = 0;
         if (i == 1) bad.n_min = 1;
         if (i == 2) bad.n_max = MS_POPULATION + 1;
         if (i == 3) bad.alpha_max = 0.7;
-        if (i == 4) bad.scale_max = 1000;
+        if (i == 4) bad.scale_max = 1001;
         if (i == 5) bad.rate = NAN;
+        if (i == 6) bad.batch = 0;
+        if (i == 7) bad.batch = MS_BATCH + 1;
+        if (i == 8) bad.log_scale = 1, bad.scale_min = 0;
         assert_non_null(ms_recipe_problem(&bad));
+    }
+}
+
+/* A last step has the tasks that are left. */
+static void last_steps(void **unused)
+{
+    (void)unused;
+    struct ms_recipe recipe = ms_recipe_ours();
+    recipe.tasks = 19;
+    assert_int_equal(ms_recipe_steps(&recipe), 3);
+    assert_int_equal(ms_recipe_batch(&recipe, 1), 8);
+    assert_int_equal(ms_recipe_batch(&recipe, 2), 3);
+    recipe.tasks = 16;
+    assert_int_equal(ms_recipe_steps(&recipe), 2);
+    assert_int_equal(ms_recipe_batch(&recipe, 1), 8);
+}
+
+/* A run that stops and goes on from its checkpoint has the same bits. */
+static void checkpoints(void **unused)
+{
+    (void)unused;
+    static struct ms_run run, again;
+    static unsigned char bytes[MS_CHECKPOINT_SIZE + 1];
+    static struct ms_state whole;
+    struct ms_losses losses;
+    run.recipe = ms_recipe_ours();
+    run.recipe.tasks = 30;
+    run.recipe.batch = 4;
+    run.recipe.n_max = 100;
+    run.recipe.log_scale = 1;
+    run.summed = 2;
+    run.sums = (struct ms_losses){1, 2, 3, 4};
+    struct ms_session *session = open_session(&run.recipe, 1, NULL);
+    for (int step = 0; step < 8; step++) {
+        if (step == 3) assert_true(ms_backend_cpu.save(session, &run.state));
+        assert_true(step_once(session, &losses));
+    }
+    whole = *state_of(session);
+    ms_backend_cpu.close(session);
+
+    ms_checkpoint_write(&run, bytes);
+    assert_null(ms_checkpoint_read(bytes, MS_CHECKPOINT_SIZE, &again));
+    assert_memory_equal(&again.state, &run.state, sizeof run.state);
+    assert_true(again.summed == 2 && again.sums.aae == 4);
+    char text[100];
+    assert_false(ms_checkpoint_difference(&again.recipe, &run.recipe, text, sizeof text));
+    run.recipe.batch = 8;
+    assert_true(ms_checkpoint_difference(&again.recipe, &run.recipe, text, sizeof text));
+    assert_string_equal(text, "--batch 4, not 8");
+    session = open_session(&again.recipe, 2, NULL);
+    assert_true(ms_backend_cpu.load(session, &again.state));
+    for (int step = 3; step < 8; step++) assert_true(step_once(session, &losses));
+    assert_memory_equal(&whole, state_of(session), sizeof whole);
+    ms_backend_cpu.close(session);
+
+    assert_non_null(ms_checkpoint_read(bytes, MS_CHECKPOINT_SIZE - 1, &again));
+    assert_non_null(ms_checkpoint_read(bytes, MS_CHECKPOINT_SIZE + 1, &again));
+    for (size_t at = 0; at < MS_CHECKPOINT_SIZE; at += 997) { /* one bit, anywhere */
+        bytes[at] ^= 4;
+        assert_non_null(ms_checkpoint_read(bytes, MS_CHECKPOINT_SIZE, &again));
+        bytes[at] ^= 4;
     }
 }
 
@@ -195,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(golden), cmocka_unit_test(same_bits_for_any_threads),
                                        cmocka_unit_test(small_tasks), cmocka_unit_test(loss_falls),
-                                       cmocka_unit_test(recipes)};
+                                       cmocka_unit_test(recipes), cmocka_unit_test(last_steps),
+                                       cmocka_unit_test(checkpoints)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

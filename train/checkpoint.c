@@ -1,42 +1,22 @@
 /* checkpoint: bytes <-> runs, as checkpoint.h lays them out, and runs -> models. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "checkpoint.h"
 
 #include "parameters.h"
+#include "sealed.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 3, CHECKSUM = 8, LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
+enum { LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
 
-static const char magic[8] = {'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'};
+static const struct seal seal = {{'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'}, 3, TRAIN_PARAMETERS, CHECKPOINT_SIZE,
+                                 "is not a checkpoint of 'legosketch train'"};
 
 _Static_assert(sizeof(struct losses) == LOSS_NUMBERS * sizeof(double), "losses are doubles and nothing else");
 
 /* ---- one pass over the fields, in either direction -------------------------------------------------------------- */
-
-/* Where the next field is, and which way it goes. Reading and writing are the same list of fields, so they agree. */
-struct cursor {
-    unsigned char *at;
-    bool write;
-};
-
-static void field(struct cursor *cursor, void *value, size_t size)
-{
-    unsigned char *p = value;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#error "checkpoints are little-endian: swap the bytes here"
-#endif
-    if (cursor->write)
-        memcpy(cursor->at, p, size);
-    else
-        memcpy(p, cursor->at, size);
-    cursor->at += size;
-}
 
 static void recipe_fields(struct cursor *c, struct recipe *r)
 {
@@ -45,30 +25,22 @@ static void recipe_fields(struct cursor *c, struct recipe *r)
     float *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->scout_alpha_max, &r->rate,
                       &r->rate_table};
     uint32_t *flags[] = {&r->from_rule, &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
-    for (size_t i = 0; i < 2; i++) field(c, longs[i], sizeof *longs[i]);
-    for (size_t i = 0; i < 4; i++) field(c, counts[i], sizeof *counts[i]);
-    for (size_t i = 0; i < 7; i++) field(c, reals[i], sizeof *reals[i]);
-    for (size_t i = 0; i < 5; i++) field(c, flags[i], sizeof *flags[i]);
+    for (size_t i = 0; i < 2; i++) cursor_field(c, longs[i], sizeof *longs[i]);
+    for (size_t i = 0; i < 4; i++) cursor_field(c, counts[i], sizeof *counts[i]);
+    for (size_t i = 0; i < 7; i++) cursor_field(c, reals[i], sizeof *reals[i]);
+    for (size_t i = 0; i < 5; i++) cursor_field(c, flags[i], sizeof *flags[i]);
 }
 
 static void run_fields(struct cursor *c, struct run *run)
 {
     recipe_fields(c, &run->recipe);
-    field(c, &run->state.step, sizeof run->state.step);
-    field(c, &run->summed, sizeof run->summed);
-    field(c, &run->sums, sizeof run->sums);
-    field(c, run->state.parameters, sizeof run->state.parameters);
-    field(c, run->state.first, sizeof run->state.first);
-    field(c, run->state.second, sizeof run->state.second);
-    field(c, run->state.average, sizeof run->state.average);
-}
-
-static void head_fields(struct cursor *c, char name[8], uint32_t *version, uint32_t *parameters, uint64_t *size)
-{
-    field(c, name, 8);
-    field(c, version, sizeof *version);
-    field(c, parameters, sizeof *parameters);
-    field(c, size, sizeof *size);
+    cursor_field(c, &run->state.step, sizeof run->state.step);
+    cursor_field(c, &run->summed, sizeof run->summed);
+    cursor_field(c, &run->sums, sizeof run->sums);
+    cursor_field(c, run->state.parameters, sizeof run->state.parameters);
+    cursor_field(c, run->state.first, sizeof run->state.first);
+    cursor_field(c, run->state.second, sizeof run->state.second);
+    cursor_field(c, run->state.average, sizeof run->state.average);
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------ */
@@ -76,15 +48,9 @@ static void head_fields(struct cursor *c, char name[8], uint32_t *version, uint3
 void checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_SIZE])
 {
     struct run copy = *run;
-    char name[8];
-    uint32_t version = VERSION, parameters = TRAIN_PARAMETERS;
-    uint64_t size = CHECKPOINT_SIZE;
-    memcpy(name, magic, sizeof name);
-    struct cursor cursor = {bytes, true};
-    head_fields(&cursor, name, &version, &parameters, &size);
+    struct cursor cursor = {bytes + SEALED_HEAD, true};
     run_fields(&cursor, &copy);
-    uint64_t checksum = XXH3_64bits(bytes, CHECKPOINT_SIZE - CHECKSUM);
-    field(&cursor, &checksum, sizeof checksum);
+    sealed_close(&seal, bytes);
 }
 
 static bool all_finite(const struct state *state)
@@ -98,23 +64,12 @@ static bool all_finite(const struct state *state)
 
 const char *checkpoint_read(const unsigned char *bytes, size_t size, struct run *run)
 {
-    unsigned char head[24], copy[CHECKPOINT_SIZE];
-    char name[8];
-    uint32_t version, parameters;
-    uint64_t length, checksum;
-    if (size < 8 || memcmp(bytes, magic, sizeof magic) != 0) return "is not a checkpoint of 'legosketch train'";
-    if (size < sizeof head) return "ends too early";
-    memcpy(head, bytes, sizeof head);
-    struct cursor cursor = {head, false};
-    head_fields(&cursor, name, &version, &parameters, &length);
-    if (version != VERSION) return "is a checkpoint of another version of legosketch";
-    if (parameters != TRAIN_PARAMETERS) return "is a checkpoint of other networks";
-    if (length != CHECKPOINT_SIZE || size != CHECKPOINT_SIZE) return "ends too early, or goes on too long";
+    unsigned char copy[CHECKPOINT_SIZE];
+    const char *problem = sealed_problem(&seal, bytes, size);
+    if (problem) return problem;
     memcpy(copy, bytes, sizeof copy);
-    memcpy(&checksum, copy + CHECKPOINT_SIZE - CHECKSUM, sizeof checksum);
-    if (checksum != XXH3_64bits(copy, CHECKPOINT_SIZE - CHECKSUM)) return "was damaged: its checksum is wrong";
     struct run found;
-    cursor = (struct cursor){copy + sizeof head, false};
+    struct cursor cursor = {copy + SEALED_HEAD, false};
     run_fields(&cursor, &found);
     if (recipe_problem(&found.recipe) || found.state.step > recipe_steps(&found.recipe) ||
         found.summed > found.state.step || !all_finite(&found.state))

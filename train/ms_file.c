@@ -33,17 +33,19 @@ void ms_fold(const struct ms_state *state, float numbers[MS_NUMBERS])
     memcpy(to, state->parameters + MS_AT_ADDRESS, (MS_AT_LOSS - MS_AT_ADDRESS) * sizeof *to);
 }
 
-void ms_export(const struct ms_state *state, unsigned char bytes[MS_FILE])
+void ms_export(const struct ms_recipe *recipe, const struct ms_state *state, unsigned char bytes[MS_FILE])
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #error "model files are little-endian: swap the bytes here"
 #endif
     float numbers[MS_NUMBERS];
     uint32_t head[2] = {1, MS_NUMBERS};
+    uint64_t tasks = state->step * recipe->batch;
+    if (tasks > recipe->tasks) tasks = recipe->tasks; /* the last step may have fewer */
     ms_fold(state, numbers);
     memcpy(bytes, magic, sizeof magic);
     memcpy(bytes + 8, head, sizeof head);
-    memcpy(bytes + 16, &state->step, sizeof state->step);
+    memcpy(bytes + 16, &tasks, sizeof tasks);
     memcpy(bytes + 24, numbers, sizeof numbers);
     uint64_t checksum = XXH3_64bits(bytes, MS_FILE - 8);
     memcpy(bytes + MS_FILE - 8, &checksum, sizeof checksum);

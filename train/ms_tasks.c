@@ -7,19 +7,29 @@
 
 struct ms_recipe ms_recipe_published(void)
 {
-    return (struct ms_recipe){.tasks = 5000000, .n_min = 2, .n_max = 5000, .alpha_min = 0.8, .alpha_max = 1.3,
-                              .scale_min = 1, .scale_max = 10, .rate = 1e-4};
+    return (struct ms_recipe){.tasks = 5000000, .batch = 1, .n_min = 2, .n_max = 5000, .alpha_min = 0.8,
+                              .alpha_max = 1.3, .scale_min = 1, .scale_max = 10, .rate = 1e-4};
+}
+
+struct ms_recipe ms_recipe_ours(void)
+{
+    struct ms_recipe recipe = ms_recipe_published();
+    recipe.batch = MS_BATCH;
+    return recipe;
 }
 
 const char *ms_recipe_problem(const struct ms_recipe *recipe)
 {
     if (recipe->tasks == 0) return "there are no tasks";
+    if (recipe->batch < 1 || recipe->batch > MS_BATCH) return "the tasks of a step are not from 1 to 8";
     if (recipe->n_min < 2 || recipe->n_max < recipe->n_min || recipe->n_max > MS_POPULATION)
         return "the items of a task are not from 2 to 100000"; /* batch norm has no variance of one item */
     if (!(recipe->alpha_min >= 0 && recipe->alpha_max >= recipe->alpha_min && recipe->alpha_max <= 4))
         return "the skewness is not from 0 to 4";
-    if (!(recipe->scale_min >= 0 && recipe->scale_max >= recipe->scale_min && recipe->scale_max <= 160))
-        return "the mean frequency is not from 1 to 160"; /* then all frequencies are exact floats */
+    if (!(recipe->scale_min >= 0 && recipe->scale_max >= recipe->scale_min && recipe->scale_max <= 1000))
+        return "the mean frequency is not from 1 to 1000"; /* then all sums of frequencies are exact in doubles */
+    if (recipe->log_scale > 1 || (recipe->log_scale && recipe->scale_min == 0))
+        return "a mean frequency whose logarithm is drawn does not start above 1";
     if (!(recipe->rate >= 0 && recipe->rate <= 1)) return "the learning rate is not from 0 to 1";
     return NULL;
 }
@@ -31,12 +41,14 @@ static double unit(uint64_t bits) /* [0, 1) */
     return (double)(bits >> 11) * 0x1p-53;
 }
 
-struct ms_task ms_task_draw(const struct ms_recipe *recipe, uint64_t step)
+struct ms_task ms_task_draw(const struct ms_recipe *recipe, uint64_t number)
 {
-    struct ms_task task = {.key = split_mix(split_mix(recipe->seed, 1) + step, 1)};
+    struct ms_task task = {.key = split_mix(split_mix(recipe->seed, 1) + number, 1)};
     task.n = recipe->n_min + (uint32_t)(unit(split_mix(task.key, 1)) * (recipe->n_max - recipe->n_min + 1.0));
     task.alpha = recipe->alpha_min + unit(split_mix(task.key, 2)) * (recipe->alpha_max - recipe->alpha_min);
-    task.scale = recipe->scale_min + unit(split_mix(task.key, 3)) * (recipe->scale_max - recipe->scale_min);
+    double u = unit(split_mix(task.key, 3));
+    task.scale = recipe->log_scale ? recipe->scale_min * pow(recipe->scale_max / recipe->scale_min, u)
+                                   : recipe->scale_min + u * (recipe->scale_max - recipe->scale_min);
     return task;
 }
 

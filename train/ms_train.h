@@ -7,32 +7,36 @@
  *     query: read = a M / sum of a^2; features = reads [2][23], min read/z [2], min read [2], min (read - min)/z [2]
  *     [features, z, N] (76) -> residual MLP 76 -> 256 -> 76 (+ input, ReLU) -> 38 (ReLU) -> 1
  *
- * One step is one task: n items are stored, each once with its whole frequency, and all are queried. Loss LW(MSE, ARE)
- * = sum of 0.5/w^2 L + ln(1 + w^2) with w learnt too; gradient norm clipped at 5; Adam; the columns of A are brought
- * back to length 1 after every step. Gradients go all the way, through memory too: the embedding learns what to write.
+ * A task: n items are stored, each once with its whole frequency, and all are queried. Loss LW(MSE, ARE) = sum of
+ * 0.5/w^2 L + ln(1 + w^2) with w learnt too. A step is `batch` tasks: the gradient of each is clipped at norm 5, Adam
+ * gets their mean, and the columns of A are brought back to length 1. Gradients go all the way, through memory too: the
+ * embedding learns what to write.
  *
  * What the paper leaves open, and what we took (the public code of the authors was read for facts, not copied):
  *   - an item has 60 bits, 0 or 1; here they are random, in a sketch they are those of its hash;
  *   - a task's frequencies are 1 + round(s P j^-alpha / H), H = sum of i^-alpha for i = 1 .. P = 100,000: those of n
  *     items with random ranks j in a stream of P items and mean frequency 1 + s, s from 1 to 10, as a brick gets its
- *     items from a larger stream. The published population is a file of words that we do not have;
+ *     items from a larger stream. The published population is a file of words that we do not have. A stream of skewness
+ *     1.5 has a mean frequency of 508, so a recipe may draw s up to there, with all orders of magnitude alike;
  *   - batch norm has epsilon 1e-5; the mean and variance that a model is made of follow those of the tasks by 0.01 n /
- *     n_max, so that tasks of a few items hardly count. (Published: 0.1, twice a step.) Layers before it have no bias:
- *     it would be taken off again;
+ *     n_max, task after task, so that those of a few items hardly count. (Published: 0.1, twice a step.) Layers
+ *     before it have no bias: it would be taken off again;
  *   - z_k below 1e-4 takes no part in the minima, nor does, in the last one, a read within 1e-4 of the least; where
  *     none is left the feature is 0. (Published: numbers of 1e4 to 1e10 instead.) Where the least is met twice, the
  *     first gets the gradient;
  *   - the weights w of the loss are learnt, as LW says, and are part of the norm that is clipped. (Published: the
  *     optimiser was not given them.)
- *   - one task a step, the rate does not fall, the model is what the last step left. (Published likewise.)
+ *   - the rate does not fall, the model is what the last step left. (Published likewise, with one task a step.)
  *
- * Everything random follows from (seed, step), all sums have a fixed order: the same bits with any number of threads.
+ * Everything random follows from (seed, number of the task), all sums have a fixed order: the same bits with any number
+ * of threads.
  *
- *     ms_net.h    a task on blocks of items, stage by stage, forward beside backward
+ *     ms_net.h        a task on blocks of items, stage by stage; it names the headers that it is made of
  *     ms_avx512.c, ms_avx2.c, ms_plain.c        the same compiled for a kind of vector register
- *     ms_tasks.c  recipe, tasks, first weights
- *     ms_train.c  threads, steps, clipping, Adam
- *     ms_file.c   the model file */
+ *     ms_tasks.c      recipe, tasks, first weights
+ *     ms_backend.h    what computes steps: ms_cpu.c with the threads of ms_pool.c, or src/cuda/ms_train.cu
+ *     ms_checkpoint.c a run as bytes
+ *     ms_file.c       the model file */
 #ifndef LEGO_TRAIN_MS_TRAIN_H
 #define LEGO_TRAIN_MS_TRAIN_H
 
@@ -43,7 +47,7 @@
 
 enum { MS_BITS = 60, MS_EMBED = 23, MS_REFINED = 5, MS_DEPTH = 2, MS_SLOTS = 50,
        MS_FEATURES = MS_DEPTH * (MS_EMBED + 3), MS_IN = MS_FEATURES + MS_EMBED + 1, MS_HIDDEN = 256,
-       MS_HALF = (MS_IN + 1) / 2, MS_POPULATION = 100000 };
+       MS_HALF = (MS_IN + 1) / 2, MS_POPULATION = 100000, MS_BATCH = 8 };
 
 /* Layers in the order of the arena of parameters, with inputs, outputs, and whether batch norm follows: W [out][in],
  * then bias [out]; with batch norm the bias is its beta, and its gamma [out] follows. */
@@ -72,8 +76,8 @@ enum { MS_NORM_EMBED_0 = 0, MS_NORM_EMBED_1 = 64, MS_NORM_REFINE_0 = 107, MS_NOR
 
 /* Draws are outputs of SplitMix64 from state `key`: the first gives n, the second alpha, the third scale (each as u =
  * top 53 bits / 2^53); output 4 + 2i gives the bits of item i (the top 60, the lowest of them first), and the top 32
- * bits of output 5 + 2i its rank j = 1 + (bits * P >> 32). key = output 1 from state (output 1 from state seed) + step.
- * */
+ * bits of output 5 + 2i its rank j = 1 + (bits * P >> 32). key = output 1 from state (output 1 from state seed) +
+ * number of the task, which is batch * step + its place in the step. */
 struct ms_task {
     uint64_t key;
     uint32_t n;
@@ -82,13 +86,15 @@ struct ms_task {
 
 struct ms_recipe {
     uint64_t seed, tasks;
+    uint32_t batch;              /* tasks of a step, 1 to MS_BATCH; the last step has what is left */
     uint32_t n_min, n_max;       /* 2, 5000: n = n_min + floor(u * (n_max - n_min + 1)) */
+    uint32_t log_scale;          /* s = min (max / min)^u instead of min + u (max - min) */
     double alpha_min, alpha_max; /* 0.8, 1.3 */
     double scale_min, scale_max; /* 1, 10: s above */
     double rate;                 /* 1e-4 */
 };
 
-/* Of one task, before the step's update. */
+/* Of one task, or the mean of a step's, before the step's update. */
 struct ms_losses {
     double total, mse, are, aae;
 };
@@ -102,9 +108,24 @@ struct ms_state {
 
 /* ---- ms_tasks.c -------------------------------------------------------------------------------------------------- */
 
-struct ms_recipe ms_recipe_published(void); /* 5,000,000 tasks, seed 0 */
+struct ms_recipe ms_recipe_published(void); /* 5,000,000 tasks, one a step, seed 0 */
+struct ms_recipe ms_recipe_ours(void);      /* the same with 8 tasks a step, which a GPU does at once */
 const char *ms_recipe_problem(const struct ms_recipe *recipe); /* NULL, or what makes it impossible */
-struct ms_task ms_task_draw(const struct ms_recipe *recipe, uint64_t step);
+
+static inline uint64_t ms_recipe_steps(const struct ms_recipe *recipe)
+{
+    return recipe->tasks / recipe->batch + (recipe->tasks % recipe->batch != 0);
+}
+
+/* Tasks of a step: `batch`, but of the last one. Tests look at steps beyond the end, which are whole. */
+static inline uint32_t ms_recipe_batch(const struct ms_recipe *recipe, uint64_t step)
+{
+    uint64_t first = step * recipe->batch;
+    return first < recipe->tasks && recipe->tasks - first < recipe->batch ? (uint32_t)(recipe->tasks - first)
+                                                                          : recipe->batch;
+}
+
+struct ms_task ms_task_draw(const struct ms_recipe *recipe, uint64_t number);
 
 /* The bits and frequencies of all items of a task. */
 void ms_task_items(const struct ms_task *task, uint64_t *bits, float *frequency);
@@ -116,41 +137,6 @@ void ms_state_start(const struct ms_recipe *recipe, struct ms_state *state);
 
 /* Brings every column of A [2][5][50] to length 1. */
 void ms_address_normalise(float *address);
-
-/* ---- ms_train.c -------------------------------------------------------------------------------------------------- */
-
-/* Threads that do the parts of a stage; a part is done by one thread. MS_PARTS has nothing to do with their number, so
- * sums over parts are the same for any. pool NULL: the caller does them all. */
-enum { MS_PARTS = 8 };
-struct ms_pool;
-typedef void ms_stage(void *context, unsigned part, unsigned worker);
-void ms_pool_run(struct ms_pool *pool, ms_stage *stage, void *context);
-
-/* The computation of a task, compiled for each kind of vector register. */
-struct ms_kernels {
-    const char *name;
-    bool (*supported)(void);
-    size_t (*workspace)(uint32_t n, unsigned workers); /* bytes, to be aligned to 64 */
-
-    /* The gradient of a task's loss, by all parameters; and mean and variance (unbiased) of batch norm. */
-    void (*task)(struct ms_pool *pool, unsigned workers, uint32_t n, const uint64_t *bits, const float *frequency,
-                 const float *parameters, void *workspace, float *gradient, double *mean, double *variance,
-                 struct ms_losses *losses);
-};
-extern const struct ms_kernels *const ms_kernels[]; /* best first, NULL ends */
-
-struct ms_session;
-/* kernels: NULL for the best; threads: 0 for as many as there are cores. NULL if there is no memory. */
-struct ms_session *ms_open(const struct ms_recipe *recipe, unsigned threads, const struct ms_kernels *kernels);
-void ms_close(struct ms_session *session);
-const char *ms_describe(const struct ms_session *session);
-struct ms_state *ms_session_state(struct ms_session *session); /* to read, or to go on from another */
-
-/* The gradient of a step's task at the current parameters, before clipping; changes nothing but where that is left. */
-const float *ms_gradient(struct ms_session *session, uint64_t step, struct ms_losses *losses);
-
-/* The next step, update included; false, and the state as it was, if loss or gradient are not finite. */
-bool ms_step(struct ms_session *session, struct ms_losses *losses);
 
 /* ---- ms_file.c --------------------------------------------------------------------------------------------------- */
 
@@ -167,6 +153,6 @@ bool ms_step(struct ms_session *session, struct ms_losses *losses);
 #define MS_LAYER_FOLDED(layer, in, out, norm) +(out) * ((in) + 1)
 enum { MS_NUMBERS = MS_DEPTH * MS_REFINED * MS_SLOTS MS_LAYERS(MS_LAYER_FOLDED), MS_FILE = 24 + 4 * MS_NUMBERS + 8 };
 void ms_fold(const struct ms_state *state, float numbers[MS_NUMBERS]);
-void ms_export(const struct ms_state *state, unsigned char bytes[MS_FILE]);
+void ms_export(const struct ms_recipe *recipe, const struct ms_state *state, unsigned char bytes[MS_FILE]);
 
 #endif

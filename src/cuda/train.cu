@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.cuh"
 #include "query.cuh"
 #include "scan.cuh"
 #include "task.cuh"
@@ -45,43 +46,31 @@ void enqueue_gradient(session *t)
     sum<<<(LOSS_AT * 32 + 255) / 256, 256, 0, t->stream>>>(s);
 }
 
-cudaError_t allocate(session *t)
+cudaError_t take_memory(session *t)
 {
     device &s = t->s;
     size_t tiles = (size_t)TASKS * ((s.recipe.n_max + ITEMS - 1) / ITEMS), floats = sizeof(float) * PARAMETERS;
-    struct part {
-        void **at;
-        size_t size;
-    } parts[] = {{(void **)&s.parameters, floats},
-                 {(void **)&s.first, floats},
-                 {(void **)&s.second, floats},
-                 {(void **)&s.average, floats},
-                 {(void **)&s.gradient, floats},
-                 {(void **)&s.tasks, sizeof(drawn) * TASKS},
-                 {(void **)&s.bricks, sizeof(uint64_t) * TASKS * ROWS * COLUMNS},
-                 {(void **)&s.mass, sizeof(uint64_t) * TASKS},
-                 {(void **)&s.scans, sizeof(scanned) * TASKS * ROWS},
-                 {(void **)&s.tile_sums, sizeof(double) * 6 * tiles},
-                 {(void **)&s.tile_implicit, sizeof(float) * 4 * tiles},
-                 {(void **)&s.worth, sizeof(float) * 3 * TASKS},
-                 {(void **)&s.table_scale, sizeof(double)},
-                 {(void **)&s.partial_dec, sizeof(float) * DEC_SIZE * s.blocks},
-                 {(void **)&s.partial_table, sizeof(long long) * TABLE * s.blocks},
-                 {(void **)&s.partial_scan, sizeof(float) * SCAN_SIZE * TASKS * ROWS * QUARTERS},
-                 {(void **)&s.losses, sizeof(struct losses)},
-                 {(void **)&s.history, sizeof(struct losses) * HISTORY},
-                 {(void **)&s.step, sizeof(uint64_t)},
-                 {(void **)&s.broken, sizeof(int)}};
-    size_t total = 0;
-    for (part &p : parts) total += (p.size + 255) / 256 * 256;
-    cudaError_t error = cudaMalloc(&t->memory, total);
-    if (error != cudaSuccess) return error;
-    char *at = static_cast<char *>(t->memory);
-    for (part &p : parts) {
-        *p.at = at;
-        at += (p.size + 255) / 256 * 256;
-    }
-    return cudaMemset(t->memory, 0, total);
+    const part parts[] = {{(void **)&s.parameters, floats},
+                          {(void **)&s.first, floats},
+                          {(void **)&s.second, floats},
+                          {(void **)&s.average, floats},
+                          {(void **)&s.gradient, floats},
+                          {(void **)&s.tasks, sizeof(drawn) * TASKS},
+                          {(void **)&s.bricks, sizeof(uint64_t) * TASKS * ROWS * COLUMNS},
+                          {(void **)&s.mass, sizeof(uint64_t) * TASKS},
+                          {(void **)&s.scans, sizeof(scanned) * TASKS * ROWS},
+                          {(void **)&s.tile_sums, sizeof(double) * 6 * tiles},
+                          {(void **)&s.tile_implicit, sizeof(float) * 4 * tiles},
+                          {(void **)&s.worth, sizeof(float) * 3 * TASKS},
+                          {(void **)&s.table_scale, sizeof(double)},
+                          {(void **)&s.partial_dec, sizeof(float) * DEC_SIZE * s.blocks},
+                          {(void **)&s.partial_table, sizeof(long long) * TABLE * s.blocks},
+                          {(void **)&s.partial_scan, sizeof(float) * SCAN_SIZE * TASKS * ROWS * QUARTERS},
+                          {(void **)&s.losses, sizeof(struct losses)},
+                          {(void **)&s.history, sizeof(struct losses) * HISTORY},
+                          {(void **)&s.step, sizeof(uint64_t)},
+                          {(void **)&s.broken, sizeof(int)}};
+    return allocate(parts, &t->memory);
 }
 
 cudaError_t capture(session *t)
@@ -111,7 +100,7 @@ cudaError_t prepare(session *t)
     if (error != cudaSuccess) return error;
     t->s.blocks = card.multiProcessorCount * resident; /* the sums of a gradient, so its last bits, depend on it */
     snprintf(t->description, sizeof t->description, "cuda, %s", card.name);
-    error = allocate(t);
+    error = take_memory(t);
     if (error == cudaSuccess) error = cudaStreamCreate(&t->stream);
     return error == cudaSuccess ? capture(t) : error;
 }
@@ -123,16 +112,6 @@ void cuda_close(session *t)
     if (t->stream) cudaStreamDestroy(t->stream);
     cudaFree(t->memory);
     free(t);
-}
-
-bool put(void *to, const void *from, size_t size)
-{
-    return cudaMemcpy(to, from, size, cudaMemcpyHostToDevice) == cudaSuccess;
-}
-
-bool get(void *to, const void *from, size_t size)
-{
-    return cudaMemcpy(to, from, size, cudaMemcpyDeviceToHost) == cudaSuccess;
 }
 
 bool cuda_load(session *t, const struct state *state)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training of the meta-sketch once more, in double precision, and what it gives for two small recipes:
+"""The training of the meta-sketch once more, in double precision, and what it gives for three small recipes:
 
     python3 tests/reference/ms.py [file]         writes tests/golden/ms.txt
 
@@ -143,8 +143,11 @@ def sparsemax(x):
 # ---- parameters and tasks -------------------------------------------------------------------------------------------
 
 class Recipe:
-    def __init__(self, seed, n_min, n_max, rate):
+    """tasks: of the whole run; log_scale: 0 for scales from 1 to 10, or the largest, their logarithms being uniform"""
+
+    def __init__(self, seed, n_min, n_max, rate, batch=1, tasks=5000000, log_scale=0):
         self.seed, self.n_min, self.n_max, self.rate = seed, n_min, n_max, rate
+        self.batch, self.tasks, self.log_scale = batch, tasks, log_scale
 
 
 def sizes():
@@ -179,16 +182,16 @@ def initial(recipe):
     return arrays
 
 
-def make_task(recipe, step):
-    key = output(output(recipe.seed, 1) + step, 1)
+def make_task(recipe, number):
+    key = output(output(recipe.seed, 1) + number, 1)
     u = unit(outputs(key, 1, 3))
     n = recipe.n_min + int(u[0] * (recipe.n_max - recipe.n_min + 1))
-    alpha, scale = 0.8 + u[1] * (1.3 - 0.8), 1 + 9 * u[2]
+    alpha, scale = 0.8 + u[1] * (1.3 - 0.8), np.exp(u[2] * np.log(recipe.log_scale)) if recipe.log_scale else 1 + 9 * u[2]
     drawn = outputs(key, 4, 2 * n)
     x = (drawn[::2, None] >> np.arange(4, 64, dtype=np.uint64) & np.uint64(1)).astype(float)
     rank = 1 + ((drawn[1::2] >> np.uint64(32)) * np.uint64(POPULATION) >> np.uint64(32)).astype(float)
     total = (np.arange(1, POPULATION + 1.0)**-alpha).sum()
-    f = 1 + np.floor(scale * POPULATION * rank**-alpha / total + 0.5)
+    f = (1 + np.floor(scale * POPULATION * rank**-alpha / total + 0.5)).astype(np.float32).astype(float)
     return key, n, alpha, scale, x, f[:, None]
 
 
@@ -259,35 +262,44 @@ class Trainer:
         self.mean = {name: 0 for name in NORMED}
         self.variance = {name: 1 for name in NORMED}
 
+    def follow(self, n, statistics):
+        for name, (mean, variance) in statistics.items():
+            follow = 0.01 * n / self.recipe.n_max
+            self.mean[name] = self.mean[name] + follow * (mean - self.mean[name])
+            self.variance[name] = self.variance[name] + follow * (variance - self.variance[name])
+
     def advance(self):
-        _, n, _, _, x, f = make_task(self.recipe, self.step)
-        losses, gradients, statistics = evaluate(self.arrays, x, f)
-        norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
+        """One step -> the mean of its tasks' losses"""
+        numbers = range(self.step * self.recipe.batch, min((self.step + 1) * self.recipe.batch, self.recipe.tasks))
+        mean, losses = {name: 0 for name in self.arrays}, []
+        for number in numbers:
+            _, n, _, _, x, f = make_task(self.recipe, number)
+            task_losses, gradients, statistics = evaluate(self.arrays, x, f)
+            losses.append(task_losses)
+            norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
+            for name, g in gradients.items():
+                mean[name] = mean[name] + g * (5 / (norm + 1e-6) if norm > 5 else 1) / len(numbers)
+            self.follow(n, statistics)
         self.step += 1
-        for name, g in gradients.items():
-            g = g * (5 / (norm + 1e-6) if norm > 5 else 1)
+        for name, g in mean.items():
             self.first[name] = 0.9 * self.first[name] + 0.1 * g
             self.second[name] = 0.999 * self.second[name] + 0.001 * g**2
             root = np.sqrt(self.second[name] / (1 - 0.999**self.step)) + 1e-8
             self.arrays[name] = self.arrays[name] - self.recipe.rate * self.first[name] / (1 - 0.9**self.step) / root
         self.arrays["address"] = normalise(self.arrays["address"])
-        for name, (mean, variance) in statistics.items():
-            follow = 0.01 * n / self.recipe.n_max
-            self.mean[name] = self.mean[name] + follow * (mean - self.mean[name])
-            self.variance[name] = self.variance[name] + follow * (variance - self.variance[name])
-        return losses
+        return np.mean(losses, 0)
 
 
 # ---- the file -------------------------------------------------------------------------------------------------------
 
 HEAD = """\
 # Written by tests/reference/ms.py. For each case, whose recipe is the published one but for these:
-# case SEED N_MIN N_MAX RATE
+# case SEED N_MIN N_MAX RATE BATCH TASKS LOG_SCALE      0, or the largest scale
 # parameter INDEX value          how parameters start
-# task STEP key n alpha scale N
-# norm INDEX COUNT value         of the gradient of step 0 before clipping, of the parameters from INDEX on
+# task NUMBER key n alpha scale N
+# norm INDEX COUNT value         of the gradient of task 0 before clipping, of the parameters from INDEX on
 # gradient INDEX value           the same, of some
-# loss STEP total mse are aae    before the step's update
+# loss STEP total mse are aae    before the step's update, means over its tasks
 # mean INDEX value | variance INDEX value      of batch norm after the last step
 """
 
@@ -297,12 +309,13 @@ def numbers(*values):
 
 
 def case_lines(recipe, steps):
-    yield f"case {recipe.seed} {recipe.n_min} {recipe.n_max} {numbers(recipe.rate)}"
+    yield f"case {recipe.seed} {recipe.n_min} {recipe.n_max} {numbers(recipe.rate)} " \
+          f"{recipe.batch} {recipe.tasks} {recipe.log_scale}"
     trainer = Trainer(recipe)
-    for step in range(3):
-        key, n, alpha, scale, x, f = make_task(recipe, step)
-        yield f"task {step} {key} {n} {numbers(alpha, scale, f.sum())}"
-        if step == 0:
+    for number in range(3):
+        key, n, alpha, scale, x, f = make_task(recipe, number)
+        yield f"task {number} {key} {n} {numbers(alpha, scale, f.sum())}"
+        if number == 0:
             _, gradients, _ = evaluate(trainer.arrays, x, f)
     at = 0
     for name, shape in sizes():
@@ -324,6 +337,7 @@ def lines():
     yield from HEAD.splitlines()
     yield from case_lines(Recipe(seed=7, n_min=30, n_max=90, rate=1e-4), 10)
     yield from case_lines(Recipe(seed=8, n_min=500, n_max=700, rate=1e-3), 6)
+    yield from case_lines(Recipe(seed=9, n_min=40, n_max=200, rate=1e-3, batch=4, tasks=10, log_scale=600), 3)
 
 
 def main():
