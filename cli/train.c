@@ -22,22 +22,22 @@ static struct {
     const char *output, *name, *checkpoint, *log, *score;
     uint32_t threads, n_min, batch;
     uint64_t scouts; /* UINT64_MAX: not given */
-    double alpha_max, scout_alpha, rate, rate_v, scale_max; /* negative: not given */
+    double alpha_max, scout_alpha, rate, rate_v, rate_end, scale_max; /* negative: not given */
     bool resume, from_rule, fixed_v, no_normalisation, no_scan, plain_loss, bench, quiet;
-} given = {.scouts = UINT64_MAX, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1, .scale_max = -1};
+} given = {.scouts = UINT64_MAX, .alpha_max = -1, .scout_alpha = -1, .rate = -1, .rate_v = -1, .rate_end = -1, .scale_max = -1};
 
-enum { PRESET_PAPER, PRESET_PUBLISHED, PRESET_QUICK, PRESET_COMPACT, PRESET_MS };
+enum { PRESET_PAPER, PRESET_PUBLISHED, PRESET_QUICK, PRESET_COMPACT, PRESET_MS, PRESET_MS_PUBLISHED };
 enum { BACKEND_CPU, BACKEND_CUDA };
 
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
-    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact|ms", &given.preset,
+    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact|ms|ms-published", &given.preset,
      "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
-     "compact: the networks for blocks, in minutes; ms: the meta-sketch, a competitor, 5000000 tasks (paper)"},
+     "compact: the networks for blocks, in minutes; ms, ms-published: the meta-sketch, a competitor, 5000000 tasks (paper)"},
     {"tasks", 0, OPTION_U64, "N", &given.tasks, "so many instead: a multiple of 8, which is a step; of ms any number"},
     {"batch", 0, OPTION_U32, "N", &given.batch, "of ms: tasks of a step, 1 to 8 (8; published 1)"},
     {"scale-max", 0, OPTION_REAL, "S", &given.scale_max,
-     "of ms: mean frequencies of tasks up to 1 + S, their logarithms alike (2 to 11, alike themselves)"},
+     "of ms: mean frequencies of tasks up to 1 + S, their logarithms alike (600; published 2 to 11, alike themselves)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
@@ -58,7 +58,9 @@ static const option_entry options[] = {
     {"scouts", 0, OPTION_U64, "N", &given.scouts,
      "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; published and quick 0)"},
     {"scout-alpha", 0, OPTION_REAL, "A", &given.scout_alpha, "for research: the --alpha-max of scouts (1.4)"},
-    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001; ms 0.0001)"},
+    {"rate", 0, OPTION_REAL, "R", &given.rate, "for research: learning rate of the networks (0.001; published ms 0.0001)"},
+    {"rate-end", 0, OPTION_REAL, "R", &given.rate_end,
+     "of ms: the rate falls to this in the second half (0.00001, or as --rate)"},
     {"rate-v", 0, OPTION_REAL, "R", &given.rate_v, "for research: learning rate of V (0.00005; published 0.0001; quick 0.0003)"},
     {"score", 0, OPTION_TEXT, "FILE", &given.score,
      "print the errors of a checkpoint's networks by the number of items in a brick, and train nothing"},
@@ -183,8 +185,8 @@ static int check_options(int count, char **operands, const struct recipe *recipe
         return options_wrong(&command_train, "--out FILE is missing: where should the model go?");
     if (given.scout_alpha >= 0 && recipe->scouts == 0)
         return options_wrong(&command_train, "--scout-alpha is of scouts, and without --scouts there are none");
-    if (given.batch != 0 || given.scale_max >= 0)
-        return options_wrong(&command_train, "--batch and --scale-max are of --preset ms");
+    if (given.batch != 0 || given.scale_max >= 0 || given.rate_end >= 0)
+        return options_wrong(&command_train, "--batch, --scale-max and --rate-end are of --preset ms");
     const char *problem = recipe_problem(recipe);
     if (problem != NULL)
         return options_wrong(&command_train, "%s", problem);
@@ -285,14 +287,16 @@ static int check_compact(void)
 static int run_ms(int count, char **operands)
 {
     static struct ms_run run;
-    run.recipe = ms_recipe_ours();
+    run.recipe = given.preset == PRESET_MS ? ms_recipe_ours() : ms_recipe_published();
     run.recipe.seed = given.seed;
     if (given.tasks != 0)
         run.recipe.tasks = given.tasks;
     if (given.batch != 0)
         run.recipe.batch = given.batch;
     if (given.rate >= 0)
-        run.recipe.rate = given.rate;
+        run.recipe.rate = run.recipe.rate_end = given.rate;
+    if (given.rate_end >= 0)
+        run.recipe.rate_end = given.rate_end;
     if (given.scale_max >= 0) {
         run.recipe.scale_max = given.scale_max;
         run.recipe.log_scale = 1;
@@ -306,7 +310,7 @@ static int run_ms(int count, char **operands)
     bool changed = given.fixed_v || given.from_rule || given.no_normalisation || given.no_scan || given.plain_loss;
     if (numbers || changed || given.name != NULL)
         return options_wrong(&command_train, "of the options that change a recipe --preset ms takes --seed, --tasks, "
-                                             "--batch, --scale-max and --rate; and its model has no --name");
+                                             "--batch, --scale-max, --rate and --rate-end; and its model has no --name");
     const char *problem = ms_recipe_problem(&run.recipe);
     if (problem != NULL)
         return options_wrong(&command_train, "%s", problem);
@@ -319,7 +323,7 @@ static int run_ms(int count, char **operands)
 
 static int run(int count, char **operands)
 {
-    if (given.preset == PRESET_MS && !given.bench && given.score == NULL)
+    if (given.preset >= PRESET_MS && !given.bench && given.score == NULL)
         return run_ms(count, operands);
     static struct run run;
     bool compact = given.preset == PRESET_COMPACT;
@@ -359,7 +363,7 @@ const command command_train = {
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
                 "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
-                "  legosketch train --preset ms --backend cuda --scale-max 600 -o models/ms.lego\n"
+                "  legosketch train --preset ms --backend cuda -o models/ms.lego\n"
                 "  legosketch train --score quick.checkpoint\n"
                 "  legosketch train --bench\n",
     .options = options,

@@ -117,8 +117,9 @@ static bool open_log(watching *w)
     else
         fprintf(w->log,
                 "{\"version\":\"%s\",\"preset\":\"ms\",\"seed\":%" PRIu64 ",\"tasks\":%" PRIu64 ",\"batch\":%" PRIu32
-                ",\"scale_max\":%g,\"log_scale\":%s,\"rate\":%g,\"backend\":\"%s\"}\n",
-                LEGO_VERSION, r->seed, r->tasks, r->batch, r->scale_max, r->log_scale ? "true" : "false", r->rate, by);
+                ",\"scale_max\":%g,\"log_scale\":%s,\"rate\":%g,\"rate_end\":%g,\"backend\":\"%s\"}\n",
+                LEGO_VERSION, r->seed, r->tasks, r->batch, r->scale_max, r->log_scale ? "true" : "false", r->rate,
+                r->rate_end, by);
     return fflush(w->log) == 0;
 }
 

@@ -54,9 +54,10 @@ static void check_line(struct golden *g, const char *line)
     if (strcmp(word, "case") == 0) {
         ms_backend_cpu.close(g->session);
         g->recipe = ms_recipe_published();
-        assert_int_equal(sscanf(line, "case %llu %" SCNu32 " %" SCNu32 " %lf %" SCNu32 " %llu %lf", &key,
-                                &g->recipe.n_min, &g->recipe.n_max, &g->recipe.rate, &g->recipe.batch, &count, &x[0]),
-                         7);
+        assert_int_equal(sscanf(line, "case %llu %" SCNu32 " %" SCNu32 " %lf %lf %" SCNu32 " %llu %lf", &key,
+                                &g->recipe.n_min, &g->recipe.n_max, &g->recipe.rate, &g->recipe.rate_end,
+                                &g->recipe.batch, &count, &x[0]),
+                         8);
         g->recipe.seed = key;
         g->recipe.tasks = count;
         g->recipe.log_scale = x[0] > 0;
@@ -205,7 +206,7 @@ static void recipes(void **unused)
     assert_null(ms_recipe_problem(&good));
     struct ms_recipe ours = ms_recipe_ours();
     assert_null(ms_recipe_problem(&ours));
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         struct ms_recipe bad = good;
         if (i == 0) bad.tasks = 0;
         if (i == 1) bad.n_min = 1;
@@ -216,6 +217,7 @@ static void recipes(void **unused)
         if (i == 6) bad.batch = 0;
         if (i == 7) bad.batch = MS_BATCH + 1;
         if (i == 8) bad.log_scale = 1, bad.scale_min = 0;
+        if (i == 9) bad.rate_end = 2 * bad.rate;
         assert_non_null(ms_recipe_problem(&bad));
     }
 }

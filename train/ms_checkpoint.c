@@ -18,10 +18,11 @@ static void run_fields(struct cursor *c, struct ms_run *run)
     struct ms_state *s = &run->state;
     uint64_t *longs[] = {&r->seed, &r->tasks};
     uint32_t *counts[] = {&r->batch, &r->n_min, &r->n_max, &r->log_scale};
-    double *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->rate};
+    double *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->rate,
+                       &r->rate_end};
     for (size_t i = 0; i < 2; i++) cursor_field(c, longs[i], sizeof *longs[i]);
     for (size_t i = 0; i < 4; i++) cursor_field(c, counts[i], sizeof *counts[i]);
-    for (size_t i = 0; i < 5; i++) cursor_field(c, reals[i], sizeof *reals[i]);
+    for (size_t i = 0; i < 6; i++) cursor_field(c, reals[i], sizeof *reals[i]);
     cursor_field(c, &s->step, sizeof s->step);
     cursor_field(c, &run->summed, sizeof run->summed);
     cursor_field(c, &run->sums, sizeof run->sums);
@@ -81,6 +82,8 @@ bool ms_checkpoint_difference(const struct ms_recipe *made, const struct ms_reci
         snprintf(text, size, "--batch %" PRIu32 ", not %" PRIu32, made->batch, asked->batch);
     else if (made->rate != asked->rate)
         snprintf(text, size, "--rate %g, not %g", made->rate, asked->rate);
+    else if (made->rate_end != asked->rate_end)
+        snprintf(text, size, "--rate-end %g, not %g", made->rate_end, asked->rate_end);
     else if (made->n_min != asked->n_min || made->n_max != asked->n_max || made->log_scale != asked->log_scale ||
              made->alpha_min != asked->alpha_min || made->alpha_max != asked->alpha_max ||
              made->scale_min != asked->scale_min || made->scale_max != asked->scale_max)

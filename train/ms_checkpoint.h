@@ -4,10 +4,10 @@
  * | 0      | 24   | LEGOTRMS, version 1, 52,036 parameters, length |
  * | 24     | 16   | u64 seed, tasks             |
  * | 40     | 16   | u32 batch, n_min, n_max, log_scale |
- * | 56     | 40   | f64 alpha_min, alpha_max, scale_min, scale_max, rate |
- * | 96     | 8    | u64 steps done              |
- * | 104    | 40   | u64 steps in the sums, 4 f64: sums of losses since the last line of the log |
- * | 144    | 4 each | f32 parameters, first and second moments |
+ * | 56     | 48   | f64 alpha_min, alpha_max, scale_min, scale_max, rate, rate_end |
+ * | 104    | 8    | u64 steps done              |
+ * | 112    | 40   | u64 steps in the sums, 4 f64: sums of losses since the last line of the log |
+ * | 152    | 4 each | f32 parameters, first and second moments |
  * |        | 8 each | f64 means and variances of batch norm    |
  * | end - 8 | 8   | checksum                    | */
 #ifndef LEGO_TRAIN_MS_CHECKPOINT_H
@@ -23,7 +23,7 @@ struct ms_run {
     struct ms_losses sums;
 };
 
-enum { MS_CHECKPOINT_SIZE = 144 + 3 * 4 * MS_PARAMETERS + 2 * 8 * MS_NORMED + 8 };
+enum { MS_CHECKPOINT_SIZE = 152 + 3 * 4 * MS_PARAMETERS + 2 * 8 * MS_NORMED + 8 };
 
 void ms_checkpoint_write(const struct ms_run *run, unsigned char bytes[MS_CHECKPOINT_SIZE]);
 

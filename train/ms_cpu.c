@@ -131,8 +131,8 @@ static void adam(struct ms_session *s, uint32_t tasks)
 {
     const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
     struct ms_state *state = &s->state;
-    double t = (double)++state->step;
-    double step_size = s->recipe.rate / (1 - pow(beta1, t)), root = sqrt(1 - pow(beta2, t));
+    double rate = ms_rate(&s->recipe, state->step), t = (double)++state->step;
+    double step_size = rate / (1 - pow(beta1, t)), root = sqrt(1 - pow(beta2, t));
     for (int i = 0; i < MS_PARAMETERS; i++) {
         double g = s->gradient[i] / tasks;
         double first = beta1 * (double)state->first[i] + (1 - beta1) * g;

@@ -8,13 +8,17 @@
 struct ms_recipe ms_recipe_published(void)
 {
     return (struct ms_recipe){.tasks = 5000000, .batch = 1, .n_min = 2, .n_max = 5000, .alpha_min = 0.8,
-                              .alpha_max = 1.3, .scale_min = 1, .scale_max = 10, .rate = 1e-4};
+                              .alpha_max = 1.3, .scale_min = 1, .scale_max = 10, .rate = 1e-4, .rate_end = 1e-4};
 }
 
 struct ms_recipe ms_recipe_ours(void)
 {
     struct ms_recipe recipe = ms_recipe_published();
     recipe.batch = MS_BATCH;
+    recipe.scale_max = 600;
+    recipe.log_scale = 1;
+    recipe.rate = 1e-3;
+    recipe.rate_end = 1e-5;
     return recipe;
 }
 
@@ -30,8 +34,15 @@ const char *ms_recipe_problem(const struct ms_recipe *recipe)
         return "the mean frequency is not from 1 to 1000"; /* then all sums of frequencies are exact in doubles */
     if (recipe->log_scale > 1 || (recipe->log_scale && recipe->scale_min == 0))
         return "a mean frequency whose logarithm is drawn does not start above 1";
-    if (!(recipe->rate >= 0 && recipe->rate <= 1)) return "the learning rate is not from 0 to 1";
+    if (!(recipe->rate_end >= 0 && recipe->rate_end <= recipe->rate && recipe->rate <= 1))
+        return "the learning rate is not from 0 to 1, or rises";
     return NULL;
+}
+
+double ms_rate(const struct ms_recipe *recipe, uint64_t step)
+{
+    double late = 2 * (double)step / (double)ms_recipe_steps(recipe) - 1;
+    return late <= 0 || recipe->rate == 0 ? recipe->rate : recipe->rate * pow(recipe->rate_end / recipe->rate, late);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@
  *     first gets the gradient;
  *   - the weights w of the loss are learnt, as LW says, and are part of the norm that is clipped. (Published: the
  *     optimiser was not given them.)
- *   - the rate does not fall, the model is what the last step left. (Published likewise, with one task a step.)
+ *   - the model is what the last step left. (Published likewise, with one task a step, at a rate that does not fall.)
  *
  * Everything random follows from (seed, number of the task), all sums have a fixed order: the same bits with any number
  * of threads.
@@ -91,7 +91,7 @@ struct ms_recipe {
     uint32_t log_scale;          /* s = min (max / min)^u instead of min + u (max - min) */
     double alpha_min, alpha_max; /* 0.8, 1.3 */
     double scale_min, scale_max; /* 1, 10: s above */
-    double rate;                 /* 1e-4 */
+    double rate, rate_end;       /* 1e-4: the rate falls to the second in the second half of a run: ms_rate() */
 };
 
 /* Of one task, or the mean of a step's, before the step's update. */
@@ -109,13 +109,17 @@ struct ms_state {
 /* ---- ms_tasks.c -------------------------------------------------------------------------------------------------- */
 
 struct ms_recipe ms_recipe_published(void); /* 5,000,000 tasks, one a step, seed 0 */
-struct ms_recipe ms_recipe_ours(void);      /* the same with 8 tasks a step, which a GPU does at once */
+struct ms_recipe ms_recipe_ours(void);      /* 8 tasks a step, which a GPU does at once, mean frequencies up to
+                                             * 601, a higher rate that falls */
 const char *ms_recipe_problem(const struct ms_recipe *recipe); /* NULL, or what makes it impossible */
 
 static inline uint64_t ms_recipe_steps(const struct ms_recipe *recipe)
 {
     return recipe->tasks / recipe->batch + (recipe->tasks % recipe->batch != 0);
 }
+
+/* The learning rate of a step: in the second half its logarithm falls evenly. */
+double ms_rate(const struct ms_recipe *recipe, uint64_t step);
 
 /* Tasks of a step: `batch`, but of the last one. Tests look at steps beyond the end, which are whole. */
 static inline uint32_t ms_recipe_batch(const struct ms_recipe *recipe, uint64_t step)

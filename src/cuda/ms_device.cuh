@@ -61,6 +61,7 @@ struct device {
     uint64_t *step;                            /* the next to do */
     int *broken;                               /* set by a step whose loss or gradient is not finite */
     int *count;                                /* tasks of this step */
+    double *rate;                              /* of this step */
     float *parameters, *first, *second;
     float *transposed;                         /* parameters with W as [in][out], A as [2][50][5] */
     double *mean, *variance;                   /* those of the state */

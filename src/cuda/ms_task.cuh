@@ -46,7 +46,11 @@ __global__ void draw(device s)
     }
     s.tasks[b] = t;
     s.of_task[b].total = 0;
-    if (b == 0) *s.count = count;
+    if (b == 0) {
+        double late = 2 * (double)*s.step / (double)((r.tasks + r.batch - 1) / r.batch) - 1; /* ms_rate() */
+        *s.rate = late <= 0 || r.rate == 0 ? r.rate : r.rate * pow(r.rate_end / r.rate, late);
+        *s.count = count;
+    }
 }
 
 __device__ uint64_t item_bits(const drawn &t, uint32_t i)

@@ -110,6 +110,7 @@ cudaError_t take_memory(ms_session *t)
     const part parts[] = {{(void **)&s.step, sizeof(uint64_t)},
                           {(void **)&s.broken, sizeof(int)},
                           {(void **)&s.count, sizeof(int)},
+                          {(void **)&s.rate, sizeof(double)},
                           {(void **)&s.parameters, floats},
                           {(void **)&s.first, floats},
                           {(void **)&s.second, floats},

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(SUM_THREADS) adam(device s)
     for (int b = 0; b < count; b++) g += s.clip[b] * s.gradients[(size_t)b * PARAMETERS + p];
     g /= count;
     double first = 0.9 * s.first[p] + (1 - 0.9) * g, second = 0.999 * s.second[p] + (1 - 0.999) * g * g;
-    double size = s.recipe.rate / (1 - pow(0.9, t)), root = sqrt(1 - pow(0.999, t));
+    double size = *s.rate / (1 - pow(0.9, t)), root = sqrt(1 - pow(0.999, t));
     s.first[p] = (float)first;
     s.second[p] = (float)second;
     set_parameter(s, p, s.parameters[p] - (float)(size * first / (sqrt(second) / root + 1e-8)));

@@ -143,11 +143,12 @@ def sparsemax(x):
 # ---- parameters and tasks -------------------------------------------------------------------------------------------
 
 class Recipe:
-    """tasks: of the whole run; log_scale: 0 for scales from 1 to 10, or the largest, their logarithms being uniform"""
+    """tasks: of the whole run; log_scale: 0 for scales from 1 to 10, or the largest, their logarithms being uniform;
+    rate_end: 0 for one that does not fall"""
 
-    def __init__(self, seed, n_min, n_max, rate, batch=1, tasks=5000000, log_scale=0):
+    def __init__(self, seed, n_min, n_max, rate, batch=1, tasks=5000000, log_scale=0, rate_end=0):
         self.seed, self.n_min, self.n_max, self.rate = seed, n_min, n_max, rate
-        self.batch, self.tasks, self.log_scale = batch, tasks, log_scale
+        self.batch, self.tasks, self.log_scale, self.rate_end = batch, tasks, log_scale, rate_end or rate
 
 
 def sizes():
@@ -280,12 +281,14 @@ class Trainer:
             for name, g in gradients.items():
                 mean[name] = mean[name] + g * (5 / (norm + 1e-6) if norm > 5 else 1) / len(numbers)
             self.follow(n, statistics)
+        late = max(0, 2 * self.step / -(-self.recipe.tasks // self.recipe.batch) - 1)
+        rate = self.recipe.rate * (self.recipe.rate_end / self.recipe.rate) ** late
         self.step += 1
         for name, g in mean.items():
             self.first[name] = 0.9 * self.first[name] + 0.1 * g
             self.second[name] = 0.999 * self.second[name] + 0.001 * g**2
             root = np.sqrt(self.second[name] / (1 - 0.999**self.step)) + 1e-8
-            self.arrays[name] = self.arrays[name] - self.recipe.rate * self.first[name] / (1 - 0.9**self.step) / root
+            self.arrays[name] = self.arrays[name] - rate * self.first[name] / (1 - 0.9**self.step) / root
         self.arrays["address"] = normalise(self.arrays["address"])
         return np.mean(losses, 0)
 
@@ -294,7 +297,7 @@ class Trainer:
 
 HEAD = """\
 # Written by tests/reference/ms.py. For each case, whose recipe is the published one but for these:
-# case SEED N_MIN N_MAX RATE BATCH TASKS LOG_SCALE      0, or the largest scale
+# case SEED N_MIN N_MAX RATE RATE_END BATCH TASKS LOG_SCALE      0, or the largest scale
 # parameter INDEX value          how parameters start
 # task NUMBER key n alpha scale N
 # norm INDEX COUNT value         of the gradient of task 0 before clipping, of the parameters from INDEX on
@@ -309,7 +312,7 @@ def numbers(*values):
 
 
 def case_lines(recipe, steps):
-    yield f"case {recipe.seed} {recipe.n_min} {recipe.n_max} {numbers(recipe.rate)} " \
+    yield f"case {recipe.seed} {recipe.n_min} {recipe.n_max} {numbers(recipe.rate, recipe.rate_end)} " \
           f"{recipe.batch} {recipe.tasks} {recipe.log_scale}"
     trainer = Trainer(recipe)
     for number in range(3):
@@ -337,7 +340,7 @@ def lines():
     yield from HEAD.splitlines()
     yield from case_lines(Recipe(seed=7, n_min=30, n_max=90, rate=1e-4), 10)
     yield from case_lines(Recipe(seed=8, n_min=500, n_max=700, rate=1e-3), 6)
-    yield from case_lines(Recipe(seed=9, n_min=40, n_max=200, rate=1e-3, batch=4, tasks=10, log_scale=600), 3)
+    yield from case_lines(Recipe(seed=9, n_min=40, n_max=200, rate=1e-3, batch=4, tasks=18, log_scale=600, rate_end=1e-4), 5)
 
 
 def main():
