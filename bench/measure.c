@@ -1,0 +1,186 @@
+/* Timing; see measure.h.
+ *
+ * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it. A
+ * query is asked of the sketch of the whole stream, after one that is not timed, so that what a sketch caches is there.
+ * Pairs start from the sketch of the whole stream. Methods that cannot be cleared go on from where they are, after a
+ * store that is not timed and makes the kernel give them their pages.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "measure.h"
+
+#include "progress.h"
+#include "say.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { NOTHING = KEY_KINDS, MIXED };
+
+/* One sketch of a method, and what is in it: the stream as a key_kind, nothing, or something else. */
+struct subject {
+    const struct method *method;
+    void *made;
+    int content;
+    bool warm; /* it was asked for all the items since it was filled */
+};
+
+enum { SUBJECTS_MOST = 16 };
+
+struct bench {
+    const struct plan *plan;
+    struct keys stream;
+    struct subject subjects[SUBJECTS_MOST];
+    size_t subject_count;
+    void *answers;
+};
+
+struct sample clocks(void)
+{
+    struct timespec wall, cpu;
+    clock_gettime(CLOCK_MONOTONIC, &wall);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    return (struct sample){(double)wall.tv_sec + (double)wall.tv_nsec * 1e-9,
+                           (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9};
+}
+
+static struct subject *subject_of(struct bench *self, const struct method *method)
+{
+    for (size_t i = 0; i < self->subject_count; i++) {
+        if (self->subjects[i].method == method) return &self->subjects[i];
+    }
+    return NULL;
+}
+
+static lego_status fill(struct bench *self, struct subject *subject, enum key_kind keys)
+{
+    struct work all = {.stream = &self->stream,
+                       .items = self->stream.length,
+                       .keys = keys,
+                       .batch = self->plan->batch,
+                       .calls = subject->method->batches ? BATCH : SINGLE,
+                       .threads = 1,
+                       .answers = self->answers};
+    if (subject->method->clear != NULL) subject->method->clear(subject->made);
+    subject->content = keys;
+    subject->warm = false;
+    return subject->method->run(subject->made, STORE, &all);
+}
+
+/* Brings the sketch into the state that the path starts from. */
+static lego_status prepare(struct bench *self, struct subject *subject, const struct path *path,
+                           const struct work *work)
+{
+    lego_status status = LEGO_OK;
+    if (path->operation == STORE && subject->method->clear != NULL) {
+        subject->method->clear(subject->made);
+        return LEGO_OK;
+    }
+    if (subject->content != (int)path->keys) status = fill(self, subject, path->keys);
+    if (path->operation == QUERY && !subject->warm && status == LEGO_OK) {
+        status = subject->method->run(subject->made, QUERY, work);
+        subject->warm = true;
+    }
+    return status;
+}
+
+/* Of what was just measured: totals add up, and no answer is below the truth. */
+static bool is_right(const struct bench *self, const struct subject *subject, const struct work *work,
+                     struct path *path)
+{
+    const struct method *method = subject->method;
+    if (path->operation == STORE) return method->total == NULL || method->total(subject->made) == self->stream.length;
+    size_t n = work->items < work->batch ? work->items : work->batch;
+    double sum = 0;
+    for (size_t i = work->items - n; i < work->items; i++) {
+        struct answer got = method->read(self->answers, i % work->batch);
+        if (!method->may_miss && got.upper < self->stream.truth[self->stream.numbers[work->ask_from + i]]) return false;
+        sum += got.value;
+    }
+    bool agrees = path->count == 0 || method->clear == NULL || sum == path->sum; /* with the run before */
+    path->sum = sum;
+    return agrees && sum > 0;
+}
+
+static void take_sample(struct bench *self, struct path *path)
+{
+    struct subject *subject = subject_of(self, path->method);
+    struct work work = {.stream = &self->stream,
+                        .items = path->items,
+                        .keys = path->keys,
+                        .calls = path->calls,
+                        .ask_from = path->operation == PAIRS ? self->stream.length / 2 : 0,
+                        .batch = self->plan->batch,
+                        .threads = path->threads,
+                        .answers = self->answers};
+    path->ranks = self->stream.ranks;
+    path->distinct = self->stream.distinct;
+    if (subject->made == NULL || path->status != LEGO_OK) return;
+    path->bytes = path->method->bytes(subject->made);
+    path->status = prepare(self, subject, path, &work);
+    if (path->status != LEGO_OK) return;
+    struct sample before = clocks();
+    path->status = path->method->run(subject->made, path->operation, &work);
+    struct sample after = clocks();
+    if (path->status != LEGO_OK) return;
+    if (path->operation != QUERY) {
+        subject->content = path->operation == STORE ? (int)path->keys : MIXED;
+        subject->warm = false;
+    }
+    path->wrong = path->wrong || !is_right(self, subject, &work, path);
+    path->samples[path->count++] = (struct sample){fmax(after.wall - before.wall, 1e-9), after.cpu - before.cpu};
+}
+
+static bool open_size(struct bench *self, uint64_t budget, struct path_list *list)
+{
+    bool text = false;
+    for (size_t i = 0; i < list->count; i++) {
+        struct path *path = &list->paths[i];
+        if (path->budget != budget) continue;
+        text = text || path->keys == TEXTS;
+        struct subject *subject = subject_of(self, path->method);
+        if (subject == NULL) {
+            subject = &self->subjects[self->subject_count++];
+            subject->method = path->method;
+            subject->content = NOTHING;
+            subject->made = NULL;
+            path->status = path->method->create(path->method, budget, &self->plan->allocator, &subject->made);
+            if (path->status != LEGO_OK) say_status(path->method->name, path->status);
+        }
+    }
+    return keys_make(&self->stream, keys_for_budget(budget), self->plan->length, text);
+}
+
+static void close_size(struct bench *self)
+{
+    for (size_t i = 0; i < self->subject_count; i++) {
+        if (self->subjects[i].made != NULL) self->subjects[i].method->destroy(self->subjects[i].made);
+    }
+    self->subject_count = 0;
+    keys_free(&self->stream);
+}
+
+bool measure(const struct plan *plan, struct path_list *list, bool quiet)
+{
+    struct bench self = {.plan = plan, .answers = malloc(plan->batch * ANSWER_BYTES_MOST)};
+    bool ok = self.answers != NULL;
+    size_t done = 0;
+    progress_begin("bench", list->count * plan->repeats, quiet);
+    progress_describe("runs", "");
+    for (size_t i = 0; i < plan->size_count && ok; i++) {
+        ok = open_size(&self, plan->sizes[i], list);
+        for (unsigned round = 0; round < plan->repeats && ok; round++) {
+            for (size_t j = 0; j < list->count; j++) {
+                if (list->paths[j].budget != plan->sizes[i]) continue;
+                take_sample(&self, &list->paths[j]);
+                done++;
+                progress_update(done, done);
+            }
+        }
+        close_size(&self);
+    }
+    progress_end();
+    free(self.answers);
+    if (!ok) say_no_memory();
+    return ok;
+}
