@@ -113,9 +113,8 @@ static void take_sample(struct bench *self, struct path *path)
                         .batch = self->plan->batch,
                         .threads = path->threads,
                         .answers = self->answers};
-    path->ranks = self->stream.ranks;
     path->distinct = self->stream.distinct;
-    if (subject->made == NULL || path->status != LEGO_OK) return;
+    if (path->status != LEGO_OK) return;
     path->bytes = path->method->bytes(subject->made);
     path->status = prepare(self, subject, path, &work);
     if (path->status != LEGO_OK) return;
@@ -131,27 +130,26 @@ static void take_sample(struct bench *self, struct path *path)
     path->samples[path->count++] = (struct sample){fmax(after.wall - before.wall, 1e-9), after.cpu - before.cpu};
 }
 
-static bool open_size(struct bench *self, uint64_t budget, struct path_list *list)
+/* Makes the stream and the sketches that the paths from `first` to `end` need, which are of one setting. */
+static bool open_setting(struct bench *self, struct path *first, const struct path *end)
 {
     bool text = false;
-    for (size_t i = 0; i < list->count; i++) {
-        struct path *path = &list->paths[i];
-        if (path->budget != budget) continue;
+    for (struct path *path = first; path < end; path++) {
         text = text || path->keys == TEXTS;
-        struct subject *subject = subject_of(self, path->method);
-        if (subject == NULL) {
-            subject = &self->subjects[self->subject_count++];
-            subject->method = path->method;
-            subject->content = NOTHING;
-            subject->made = NULL;
-            path->status = path->method->create(path->method, budget, &self->plan->allocator, &subject->made);
-            if (path->status != LEGO_OK) say_status(path->method->name, path->status);
+        if (subject_of(self, path->method) != NULL) continue;
+        struct subject *subject = &self->subjects[self->subject_count++];
+        *subject = (struct subject){.method = path->method, .content = NOTHING};
+        lego_status status =
+            path->method->create(path->method, path->setting.budget, &self->plan->allocator, &subject->made);
+        if (status != LEGO_OK) say_status(path->method->name, status);
+        for (struct path *same = path; same < end; same++) {
+            if (same->method == path->method) same->status = status;
         }
     }
-    return keys_make(&self->stream, keys_for_budget(budget), self->plan->length, text);
+    return keys_make(&self->stream, first->setting.ranks, first->setting.length, text);
 }
 
-static void close_size(struct bench *self)
+static void close_setting(struct bench *self)
 {
     for (size_t i = 0; i < self->subject_count; i++) {
         if (self->subjects[i].made != NULL) self->subjects[i].method->destroy(self->subjects[i].made);
@@ -164,20 +162,21 @@ bool measure(const struct plan *plan, struct path_list *list, bool quiet)
 {
     struct bench self = {.plan = plan, .answers = malloc(plan->batch * ANSWER_BYTES_MOST)};
     bool ok = self.answers != NULL;
-    size_t done = 0;
+    uint64_t done = 0;
     progress_begin("bench", list->count * plan->repeats, quiet);
     progress_describe("runs", "");
-    for (size_t i = 0; i < plan->size_count && ok; i++) {
-        ok = open_size(&self, plan->sizes[i], list);
+    struct path *end = list->paths, *last = list->paths + list->count;
+    for (struct path *first = end; first < last && ok; first = end) {
+        for (end = first; end < last && same_setting(end, first);) end++;
+        ok = open_setting(&self, first, end);
         for (unsigned round = 0; round < plan->repeats && ok; round++) {
-            for (size_t j = 0; j < list->count; j++) {
-                if (list->paths[j].budget != plan->sizes[i]) continue;
-                take_sample(&self, &list->paths[j]);
+            for (struct path *path = first; path < end; path++) {
+                take_sample(&self, path);
                 done++;
                 progress_update(done, done);
             }
         }
-        close_size(&self);
+        close_setting(&self);
     }
     progress_end();
     free(self.answers);

@@ -32,6 +32,7 @@ enum { ANSWER_BYTES_MOST = sizeof(lego_estimate) };
 struct method {
     const char *name;
     bool yardstick;        /* what the others are compared with */
+    bool limit;            /* what the machine can do at most */
     bool batches, threads; /* has batch calls, which can use several threads */
     double lines;          /* cache lines that storing or asking for an item touches in the sketch */
     double flops;          /* floating-point operations of the networks that answer; 0: there are none */
@@ -52,8 +53,8 @@ struct method {
     bool prefetch;
 };
 
-extern const struct method method_countmin, method_countmin_prefetch, method_dense, method_flat, method_paper,
-    method_rule, method_cu, method_elastic;
+extern const struct method method_touch, method_touch_prefetch, method_countmin, method_countmin_prefetch, method_dense,
+    method_flat, method_paper, method_rule, method_cu, method_elastic;
 
 /* Every one in the order of a table, ended by NULL. */
 extern const struct method *const methods[];
