@@ -72,7 +72,7 @@ static bool parse_sizes(const char *text, struct plan *plan)
     return plan->size_count > 0;
 }
 
-static bool show(const struct plan *plan, const struct path_list *list, const struct limits *limits)
+static bool show(record *results, const struct plan *plan, const struct path_list *list, const struct limits *limits)
 {
     if (given.json == NULL || strcmp(given.json, "-") != 0) {
         table_targets(list, limits, plan->threads);
@@ -80,11 +80,8 @@ static bool show(const struct plan *plan, const struct path_list *list, const st
         table_growth(list);
     }
     if (given.json == NULL) return true;
-    record results = record_begin("bench", "Items stored and asked for a second", NULL, 0, 1);
-    results_add(&results, plan, list, limits, given.huge);
-    bool ok = record_write_file(&results, given.json, given.quiet);
-    record_free(&results);
-    return ok;
+    results_add(results, plan, list, limits, given.huge);
+    return record_write_file(results, given.json, given.quiet);
 }
 
 static bool all_right(const struct path_list *list)
@@ -102,6 +99,7 @@ static bool all_right(const struct path_list *list)
 
 static bool bench(const struct plan *plan, bool paths, bool growth)
 {
+    record results = record_begin("bench", "Items stored and asked for a second", NULL, 0, 1);
     struct path_list list = {.ok = true};
     struct limits limits = {0};
     if (paths) path_list_fill(&list, plan);
@@ -109,8 +107,9 @@ static bool bench(const struct plan *plan, bool paths, bool growth)
     bool ok = list.ok && limits_measure(&limits, given.quick); /* before and after: the machine may get quieter */
     if (!ok) say_no_memory();
     ok = ok && measure(plan, &list, given.quiet) && limits_measure(&limits, given.quick) &&
-         show(plan, &list, &limits) && all_right(&list);
+         show(&results, plan, &list, &limits) && all_right(&list);
     path_list_free(&list);
+    record_free(&results);
     return ok;
 }
 

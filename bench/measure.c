@@ -84,22 +84,43 @@ static lego_status prepare(struct bench *self, struct subject *subject, const st
     return status;
 }
 
-/* Of what was just measured: totals add up, and no answer is below the truth. */
+/* Whether the totals add up, no answer is below the truth, and answers are those that one item a call gets. */
 static bool is_right(const struct bench *self, const struct subject *subject, const struct work *work,
-                     struct path *path)
+                     enum operation operation)
 {
     const struct method *method = subject->method;
-    if (path->operation == STORE) return method->total == NULL || method->total(subject->made) == self->stream.length;
-    size_t n = work->items < work->batch ? work->items : work->batch;
-    double sum = 0;
-    for (size_t i = work->items - n; i < work->items; i++) {
-        struct answer got = method->read(self->answers, i % work->batch);
-        if (!method->may_miss && got.upper < self->stream.truth[self->stream.numbers[work->ask_from + i]]) return false;
-        sum += got.value;
+    if (operation == STORE) return method->total == NULL || method->total(subject->made) == self->stream.length;
+    size_t start = (work->items - 1) / work->batch * work->batch; /* of the last batch, whose answers are there */
+    for (size_t i = start; i < work->items; i++) {
+        uint64_t rank = self->stream.numbers[work->ask_from + i];
+        if (!method->may_miss && method->read(work->answers, i - start).upper < self->stream.truth[rank]) return false;
     }
-    bool agrees = path->count == 0 || method->clear == NULL || sum == path->sum; /* with the run before */
-    path->sum = sum;
-    return agrees && sum > 0;
+    if (operation == PAIRS) return true; /* more was stored since */
+    lego_estimate again[64];             /* no answer is larger */
+    struct work one_by_one = *work;
+    one_by_one.items = work->items - start < 64 ? work->items - start : 64;
+    one_by_one.ask_from = work->ask_from + start;
+    one_by_one.calls = SINGLE;
+    one_by_one.answers = again;
+    if (method->run(subject->made, QUERY, &one_by_one) != LEGO_OK) return false;
+    for (size_t i = 0; i < one_by_one.items; i++) {
+        struct answer got = method->read(work->answers, i), same = method->read(again, i);
+        if (got.value != same.value || got.upper != same.upper) return false;
+    }
+    return true;
+}
+
+/* Fewer items where all of them would take longer than a quarter of a second, by the time of a few. Stores have them all,
+ * since how fast they are depends on what came before. */
+static lego_status fit_items(const struct subject *subject, struct path *path, struct work *work)
+{
+    work->items = path->items / 1024 + 16;
+    double before = clocks().cpu;
+    lego_status status = subject->method->run(subject->made, path->operation, work);
+    double fit = 0.25 / fmax(clocks().cpu - before, 1e-9) * (double)work->items;
+    if (fit < (double)path->items) path->items = (size_t)fit + 1;
+    work->items = path->items;
+    return status;
 }
 
 static void take_sample(struct bench *self, struct path *path)
@@ -107,9 +128,9 @@ static void take_sample(struct bench *self, struct path *path)
     struct subject *subject = subject_of(self, path->method);
     struct work work = {.stream = &self->stream,
                         .items = path->items,
+                        .ask_from = path->operation == PAIRS ? self->stream.length / 2 : 0,
                         .keys = path->keys,
                         .calls = path->calls,
-                        .ask_from = path->operation == PAIRS ? self->stream.length / 2 : 0,
                         .batch = self->plan->batch,
                         .threads = path->threads,
                         .answers = self->answers};
@@ -117,17 +138,19 @@ static void take_sample(struct bench *self, struct path *path)
     if (path->status != LEGO_OK) return;
     path->bytes = path->method->bytes(subject->made);
     path->status = prepare(self, subject, path, &work);
-    if (path->status != LEGO_OK) return;
+    if (path->status == LEGO_OK && path->operation != STORE && path->count == 0)
+        path->status = fit_items(subject, path, &work);
     struct sample before = clocks();
-    path->status = path->method->run(subject->made, path->operation, &work);
+    if (path->status == LEGO_OK) path->status = path->method->run(subject->made, path->operation, &work);
     struct sample after = clocks();
     if (path->status != LEGO_OK) return;
     if (path->operation != QUERY) {
         subject->content = path->operation == STORE ? (int)path->keys : MIXED;
         subject->warm = false;
     }
-    path->wrong = path->wrong || !is_right(self, subject, &work, path);
-    path->samples[path->count++] = (struct sample){fmax(after.wall - before.wall, 1e-9), after.cpu - before.cpu};
+    path->wrong = path->wrong || !is_right(self, subject, &work, path->operation);
+    path->samples[path->count++] =
+        (struct sample){fmax(after.wall - before.wall, 1e-9), fmax(after.cpu - before.cpu, 1e-9)};
 }
 
 /* Makes the stream and the sketches that the paths from `first` to `end` need, which are of one setting. */

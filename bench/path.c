@@ -27,8 +27,7 @@ bool same_work(const struct path *a, const struct path *b)
 
 void path_list_add(struct path_list *self, struct path path)
 {
-    /* Neural queries take some hundred times as long as stores, pairs of them more where a store spoils what is cached:
-     * fewer of them, so that every path has a similar share of the time. */
+    /* Queries of networks take longer than stores, pairs of both more: where a store spoils what is cached. */
     static const size_t divisors[OPERATIONS] = {1, 8, 64};
     path.items = path.setting.length / divisors[path.operation];
     if (self->count == self->room) {

@@ -45,7 +45,6 @@ struct path {
     uint32_t distinct; /* keys that came in the stream */
     struct sample samples[REPEATS_MOST];
     unsigned count;     /* of samples */
-    double sum;         /* of the last answers, which must be the same every time */
     lego_status status; /* if not LEGO_OK, why there are no more samples */
     bool wrong;         /* an answer or a total was not what it must be */
 };
@@ -65,7 +64,7 @@ void path_list_fill(struct path_list *self, const struct plan *plan);
 /* Appends series of paths: what a longer stream, more distinct items, more blocks and more threads do. */
 void path_list_grow(struct path_list *self, const struct plan *plan, bool quick);
 
-/* Appends one; how many items it has follows from the rest. */
+/* Appends one; how many items it has at most follows from the rest. */
 void path_list_add(struct path_list *self, struct path path);
 void path_list_free(struct path_list *self);
 

@@ -42,7 +42,7 @@ static void add_path(record *into, const struct path_list *list, const struct pa
     if (path->status != LEGO_OK || path->wrong) record_failure(into, path->method->name);
 }
 
-static void add_target(record *into, const struct target *target, double measured)
+static void add_target(record *into, const struct target *target, struct reached measured)
 {
     json_line row = record_row(into);
     json_text(&row, "row", "target");
@@ -50,8 +50,9 @@ static void add_target(record *into, const struct target *target, double measure
     json_u64(&row, "budget", target->budget);
     json_text(&row, "times", target->than != NULL ? target->than->name : NULL);
     json_real(&row, "wanted", target->needed);
-    json_real(&row, "measured", measured);
-    json_bool(&row, "reached", measured >= target->needed);
+    json_real(&row, "measured", measured.by_clock);
+    json_real(&row, "by_cpu", measured.by_cpu);
+    json_bool(&row, "reached", measured.by_clock >= target->needed);
     record_add(into, &row);
 }
 
@@ -68,7 +69,7 @@ void results_add(record *into, const struct plan *plan, const struct path_list *
     json_u64(&into->top, "repeats", plan->repeats);
     for (size_t i = 0; i < list->count; i++) add_path(into, list, &list->paths[i], limits->flops);
     for (size_t i = 0; i < target_count; i++) {
-        double measured = target_reached(&targets[i], list, plan->threads);
-        if (measured > 0) add_target(into, &targets[i], measured);
+        struct reached measured = target_reached(&targets[i], list, plan->threads);
+        if (measured.by_clock > 0) add_target(into, &targets[i], measured);
     }
 }

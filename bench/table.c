@@ -41,17 +41,17 @@ void table_targets(const struct path_list *list, const struct limits *limits, un
     bool headed = false;
     for (size_t i = 0; i < target_count; i++) {
         const struct target *target = &targets[i];
-        double reached = target_reached(target, list, threads);
-        if (reached <= 0) continue;
-        if (!headed) printf("\n%-26s %6s  %8s  %8s\n", "target", "size", "wanted", "measured");
+        struct reached reached = target_reached(target, list, threads);
+        if (reached.by_clock <= 0) continue;
+        if (!headed) printf("\n%-26s %6s  %8s  %8s  %8s\n", "target", "size", "wanted", "measured", "by cpu");
         headed = true;
         char size[VALUE_TEXT];
         value_print_size(size, target->budget);
-        printf("%-26s %6s  %8.2f  %8.2f  %-11s  %s%s\n", target->what, size, target->needed, reached,
-               reached >= target->needed ? "reached" : "not reached", target->than != NULL ? "x " : "M/s",
-               target->than == NULL             ? ""
-               : target->than == target->method ? "one thread"
-                                                : target->than->name);
+        printf("%-26s %6s  %8.2f  %8.2f", target->what, size, target->needed, reached.by_clock);
+        print_number(reached.by_cpu, 2);
+        printf("  %-11s  ", reached.by_clock >= target->needed ? "reached" : "not reached");
+        if (target->than == NULL) printf("million a second\n");
+        else printf("times %s\n", target->than == target->method ? "one thread" : target->than->name);
     }
 }
 
@@ -98,12 +98,12 @@ void table_paths(const struct path_list *list, const struct limits *limits)
 
 static void print_series_head(const struct path_list *list, const struct path *first)
 {
-    printf("\nGrowth by %s: nanoseconds an item, in batches\n  %8s %10s %10s %8s", first->axis, "size", "items",
-           "distinct", "threads");
-    for (const struct path *path = first; path < list->paths + list->count && same_setting(path, first); path++) {
-        if (path->threads == first->threads)
-            printf("  %*s %s", 13, path->method->name, operation_names[path->operation]);
-    }
+    const struct path *end = first;
+    while (end < list->paths + list->count && same_setting(end, first) && end->threads == first->threads) end++;
+    printf("\nGrowth by %s: nanoseconds an item, in batches\n%34s", first->axis, "");
+    for (const struct path *path = first; path < end; path++) printf(" %10s", operation_names[path->operation]);
+    printf("\n%7s %9s %9s %7s", "size", "items", "distinct", "threads");
+    for (const struct path *path = first; path < end; path++) printf(" %10s", path->method->name);
     printf("\n");
 }
 
@@ -121,11 +121,11 @@ void table_growth(const struct path_list *list)
         if (last == NULL || !same_point(last, path)) {
             char size[VALUE_TEXT];
             value_print_size(size, path->setting.budget);
-            printf("%s  %8s %10zu %10u %8u", last != NULL && last->axis == path->axis ? "\n" : "", size,
+            printf("%s%7s %9zu %9u %7u", last != NULL && last->axis == path->axis ? "\n" : "", size,
                    path->setting.length, path->distinct, path->threads);
         }
         double rate = path_rate(path).median;
-        printf("  %19.1f", rate > 0 ? 1e3 / rate : 0);
+        printf(" %10.1f", rate > 0 ? 1e3 / rate : 0);
         if (path + 1 == end || path[1].axis != path->axis) printf("\n");
         last = path;
     }

@@ -31,16 +31,19 @@ const struct target targets[] = {
 };
 const size_t target_count = sizeof targets / sizeof *targets;
 
-double target_reached(const struct target *self, const struct path_list *list, unsigned threads)
+struct reached target_reached(const struct target *self, const struct path_list *list, unsigned threads)
 {
     struct path like = {.operation = self->operation, .calls = self->calls, .keys = NUMBERS};
     for (size_t i = 0; i < list->count; i++) { /* of that size, whatever its stream */
         if (list->paths[i].axis == NULL && list->paths[i].setting.budget == self->budget)
             like.setting = list->paths[i].setting;
     }
-    if (self->all_threads && threads != 2) return 0;
-    const struct path *path = path_of(list, &like, self->method, self->all_threads ? 2 : 1);
-    const struct path *than = self->than != NULL ? path_of(list, &like, self->than, 1) : NULL;
-    if (path == NULL || (self->than != NULL && (than == NULL || than->count == 0))) return 0;
-    return than != NULL ? path_rate(path).median / path_rate(than).median : path_rate(path).median;
+    const struct path *path = NULL, *than = NULL;
+    if (!self->two_threads || threads == 2) path = path_of(list, &like, self->method, self->two_threads ? 2 : 1);
+    if (self->than != NULL) than = path_of(list, &like, self->than, 1);
+    if (path == NULL || path->count == 0 || (self->than != NULL && (than == NULL || than->count == 0)))
+        return (struct reached){0, 0};
+    struct rate rate = path_rate(path), base = {.median = 1, .by_cpu = 1};
+    if (than != NULL) base = path_rate(than);
+    return (struct reached){rate.median / base.median, self->two_threads ? 0 : rate.by_cpu / base.by_cpu};
 }

@@ -12,7 +12,7 @@ struct target {
     const struct method *method;
     enum operation operation;
     enum calls calls;
-    bool all_threads;
+    bool two_threads;
     const struct method *than; /* at least `needed` times this one's rate; NULL: millions a second */
     double needed;
 };
@@ -20,7 +20,11 @@ struct target {
 extern const struct target targets[];
 extern const size_t target_count;
 
-/* What was measured of it, in the unit of `needed`; 0: not all that it takes. */
-double target_reached(const struct target *self, const struct path_list *list, unsigned threads);
+/* What was measured of it, in the unit of `needed`, by the clock and by CPU time, which a busy machine disturbs less; 0:
+ * not all that it takes was measured, or CPU time does not tell. */
+struct reached {
+    double by_clock, by_cpu;
+};
+struct reached target_reached(const struct target *self, const struct path_list *list, unsigned threads);
 
 #endif
