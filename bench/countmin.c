@@ -28,13 +28,12 @@ const countmin_kernels *countmin_best(void)
 
 uint64_t countmin_bytes(const countmin *self)
 {
-    return (uint64_t)self->rows * self->columns * sizeof *self->cells;
+    return (uint64_t)COUNTMIN_ROWS * self->columns * sizeof *self->cells;
 }
 
-bool countmin_create(countmin *self, unsigned rows, uint64_t bytes, const lego_allocator *allocator)
+bool countmin_create(countmin *self, uint64_t bytes, const lego_allocator *allocator)
 {
-    self->rows = rows;
-    self->columns = (uint32_t)(bytes / (rows * sizeof *self->cells));
+    self->columns = (uint32_t)(bytes / (COUNTMIN_ROWS * sizeof *self->cells));
     self->cells = allocator->alloc(allocator->context, countmin_bytes(self));
     if (self->cells != NULL) countmin_clear(self);
     return self->cells != NULL;
@@ -60,7 +59,7 @@ uint64_t countmin_total(const countmin *self)
 void countmin_add(countmin *self, uint64_t key)
 {
     uint64_t mixed = countmin_mix(key);
-    for (unsigned row = 0; row < self->rows; row++)
+    for (unsigned row = 0; row < COUNTMIN_ROWS; row++)
         self->cells[row * self->columns + countmin_column(mixed, row, self->columns)]++;
 }
 
@@ -68,7 +67,7 @@ uint32_t countmin_least(const countmin *self, uint64_t key)
 {
     uint64_t mixed = countmin_mix(key);
     uint32_t least = UINT32_MAX;
-    for (unsigned row = 0; row < self->rows; row++) {
+    for (unsigned row = 0; row < COUNTMIN_ROWS; row++) {
         uint32_t cell = self->cells[row * self->columns + countmin_column(mixed, row, self->columns)];
         least = cell < least ? cell : least;
     }

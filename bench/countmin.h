@@ -20,9 +20,8 @@
 enum { COUNTMIN_ROWS = 3, COUNTMIN_CHUNK = 32 };
 
 typedef struct countmin {
-    unsigned rows; /* COUNTMIN_ROWS, or 1: not a sketch but what the machine can do, a counter a key */
     uint32_t columns;
-    uint32_t *cells; /* rows x columns */
+    uint32_t *cells; /* ROWS x columns */
 } countmin;
 
 /* The batch functions, compiled for each kind of vector register. */
@@ -37,7 +36,7 @@ typedef struct countmin_kernels {
 const countmin_kernels *countmin_best(void);
 
 /* As many columns as `bytes` hold, all 0; false if there is no memory. */
-bool countmin_create(countmin *self, unsigned rows, uint64_t bytes, const lego_allocator *allocator);
+bool countmin_create(countmin *self, uint64_t bytes, const lego_allocator *allocator);
 void countmin_destroy(countmin *self, const lego_allocator *allocator);
 void countmin_clear(countmin *self);
 uint64_t countmin_bytes(const countmin *self);

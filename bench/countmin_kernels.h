@@ -8,35 +8,34 @@ typedef struct chunk {
     uint32_t columns[COUNTMIN_ROWS][COUNTMIN_CHUNK];
 } chunk;
 
-/* `rows` is a constant wherever these are inlined. */
-static inline void locate(const countmin *table, unsigned rows, const uint64_t *keys, size_t n, chunk *out)
+static inline void locate(const countmin *table, const uint64_t *keys, size_t n, chunk *out)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t mixed = countmin_mix(keys[i]);
-        for (unsigned row = 0; row < rows; row++)
+        for (unsigned row = 0; row < COUNTMIN_ROWS; row++)
             out->columns[row][i] = row * table->columns + countmin_column(mixed, row, table->columns);
     }
 }
 
-static inline void fetch(const countmin *table, unsigned rows, const chunk *at, size_t n)
+static inline void fetch(const countmin *table, const chunk *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        for (unsigned row = 0; row < rows; row++) __builtin_prefetch(&table->cells[at->columns[row][i]]);
+        for (unsigned row = 0; row < COUNTMIN_ROWS; row++) __builtin_prefetch(&table->cells[at->columns[row][i]]);
     }
 }
 
-static inline void add_chunk(const countmin *table, unsigned rows, const chunk *at, size_t n)
+static inline void add_chunk(const countmin *table, const chunk *at, size_t n)
 {
-    for (unsigned row = 0; row < rows; row++) { /* row by row: a tenth faster than key by key in 1.2 MB */
+    for (unsigned row = 0; row < COUNTMIN_ROWS; row++) { /* row by row: a tenth faster than key by key in 1.2 MB */
         for (size_t i = 0; i < n; i++) table->cells[at->columns[row][i]]++;
     }
 }
 
-static inline void least_chunk(const countmin *table, unsigned rows, const chunk *at, size_t n, uint32_t *answers)
+static inline void least_chunk(const countmin *table, const chunk *at, size_t n, uint32_t *answers)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t least = UINT32_MAX;
-        for (unsigned row = 0; row < rows; row++) {
+        for (unsigned row = 0; row < COUNTMIN_ROWS; row++) {
             uint32_t cell = table->cells[at->columns[row][i]];
             least = cell < least ? cell : least;
         }
@@ -50,18 +49,17 @@ static inline size_t chunk_size(size_t left)
 }
 
 /* Adds the keys, or if there is room for answers asks for them; always a chunk behind its hashes. */
-static inline void walk(const countmin *table, unsigned rows, const uint64_t *keys, size_t n, uint32_t *answers,
-                        bool prefetch)
+static inline void walk(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch)
 {
     chunk at[2];
     size_t now = chunk_size(n);
-    locate(table, rows, keys, now, &at[0]);
+    locate(table, keys, now, &at[0]);
     for (size_t done = 0, turn = 0; done < n; turn ^= 1) {
         size_t next = chunk_size(n - done - now);
-        locate(table, rows, keys + done + now, next, &at[turn ^ 1]);
-        if (prefetch) fetch(table, rows, &at[turn ^ 1], next);
-        if (answers == NULL) add_chunk(table, rows, &at[turn], now);
-        else least_chunk(table, rows, &at[turn], now, answers + done);
+        locate(table, keys + done + now, next, &at[turn ^ 1]);
+        if (prefetch) fetch(table, &at[turn ^ 1], next);
+        if (answers == NULL) add_chunk(table, &at[turn], now);
+        else least_chunk(table, &at[turn], now, answers + done);
         done += now;
         now = next;
     }
@@ -69,14 +67,12 @@ static inline void walk(const countmin *table, unsigned rows, const uint64_t *ke
 
 static void add(const countmin *table, const uint64_t *keys, size_t n, bool prefetch)
 {
-    if (table->rows == 1) walk(table, 1, keys, n, NULL, prefetch);
-    else walk(table, COUNTMIN_ROWS, keys, n, NULL, prefetch);
+    walk(table, keys, n, NULL, prefetch);
 }
 
 static void least(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch)
 {
-    if (table->rows == 1) walk(table, 1, keys, n, answers, prefetch);
-    else walk(table, COUNTMIN_ROWS, keys, n, answers, prefetch);
+    walk(table, keys, n, answers, prefetch);
 }
 
 static bool supported(void)

@@ -62,7 +62,7 @@ static lego_status fill(struct bench *self, struct subject *subject, enum key_ki
                        .threads = 1,
                        .answers = self->answers};
     if (subject->method->clear != NULL) subject->method->clear(subject->made);
-    subject->content = keys;
+    subject->content = (int)keys;
     subject->warm = false;
     return subject->method->run(subject->made, STORE, &all);
 }
@@ -137,7 +137,8 @@ static void take_sample(struct bench *self, struct path *path)
     path->distinct = self->stream.distinct;
     if (path->status != LEGO_OK) return;
     path->bytes = path->method->bytes(subject->made);
-    path->status = prepare(self, subject, path, &work);
+    if (path->method->ready != NULL) path->status = path->method->ready(subject->made, &work);
+    if (path->status == LEGO_OK) path->status = prepare(self, subject, path, &work);
     if (path->status == LEGO_OK && path->operation != STORE && path->count == 0)
         path->status = fit_items(subject, path, &work);
     struct sample before = clocks();

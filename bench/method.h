@@ -41,6 +41,7 @@ struct method {
     void (*clear)(void *made); /* NULL: there is no way, it goes on from where it is */
     uint64_t (*bytes)(const void *made);
     uint64_t (*total)(const void *made); /* what was stored, by its own count; NULL: it does not know */
+    lego_status (*ready)(void *made, const struct work *work); /* before run(), if not NULL; not timed */
     lego_status (*run)(void *made, enum operation operation, const struct work *work);
     struct answer (*read)(const void *answers, size_t i);
     bool may_miss; /* answers can be below the truth */

@@ -1,4 +1,4 @@
-/* The yardstick of countmin.h among the methods, and the limit that all of them have.
+/* The yardstick of countmin.h among the methods.
  *
  * SPDX-License-Identifier: MIT */
 #define XXH_INLINE_ALL
@@ -19,7 +19,7 @@ static lego_status create(const struct method *self, uint64_t bytes, const lego_
     yardstick *yard = allocator->alloc(allocator->context, sizeof *yard);
     if (yard == NULL) return LEGO_ERR_MEMORY;
     *yard = (yardstick){.allocator = *allocator, .kernels = countmin_best(), .prefetch = self->prefetch};
-    if (!countmin_create(&yard->table, self->limit ? 1 : COUNTMIN_ROWS, bytes, allocator)) {
+    if (!countmin_create(&yard->table, bytes, allocator)) {
         allocator->free(allocator->context, yard, sizeof *yard);
         return LEGO_ERR_MEMORY;
     }
@@ -130,9 +130,3 @@ static lego_status run(void *made, enum operation operation, const struct work *
 const struct method method_countmin = {.name = "count-min", .yardstick = true, .lines = COUNTMIN_ROWS, COUNTMIN_METHOD};
 const struct method method_countmin_prefetch = {
     .name = "count-min prefetch", .yardstick = true, .lines = COUNTMIN_ROWS, .prefetch = true, COUNTMIN_METHOD};
-
-/* What the machine can do: one counter for every key, in as many bytes, so that the same keys are near and far. An
- * operation that touches so many lines can be as fast as this by their number. */
-const struct method method_touch = {.name = "one counter", .limit = true, .lines = 1, COUNTMIN_METHOD};
-const struct method method_touch_prefetch = {
-    .name = "one counter prefetch", .limit = true, .lines = 1, .prefetch = true, COUNTMIN_METHOD};

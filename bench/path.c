@@ -222,19 +222,25 @@ double path_cpu(const struct path *self)
     return wall > 0 ? cpu / wall / self->threads : 0;
 }
 
+double path_speed(const struct path *self)
+{
+    struct rate rate = path_rate(self);
+    return self->threads == 1 ? rate.by_cpu : rate.median;
+}
+
 double path_ratio(const struct path_list *list, const struct path *self)
 {
     double most = 0;
     for (const struct method *const *method = methods; *method != NULL; method++) {
         const struct path *yard = (*method)->yardstick ? path_of(list, self, *method, 1) : NULL;
-        most = yard != NULL ? fmax(most, path_rate(yard).median) : most;
+        most = yard != NULL ? fmax(most, path_speed(yard)) : most;
     }
-    return most > 0 ? path_rate(self).median / most : 0;
+    return most > 0 ? path_speed(self) / most : 0;
 }
 
 double path_share(const struct path_list *list, const struct path *self, double peak_flops)
 {
-    double rate = path_rate(self).median * 1e6 / self->threads;
+    double rate = path_speed(self) * 1e6 / self->threads;
     if (self->operation == QUERY && self->method->flops > 0)
         return peak_flops > 0 ? rate * self->method->flops / peak_flops : 0;
     /* A pair touches the lines of two items. */
@@ -245,7 +251,7 @@ double path_share(const struct path_list *list, const struct path *self, double 
     double most = 0;
     for (const struct method *const *method = methods; *method != NULL; method++) {
         const struct path *limit = (*method)->limit ? path_of(list, &like, *method, 1) : NULL;
-        most = limit != NULL ? fmax(most, path_rate(limit).median * 1e6) : most;
+        most = limit != NULL ? fmax(most, path_speed(limit) * 1e6) : most;
     }
     double lines = self->method->lines * (self->operation == PAIRS ? 2 : 1);
     return most > 0 ? rate * lines / most : 0;

@@ -87,7 +87,11 @@ struct rate path_rate(const struct path *self);
 /* CPU seconds a second and thread. Below 1 somebody else had the CPU, or threads waited. */
 double path_cpu(const struct path *self);
 
-/* The rate by that of the faster version of the yardstick at the same work on one thread; 0: it was not measured. */
+/* What comparisons are made with: on one thread the rate by CPU time, which a busy machine disturbs least; else the
+ * median. */
+double path_speed(const struct path *self);
+
+/* The speed by that of the faster version of the yardstick at the same work on one thread; 0: it was not measured. */
 double path_ratio(const struct path_list *list, const struct path *self);
 
 /* The share of what the machine can do (methods_limit.c, limits.h); 0: that was not measured. */

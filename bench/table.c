@@ -49,7 +49,9 @@ void table_targets(const struct path_list *list, const struct limits *limits, un
         value_print_size(size, target->budget);
         printf("%-26s %6s  %8.2f  %8.2f", target->what, size, target->needed, reached.by_clock);
         print_number(reached.by_cpu, 2);
-        printf("  %-11s  ", reached.by_clock >= target->needed ? "reached" : "not reached");
+        printf("  %-14s  ", reached.by_clock >= target->needed ? "reached"
+                            : reached.by_cpu >= target->needed ? "reached by cpu"
+                                                               : "not reached");
         if (target->than == NULL) printf("million a second\n");
         else printf("times %s\n", target->than == target->method ? "one thread" : target->than->name);
     }
