@@ -54,8 +54,8 @@ static inline uint64_t countmin_mix(uint64_t key)
 }
 
 /* A row's column from the upper 32 bits of a product with that row's odd number: multiply-shift (Dietzfelbinger et al.,
- * J. Algorithms 1997), brought below the number of columns by another (Lemire, TOMACS 2019). The numbers are splitmix64's
- * increment and multipliers. */
+ * J. Algorithms 1997), brought below the number of columns by another (Lemire, TOMACS 2019). The numbers are
+ * splitmix64's increment and multipliers. */
 static inline uint32_t countmin_column(uint64_t mixed, unsigned row, uint32_t columns)
 {
     static const uint64_t odd[COUNTMIN_ROWS] = {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9),

@@ -1,4 +1,4 @@
-/* The stream that every method gets: keys drawn one by one from a Zipf law of exponent 1, as 64-bit numbers and as text.
+/* The stream that every method gets: keys drawn one by one from a Zipf law of exponent 1, as 64-bit numbers and text.
  *
  * Drawn, where cli/zipf.h deals out exact counts: a stream of any length from any number of items, so that length and
  * distinct items can be varied each on its own. Rank r comes with probability ln((r + 1) / r) / ln(n + 1), which is

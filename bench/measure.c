@@ -110,8 +110,8 @@ static bool is_right(const struct bench *self, const struct subject *subject, co
     return true;
 }
 
-/* Fewer items where all of them would take longer than a quarter of a second, by the time of a few. Stores have them all,
- * since how fast they are depends on what came before. */
+/* Fewer items where all of them would take longer than a quarter of a second, by the time of a few. Stores have them
+ * all, since how fast they are depends on what came before. */
 static lego_status fit_items(const struct subject *subject, struct path *path, struct work *work)
 {
     work->items = path->items / 1024 + 16;

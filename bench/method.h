@@ -46,8 +46,8 @@ struct method {
     struct answer (*read)(const void *answers, size_t i);
     bool may_miss; /* answers can be below the truth */
 
-    /* For create: of a Lego sketch its model and packing, of one of the lab's methods its kind, of the yardstick whether
-     * it prefetches, which makes no difference one item a call. */
+    /* For create: of a Lego sketch its model and packing, of these and the lab's other methods the kind, of the
+     * yardstick whether it prefetches, which makes no difference one item a call. */
     const char *model;
     lego_packing packing;
     const struct estimator_kind *kind;

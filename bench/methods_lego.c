@@ -2,16 +2,18 @@
  * networks.
  *
  * SPDX-License-Identifier: MIT */
+#include "cpu.h"
+#include "estimator.h"
 #include "method.h"
 
-/* The decoder of the compact model has layers of 14, 40, 24 and 1 numbers; that of the paper's, train/cpu.h counts. */
-#include "cpu.h"
+/* The decoder of the compact model has layers of 14, 40, 24 and 1 numbers; train/cpu.h counts that of the paper's. What
+ * comes before a decoder (hashes, reads, logarithms) is not counted. */
 #define COMPACT_FLOPS (2.0 * (14 * 40 + 40 * 24 + 24))
 #define PAPER_FLOPS (2.0 * DECODE_FORWARD_MADDS)
 
 /* Lines: a dense item is in two blocks of a line each; flat, in four cells of those two blocks, each on a line of its
- * own; in bricks in 5 rows. */
-enum { DENSE_LINES = 2, FLAT_LINES = 4, BRICK_LINES = 5 };
+ * own (two steps beside them are in so little memory that it stays near); in bricks, in a cell of every row. */
+enum { DENSE_LINES = 2, FLAT_LINES = 4, PAPER_LINES = 5, RULE_LINES = 4 };
 
 static lego_status create(const struct method *self, uint64_t bytes, const lego_allocator *allocator, void **made)
 {
@@ -20,14 +22,7 @@ static lego_status create(const struct method *self, uint64_t bytes, const lego_
     wanted.model = lego_model_builtin(self->model);
     wanted.packing = self->packing;
     wanted.allocator = allocator;
-    if (self == &method_paper) { /* as lab/lego.c has it: a brick for every 100 KB, 4-byte cells */
-        wanted.bricks = bytes < 2 * 102400 ? 1 : (uint32_t)(bytes / 102400);
-        wanted.cell_bits = 32;
-    }
-    lego_sketch *sketch;
-    lego_status status = lego_sketch_create(&wanted, &sketch);
-    if (status == LEGO_OK) *made = sketch;
-    return status;
+    return self->kind->create(&wanted, made); /* the lab's, which is a sketch and knows how the paper's is shaped */
 }
 
 static void destroy(void *made)
@@ -127,9 +122,19 @@ static lego_status run(void *made, enum operation operation, const struct work *
     .batches = true, .threads = true, .create = create, .destroy = destroy, .clear = clear, .bytes = bytes,            \
     .total = total, .run = run, .read = read_answer
 
-const struct method method_dense = {.name = "lego dense", .lines = DENSE_LINES, .flops = COMPACT_FLOPS, LEGO_METHOD};
-const struct method method_flat = {
-    .name = "lego flat", .lines = FLAT_LINES, .flops = COMPACT_FLOPS, .packing = LEGO_FLAT, LEGO_METHOD};
-const struct method method_paper = {
-    .name = "lego paper", .lines = BRICK_LINES, .flops = PAPER_FLOPS, .model = "paper", LEGO_METHOD};
-const struct method method_rule = {.name = "lego rule", .lines = BRICK_LINES, .model = "rule", LEGO_METHOD};
+const struct method method_dense = {
+    .name = "lego dense", .lines = DENSE_LINES, .flops = COMPACT_FLOPS, .kind = &estimator_lego, LEGO_METHOD};
+const struct method method_flat = {.name = "lego flat",
+                                   .lines = FLAT_LINES,
+                                   .flops = COMPACT_FLOPS,
+                                   .kind = &estimator_lego,
+                                   .packing = LEGO_FLAT,
+                                   LEGO_METHOD};
+const struct method method_paper = {.name = "lego paper",
+                                    .lines = PAPER_LINES,
+                                    .flops = PAPER_FLOPS,
+                                    .kind = &estimator_lego_paper,
+                                    .model = "paper",
+                                    LEGO_METHOD};
+const struct method method_rule = {
+    .name = "lego rule", .lines = RULE_LINES, .kind = &estimator_lego, .model = "rule", LEGO_METHOD};

@@ -1,5 +1,5 @@
-/* A path: one operation of one method, by one kind of call, on one kind of key, in one setting, on so many threads. What
- * is timed, printed and written is a list of paths.
+/* A path: one operation of one method, by one kind of call, on one kind of key, in one setting, on so many threads.
+ * What is timed, printed and written is a list of paths.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BENCH_PATH_H
@@ -57,8 +57,8 @@ struct path_list {
 
 extern const char *const operation_names[OPERATIONS], *const calls_names[CALLS], *const key_names[KEY_KINDS];
 
-/* Appends every path of the plan that passes its filter, in the order of the tables, with the yardsticks and limits that
- * they are compared with. */
+/* Appends every path of the plan that passes its filter, in the order of the tables, with the yardsticks and limits
+ * that they are compared with. */
 void path_list_fill(struct path_list *self, const struct plan *plan);
 
 /* Appends series of paths: what a longer stream, more distinct items, more blocks and more threads do. */

@@ -20,8 +20,8 @@ struct target {
 extern const struct target targets[];
 extern const size_t target_count;
 
-/* What was measured of it, in the unit of `needed`, by the clock and by CPU time, which a busy machine disturbs less; 0:
- * not all that it takes was measured, or CPU time does not tell. */
+/* What was measured of it, in the unit of `needed`, by the clock and by CPU time, which a busy machine disturbs less;
+ * 0: not all that it takes was measured, or CPU time does not tell. */
 struct reached {
     double by_clock, by_cpu;
 };

@@ -116,8 +116,8 @@ class Quick(unittest.TestCase):
 class Options(unittest.TestCase):
     def test_filter(self):
         """What the paths are compared with stays; --json - prints nothing else."""
-        done = run("paths", "--quick", "--quiet", "--json", "-", "--sizes", "128K", "--length", "65536", "--repeat", "1",
-                   "--huge", "--batch", "1000", "--filter", "dense|flat store,batch text")
+        done = run("paths", "--quiet", "--json", "-", "--sizes", "128K", "--length", "65536", "--repeat", "1", "--huge",
+                   "--batch", "1000", "--filter", "dense|flat store,batch text")
         rows = [row for row in json.loads(done.stdout)["rows"] if row["row"] == "path"]
         self.assertEqual({row["method"] for row in rows}, {"lego dense", "lego flat"} | YARDSTICKS | LIMITS)
         self.assertEqual({row["keys"] for row in rows if row["method"] not in LIMITS}, {"text"})
