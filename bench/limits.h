@@ -1,6 +1,6 @@
 /* What one core of this machine can do at most, apart from any sketch: multiply-adds of 32-bit numbers in registers,
- * and reading memory from one end to the other. (How fast it reaches counters here and there depends on the size and on the
- * keys; it is timed like a method, as "one counter".)
+ * and reading memory from one end to the other. (How fast it reaches counters here and there depends on the size and
+ * on the keys; it is timed like a method, as "one counter".)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BENCH_LIMITS_H

@@ -16,7 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LENGTH = 1 << 23, LENGTH_QUICK = 1 << 17, LENGTH_LEAST = 1 << 16, BUDGET_LEAST = 100 << 10 };
+enum {
+    LENGTH = 1 << 23,
+    LENGTH_QUICK = 1 << 17,
+    LENGTH_LEAST = 1 << 16,
+    LENGTH_MOST = 1 << 30,
+    BUDGET_LEAST = 100 << 10
+};
 
 static struct {
     const char *sizes, *filter, *json;
@@ -129,9 +135,9 @@ static int run(int count, char **operands)
     plan.length = given.length > 0 ? (size_t)given.length : given.quick ? LENGTH_QUICK : LENGTH;
     plan.repeats = given.repeats > 0 ? given.repeats : given.quick ? 2 : 5;
     plan.threads = given.threads > 0 ? given.threads : cores > 1 ? (unsigned)cores : 1;
-    if (plan.length < LENGTH_LEAST || plan.repeats > REPEATS_MOST)
-        return options_wrong(&command_bench, "--length is at least %d, --repeat at most %d", LENGTH_LEAST,
-                             REPEATS_MOST);
+    if (plan.length < LENGTH_LEAST || plan.length > LENGTH_MOST || plan.repeats > REPEATS_MOST)
+        return options_wrong(&command_bench, "--length is from %d to %d, --repeat at most %d", LENGTH_LEAST,
+                             LENGTH_MOST, REPEATS_MOST);
     const char *sizes = given.sizes != NULL ? given.sizes : given.quick ? "1.2M,16M" : "1.2M,16M,134M";
     if (!parse_sizes(sizes, &plan))
         return options_wrong(&command_bench, "--sizes '%s' is no list of up to %d sizes from 100K to 4G", sizes,

@@ -131,7 +131,7 @@ class Options(unittest.TestCase):
 
     def test_wrong_usage(self):
         for arguments in ["speed"], ["--sizes", "1.2M,,16M"], ["--sizes", "1K"], ["--sizes", ""], ["--repeat", "100"], \
-                ["--length", "1000"], ["--sise", "1M"]:
+                ["--length", "1000"], ["--length", "18446744073709551615"], ["--sise", "1M"]:
             with self.subTest(arguments):
                 done = run(*arguments, status=2)
                 self.assertEqual(done.stdout, "")
