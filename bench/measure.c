@@ -2,8 +2,8 @@
  *
  * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it. A
  * query is asked of the sketch of the whole stream, after one that is not timed, so that what a sketch caches is there.
- * Pairs start from the sketch of the whole stream, or of that and earlier pairs. Methods that cannot be cleared go on from where they are, after a
- * store that is not timed and makes the kernel give them their pages.
+ * Pairs start from the sketch of the whole stream, or of that and earlier pairs. Methods that cannot be cleared go on
+ * from where they are, after a store that is not timed and makes the kernel give them their pages.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure.h"
