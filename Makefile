@@ -7,7 +7,7 @@ jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu demo lab lab-full test check fuzz install clean format help
+.PHONY: build gpu demo bench lab lab-full test check fuzz install clean format help
 
 build: ## install what is missing, then build build/legosketch and the libraries
 	@scripts/setup build
@@ -22,6 +22,9 @@ gpu: ## the same into build/gpu for an NVIDIA GPU: it trains there, and liblegos
 
 demo: build ## build, then sketch millions of items and compare with the truth
 	@build/legosketch demo
+
+bench: build ## build, then measure the speed of everything; build/bench --help has options
+	@build/bench
 
 lab: ## ten minutes of every experiment of the paper, then the report; LAB_FILES='...' adds streams of your own
 	@scripts/setup lab
@@ -57,7 +60,7 @@ clean: ## remove build/
 	rm -rf build
 
 format: ## clang-format every C file
-	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli fuzz tests tests/install,$(d)/*.[ch]))
+	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install,$(d)/*.[ch]))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

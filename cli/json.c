@@ -52,6 +52,15 @@ void json_bool(json_line *line, const char *name, bool value)
     note(line, cJSON_AddBoolToObject(line->object, name, value));
 }
 
+void json_reals(json_line *line, const char *name, const double *values, int n)
+{
+    cJSON *array = cJSON_CreateDoubleArray(values, n);
+    bool ok = array != NULL && cJSON_AddItemToObject(line->object, name, array);
+    if (!ok)
+        cJSON_Delete(array);
+    line->ok = line->ok && ok;
+}
+
 /* The bytes of the UTF-8 character that starts here; 0 if none does, or if it is the one that cJSON ends strings at. */
 static size_t utf8_length(const unsigned char *at, size_t left)
 {

@@ -22,6 +22,11 @@ enum {
 
 static const option_entry help_entry = {"help", 'h', OPTION_FLAG, NULL, NULL, "show this help"};
 
+static const char *program_of(const command *self)
+{
+    return self->alone ? "" : "legosketch ";
+}
+
 int options_wrong(const command *self, const char *format, ...)
 {
     char message[512];
@@ -30,7 +35,7 @@ int options_wrong(const command *self, const char *format, ...)
     vsnprintf(message, sizeof message, format, values);
     va_end(values);
     say("%s: %s", self->name, message);
-    say("'legosketch %s --help' shows how it is used", self->name);
+    say("'%s%s --help' shows how it is used", program_of(self), self->name);
     return EXIT_WRONG_USAGE;
 }
 
@@ -256,7 +261,7 @@ static void print_option(const option_entry *entry)
 
 void options_help(const command *self)
 {
-    printf("Usage: legosketch %s %s\n\n%s\n\nOptions:\n", self->name, self->synopsis, self->text);
+    printf("Usage: %s%s %s\n\n%s\n\nOptions:\n", program_of(self), self->name, self->synopsis, self->text);
     for (const option_entry *entry = self->options; entry->name != NULL; entry++)
         print_option(entry);
     print_option(&help_entry);

@@ -36,6 +36,7 @@ typedef struct command {
     const char *examples; /* whole lines */
     const option_entry *options;
     int (*run)(int count, char **operands);
+    bool alone; /* a program of its own: its name is not said behind legosketch's */
 } command;
 
 extern const command command_build, command_query, command_merge, command_fold, command_top, command_info, command_gen,

@@ -180,25 +180,34 @@ static char *as_text(const record *self)
     return text;
 }
 
-bool record_write(const record *self, const char *folder, bool quiet)
+bool record_write_file(const record *self, const char *path, bool quiet)
 {
-    char path[PATH_MAX];
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(self->top.object, "experiment"));
     char *text = as_text(self);
-    if (name == NULL || text == NULL) {
-        cJSON_free(text);
+    if (text == NULL) {
         say_no_memory();
         return false;
     }
-    int length = snprintf(path, sizeof path, "%s/%s.json", folder, name);
-    bool ok = length > 0 && (size_t)length < sizeof path;
-    if (!ok)
-        say("the name of the folder %s is too long", folder);
-    ok = ok && output_file(path, save_text, text);
+    bool ok = output_file(path, save_text, text);
     cJSON_free(text);
     if (ok && !quiet)
         say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
     return ok;
+}
+
+bool record_write(const record *self, const char *folder, bool quiet)
+{
+    char path[PATH_MAX];
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(self->top.object, "experiment"));
+    if (name == NULL) {
+        say_no_memory();
+        return false;
+    }
+    int length = snprintf(path, sizeof path, "%s/%s.json", folder, name);
+    if (length <= 0 || (size_t)length >= sizeof path) {
+        say("the name of the folder %s is too long", folder);
+        return false;
+    }
+    return record_write_file(self, path, quiet);
 }
 
 void record_free(record *self)

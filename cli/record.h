@@ -32,6 +32,9 @@ void record_failure(record *self, const char *what);
 
 /* Writes it to FOLDER/EXPERIMENT.json, whole or not at all; says what goes wrong, and unless quiet what was written. */
 bool record_write(const record *self, const char *folder, bool quiet);
+
+/* The same to a file of any name, or to standard output if that is "-". */
+bool record_write_file(const record *self, const char *path, bool quiet);
 void record_free(record *self);
 
 /* Seconds since some moment. */

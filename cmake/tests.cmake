@@ -60,7 +60,8 @@ endif()
 function(lego_python_test file label) # Debian's Python: setup puts numpy there, whatever python3 comes first in PATH
   cmake_path(GET file STEM name)
   lego_test(${name} ${label} /usr/bin/python3 -B ${file})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_cli>)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+                       "LEGOSKETCH=$<TARGET_FILE:legosketch_cli>;BENCH=$<TARGET_FILE:bench>")
 endfunction()
 if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_cli.py cli)
@@ -70,6 +71,7 @@ if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_train_cli.py cli)
   lego_python_test(tests/test_lab.py cli)
   lego_python_test(tests/test_report.py cli)
+  lego_python_test(tests/test_bench.py cli)
 endif()
 
 if(LEGO_SANITIZE) # the rest looks at what is released, or links it with programs that have no sanitizer

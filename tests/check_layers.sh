@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_layers.sh BUILD: dependencies point one way, and the library neither speaks nor remembers.
 #   src  on libc, xxHash and (for large pages) madvise()   lab  on legosketch.h and xxHash   train  on src and xxHash
-#   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd
+#   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd   bench  on legosketch.h, cli, lab, train, xxHash
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -41,6 +41,8 @@ report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system l
 report 'train includes more than src and xxHash' "$(foreign train src; system train "$libc|$posix|xxhash")"
 report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma and libzstd' \
     "$(foreign cli lab train; system cli "$libc|$posix|cjson/cJSON|zlib|lzma|zstd|zstd_errors")"
+report 'bench includes more than legosketch.h, cli, lab, train and xxHash' \
+    "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash")"
 
 # Read first, where a failure ends the script; inside a pipe or an argument it would look like nothing found.
 undefined=$(nm -u "$build/liblegosketch.a")

@@ -1,0 +1,33 @@
+/* The stream that every method gets: keys drawn one by one from a Zipf law of exponent 1, as 64-bit numbers and text.
+ *
+ * Drawn, where cli/zipf.h deals out exact counts: a stream of any length from any number of items, so that length and
+ * distinct items can be varied each on its own. Rank r comes with probability ln((r + 1) / r) / ln(n + 1), which is
+ * close to 1 / (r ln n).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BENCH_KEYS_H
+#define BENCH_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct keys {
+    size_t length;
+    uint32_t ranks;    /* the law's n */
+    uint32_t distinct; /* how many of them came */
+    uint64_t *numbers; /* the stream */
+    char *text;        /* the same as 5 to 12 characters each: key i is text[offsets[i] .. offsets[i + 1]) */
+    uint64_t *offsets;
+    uint32_t *truth; /* how often rank r came, by r */
+};
+
+/* How many distinct items a sketch of so many bytes is given: one for every two bytes, where errors start to matter and
+ * dense blocks are well filled; from 8 million on the stream would need more items than a bench has time for. */
+uint32_t keys_for_budget(uint64_t bytes);
+
+/* False if there is no memory. Text only if asked for. */
+bool keys_make(struct keys *self, uint32_t ranks, size_t length, bool text);
+void keys_free(struct keys *self);
+
+#endif
