@@ -244,9 +244,9 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
     const unsigned char *line = *at;
     size_t fill = parser->fill, most = parser->most, enough = parser->enough;
     uint64_t lines = parser->line;
-    /* As many lines end in a part as it has bytes, at most, and one of them began before it. */
+    /* As many lines end in a part as it has bytes, at most, and one of them began before it: the batch never gets full. */
     for (const unsigned char *part = line; end - part >= SEARCHED + SHORT && part - line <= SHORT &&
-                                           batch.n + SEARCHED <= most && fill + SHORT + SEARCHED <= enough;
+                                           batch.n + SEARCHED < most && fill + SHORT + SEARCHED < enough;
          part += SEARCHED) {
         for (uint64_t feeds = line_feeds(part); feeds != 0; feeds &= feeds - 1) {
             const unsigned char *feed = part + __builtin_ctzll(feeds);
