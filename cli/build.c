@@ -34,7 +34,7 @@ static const option_entry options[] = {
     {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy,
      "at a malformed line: stop and write nothing, or skip it (stop)"},
     {"threads", 't', OPTION_U32, "T", &given.threads,
-     "threads that count; the sketch does not depend on it (1)"},
+     "threads that count, besides one that reads; the sketch does not depend on it (1)"},
     {"packing", 0, OPTION_CHOICE, PACKING_CHOICES, &given.packing,
      "of the blocks while counting: dense, or flat, which is faster but has a 20th of the blocks in the same budget; "
      "the file is the same for equal blocks (dense)"},

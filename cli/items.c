@@ -59,7 +59,7 @@ bool items_open(item_parser *parser, item_format format)
     bool counted = format == FORMAT_TSV;
     *parser = (item_parser){.format = format, .most = counted ? BATCH_ITEMS_TSV : BATCH_ITEMS,
                             .enough = counted ? BATCH_BYTES_TSV : BATCH_BYTES};
-    bool ok = open_batch(&parser->batch, parser) && open_batch(&parser->spare, parser);
+    bool ok = open_batch(&parser->batch, parser);
     if (!ok)
         items_close(parser);
     return ok;
@@ -105,9 +105,12 @@ static bool turn(item_parser *parser)
         return true;
     parser->handed_out = false;
     item_batch full = parser->batch;
+    bool is_first = parser->spare.n == 0; /* a short input needs but one */
     parser->batch = parser->spare;
     parser->spare = full;
     parser->batch.n = 0;
+    if (is_first && !open_batch(&parser->batch, parser))
+        return false;
     if (!is_text(parser->format))
         return true;
     size_t start = (size_t)full.offsets[full.n], size = parser->fill - start;

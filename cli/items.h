@@ -55,7 +55,7 @@ typedef struct item_parser {
     } bad;
 
     /* The rest is the parser's own. */
-    item_batch spare; /* what the last batch handed out stands in, while the other is filled */
+    item_batch spare; /* what the last batch handed out stands in, while the other is filled; empty before the first */
     item_format format;
     size_t most;      /* items of a batch */
     size_t enough;    /* a batch is handed out once its items have so many bytes */
