@@ -100,7 +100,6 @@ static struct found plain_keys(item_format format, const char *text, size_t size
 struct reading {
     struct found found;
     item_batch last; /* the last batch, which is looked at only when the next one is there */
-    uint64_t batches;
 };
 
 static void use_last(struct reading *reading)
@@ -125,7 +124,6 @@ static void take(struct reading *reading, const item_parser *parser, item_event 
     }
     use_last(reading);
     reading->last = parser->batch;
-    reading->batches++;
 }
 
 static void give(struct reading *reading, item_parser *parser, const char *text, size_t size)
