@@ -201,8 +201,8 @@ static const char *end_line(item_parser *parser)
     return NULL;
 }
 
-/* The line feeds among eight bytes as eight bits, the first the lowest. Seven bits plus 127 have a carry unless all are 0;
- * the multiplication gathers the highest bit of each byte, which is what is left then. */
+/* The line feeds among eight bytes as eight bits, the first the lowest. Seven bits plus 127 have a carry unless all are
+ * 0; the multiplication gathers the highest bit of each byte, which is what is left then. */
 static uint64_t line_feeds_of_word(const unsigned char bytes[8])
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
@@ -219,8 +219,8 @@ static uint64_t line_feeds(const unsigned char bytes[SEARCHED])
     return feeds;
 }
 
-/* A count of up to 18 digits, which need no check, at the end of a line: where the item before it ends; NULL if the line
- * has to be looked at more closely. */
+/* A count of up to 18 digits, which need no check, at the end of a line: where the item before it ends; NULL if the
+ * line has to be looked at more closely. */
 static const unsigned char *short_count(const unsigned char *line, const unsigned char *end, int64_t *count)
 {
     const unsigned char *at = end;
@@ -247,7 +247,7 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
     const unsigned char *line = *at;
     size_t fill = parser->fill, most = parser->most, enough = parser->enough;
     uint64_t lines = parser->line;
-    /* As many lines end in a part as it has bytes, at most, and one of them began before it: the batch never gets full. */
+    /* As many lines end in a part as it has bytes, at most, and one of them began before it: none fills the batch. */
     for (const unsigned char *part = line; end - part >= SEARCHED + SHORT && part - line <= SHORT &&
                                            batch.n + SEARCHED < most && fill + SHORT + SEARCHED < enough;
          part += SEARCHED) {

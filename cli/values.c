@@ -113,8 +113,8 @@ size_t value_write_i64(char *text, int64_t value)
     return 1 + value_write_u64(text + 1, 0 - (uint64_t)value);
 }
 
-/* value * 1000 to the nearest whole number, and to the even one of two as near, from an exact product as printf() has it:
- * 53 bits times 10 bits. For values from 0 to 2^53. */
+/* value * 1000 to the nearest whole number, and to the even one of two as near, from an exact product as printf() has
+ * it: 53 bits times 10 bits. For values from 0 to 2^53. */
 static uint64_t thousandths(double value)
 {
     int exponent;

@@ -320,7 +320,7 @@ class Malformed(Case):
         name = self.write("in.tsv", b"\n".join(rows))
         says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:70001: no tab"]
         made = self.build("out", b"", "-f", "tsv", "--on-error", "skip", name,
-                          says=r"\A" + "".join(rf"{line}[^\n]*\n" for line in says) + r"[^\n]*skipped 3 malformed lines\n\Z")
+                          says=r"\A" + "".join(rf"{line}[^\n]*\n" for line in says) + r"[^\n]*skipped 3 [^\n]*\n\Z")
         good = [row for row in rows if row != b"bad" and row != rows[9]]
         self.assertEqual(made, self.build("clean", b"\n".join(good), "-f", "tsv"))
         rows[99] = b"x\t1"

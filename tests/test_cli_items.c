@@ -174,7 +174,7 @@ static const char *const counts[] = {"\t1",  "\t-7", "\t+40", "\t123456789012345
                                      "\t-9223372036854775808", "\t9223372036854775808", "\t00000000000000000012",
                                      "", "\t", "\t-", "\t1x", "\t1\r", "\t\t5"};
 
-/* Lines of all lengths around those that are special to the parser, of bytes that may be anything; the last has no end. */
+/* Lines of all lengths around those that are special to the parser, of any bytes; the last may have no end. */
 static size_t make_text(char *text, size_t size, item_format format, uint64_t *state)
 {
     static const size_t longest[] = {1, 4, 12, 34, 70, 200};
