@@ -34,7 +34,7 @@ static const option_entry options[] = {
     {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy,
      "at a malformed line: stop and write nothing, or skip it (stop)"},
     {"threads", 't', OPTION_U32, "T", &given.threads,
-     "threads that count; the sketch does not depend on it (1)"},
+     "threads that count, besides one that reads; the sketch does not depend on it (1)"},
     {"packing", 0, OPTION_CHOICE, PACKING_CHOICES, &given.packing,
      "of the blocks while counting: dense, or flat, which is faster but has a 20th of the blocks in the same budget; "
      "the file is the same for equal blocks (dense)"},
@@ -63,15 +63,26 @@ static bool add_singly(const any_sketch *sketch, stream *from, const item_batch 
     return true;
 }
 
-static bool add_batch(void *context, stream *from, const item_batch *batch)
+/* Where the stream goes. */
+typedef struct target {
+    any_sketch sketch;
+    lego_status status; /* of the latest batch */
+} target;
+
+static void add_batch(void *context, const item_batch *batch)
 {
-    const any_sketch *sketch = context;
-    lego_status status = any_add_batch(sketch, batch);
-    if (status == LEGO_ERR_RANGE && batch->counts != NULL)
-        return add_singly(sketch, from, batch);
-    if (status != LEGO_OK)
-        say_status(from->file, status);
-    return status == LEGO_OK;
+    target *into = context;
+    into->status = any_add_batch(&into->sketch, batch);
+}
+
+static bool check_batch(void *context, stream *from, const item_batch *batch)
+{
+    const target *into = context;
+    if (into->status == LEGO_ERR_RANGE && batch->counts != NULL)
+        return add_singly(&into->sketch, from, batch);
+    if (into->status != LEGO_OK)
+        say_status(from->file, into->status);
+    return into->status == LEGO_OK;
 }
 
 static void summarise(const any_sketch *sketch, uint64_t items)
@@ -128,15 +139,15 @@ static int run(int count, char **operands)
         return options_wrong(&command_build, "-o FILE is missing: where should the sketch go?");
     if (given.budget < LEGO_BUDGET_MIN || (given.budget > LEGO_BUDGET_MAX && given.budget != UINT64_MAX))
         return options_wrong(&command_build, "--budget has to be from 4K to 64G");
-    any_sketch sketch;
-    if (!output_check(given.output) || !make_sketch(&sketch))
+    target into;
+    if (!output_check(given.output) || !make_sketch(&into.sketch))
         return EXIT_FAILED;
     stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
-                   .label = "build", .sink = add_batch, .context = &sketch};
-    bool ok = stream_read(&from, operands, count) && any_output(given.output, &sketch);
+                   .label = "build", .work = add_batch, .sink = check_batch, .context = &into};
+    bool ok = stream_read(&from, operands, count) && any_output(given.output, &into.sketch);
     if (ok && !given.quiet && isatty(STDERR_FILENO))
-        summarise(&sketch, from.items);
-    any_destroy(&sketch);
+        summarise(&into.sketch, from.items);
+    any_destroy(&into.sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

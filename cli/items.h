@@ -31,7 +31,7 @@ typedef enum item_format { FORMAT_LINES, FORMAT_TSV, FORMAT_U32, FORMAT_U64 } it
 
 typedef enum item_event {
     ITEMS_MORE,     /* everything given has been taken in */
-    ITEMS_BATCH,    /* parser.batch is to be used before the next call */
+    ITEMS_BATCH,    /* parser.batch; its items stay in memory until the call after that which gives the next batch */
     ITEMS_BAD,      /* parser.bad says what is wrong with one line, which is left out */
     ITEMS_NO_MEMORY /* the parser can only be closed */
 } item_event;
@@ -40,6 +40,7 @@ typedef enum item_event {
 typedef struct item_batch {
     size_t n;
     unsigned char *bytes; /* item i is bytes[offsets[i] .. offsets[i+1]) */
+    size_t capacity;      /* of bytes */
     uint64_t *offsets;
     uint64_t *keys;
     int64_t *counts; /* tsv only */
@@ -54,12 +55,14 @@ typedef struct item_parser {
     } bad;
 
     /* The rest is the parser's own. */
+    item_batch spare; /* what the last batch handed out stands in, while the other is filled; empty before the first */
     item_format format;
-    bool handed_out;  /* the batch was returned, and is emptied by the next call */
+    size_t most;      /* items of a batch */
+    size_t enough;    /* a batch is handed out once its items have so many bytes */
+    bool handed_out;  /* the batch was returned, and the next call turns to the spare */
     bool discarding;  /* inside a line that is too long */
     uint64_t line;    /* lines or records that have ended */
     size_t fill;      /* bytes[offsets[n] .. fill) is the line that has not ended yet */
-    size_t capacity;  /* of batch.bytes */
     size_t carried;   /* bytes of a record that has not ended yet */
     unsigned char carry[8];
 } item_parser;

@@ -1,4 +1,5 @@
-/* From files to batches of items; see stream.h.
+/* From files to batches of items; see stream.h. While one batch is worked on the next is read and parsed, nothing more:
+ * a message, the bar and the sink wait for their turn, and all is as if there were one thread.
  *
  * SPDX-License-Identifier: MIT */
 #include "stream.h"
@@ -31,15 +32,47 @@ const void *stream_item(const item_batch *batch, size_t i, unsigned char buffer[
     return buffer;
 }
 
+static void *work(void *argument)
+{
+    stream *self = argument;
+    self->work(self->context, &self->at_work);
+    return NULL;
+}
+
+/* Gives the sink the batch that is worked on, if there is one. */
+static bool settle(stream *self)
+{
+    if (self->at_work.n == 0)
+        return true;
+    pthread_join(self->worker, NULL);
+    item_batch done = self->at_work;
+    self->at_work.n = 0;
+    return self->sink(self->context, self, &done);
+}
+
+static bool take_batch(stream *self, const item_batch *batch)
+{
+    if (!settle(self))
+        return false;
+    self->items += batch->n;
+    if (self->work != NULL) {
+        self->at_work = *batch;
+        if (pthread_create(&self->worker, NULL, work, self) == 0)
+            return true;
+        self->at_work.n = 0;
+        self->work(self->context, batch); /* one thread has to do */
+    }
+    return self->sink(self->context, self, batch);
+}
+
 /* What the parser found: hands on a batch, reports a line. */
 static bool handle(stream *self, const item_parser *parser, item_event event)
 {
     switch (event) {
     case ITEMS_BATCH:
-        self->items += parser->batch.n;
-        return self->sink(self->context, self, &parser->batch);
+        return take_batch(self, &parser->batch);
     case ITEMS_BAD:
-        return stream_malformed(self, parser->bad.line, parser->bad.what);
+        return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
     case ITEMS_NO_MEMORY:
         say_no_memory();
         return false;
@@ -80,7 +113,7 @@ static bool read_blocks(stream *self, input *from, item_parser *parser)
         if (!handle(self, parser, event))
             return false;
     }
-    return true;
+    return settle(self);
 }
 
 static bool read_file(stream *self, const char *path)
@@ -93,6 +126,10 @@ static bool read_file(stream *self, const char *path)
     bool ok = items_open(&parser, self->format);
     if (ok) {
         ok = read_blocks(self, &from, &parser);
+        if (self->at_work.n > 0) { /* something failed meanwhile */
+            pthread_join(self->worker, NULL);
+            self->at_work.n = 0;
+        }
         items_close(&parser);
     } else {
         say_no_memory();

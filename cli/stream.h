@@ -6,6 +6,7 @@
 
 #include "items.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,7 +16,10 @@ typedef enum on_error { ON_ERROR_STOP, ON_ERROR_SKIP } on_error;
 
 typedef struct stream stream;
 
-/* Takes a batch; says what went wrong before it returns false. */
+/* What can be done with a batch on another thread while the next one is read and parsed. It says nothing. */
+typedef void (*stream_work)(void *context, const item_batch *batch);
+
+/* Takes a batch, once the work on it is done; says what went wrong before it returns false. */
 typedef bool (*stream_sink)(void *context, stream *from, const item_batch *batch);
 
 struct stream {
@@ -24,11 +28,14 @@ struct stream {
     bool quiet;
     bool prompt;       /* give batches as soon as there is something, for a person or program that waits for answers */
     const char *label; /* of the progress bar */
+    stream_work work;  /* or NULL */
     stream_sink sink;
-    void *context;
+    void *context;     /* of both */
 
     const char *file; /* the one being read; the rest is the stream's own */
     uint64_t items, malformed, done;
+    item_batch at_work; /* until the sink has it; n is 0 if there is none */
+    pthread_t worker;
 };
 
 /* Reads the files one after another, or standard input if there are none. False if anything failed, which is said. */

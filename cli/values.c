@@ -92,8 +92,56 @@ void value_print_size(char text[VALUE_TEXT], uint64_t bytes)
     snprintf(text, VALUE_TEXT, "%.*f%c", value == floor(value) ? 0 : 1, value, units[unit]);
 }
 
-void value_print_estimate(char text[VALUE_TEXT], double value)
+size_t value_write_u64(char *text, uint64_t value)
+{
+    char digits[20];
+    size_t size = 0;
+    do {
+        digits[size++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    for (size_t i = 0; i < size; i++)
+        text[i] = digits[size - 1 - i];
+    return size;
+}
+
+size_t value_write_i64(char *text, int64_t value)
+{
+    if (value >= 0)
+        return value_write_u64(text, (uint64_t)value);
+    text[0] = '-';
+    return 1 + value_write_u64(text + 1, 0 - (uint64_t)value);
+}
+
+/* value * 1000 to the nearest whole number, and to the even one of two as near, from an exact product as printf() has
+ * it: 53 bits times 10 bits. For values from 0 to 2^53. */
+static uint64_t thousandths(double value)
+{
+    int exponent;
+    uint64_t product = (uint64_t)ldexp(frexp(value, &exponent), 53) * 1000;
+    unsigned shift = (unsigned)(53 - exponent); /* the result is product / 2^shift */
+    if (shift == 0)
+        return product;
+    if (shift > 63)
+        return 0; /* the product is below 2^63, so this is below a half */
+    uint64_t half = UINT64_C(1) << (shift - 1), result = product >> shift, rest = product & (2 * half - 1);
+    return result + (rest > half || (rest == half && result % 2 == 1));
+}
+
+size_t value_print_estimate(char text[VALUE_TEXT], double value)
 {
     bool whole = fabs(value - round(value)) < 0.0005; /* three digits would all be 0 */
-    snprintf(text, VALUE_TEXT, "%.*f", whole ? 0 : 3, value);
+    if (signbit(value) || !(value < 0x1p53))
+        return (size_t)snprintf(text, VALUE_TEXT, "%.*f", whole ? 0 : 3, value);
+    uint64_t scaled = whole ? (uint64_t)round(value) : thousandths(value);
+    size_t size = value_write_u64(text, whole ? scaled : scaled / 1000);
+    if (!whole) {
+        char decimals[VALUE_TEXT]; /* of four digits, the first of which becomes the point */
+        value_write_u64(decimals, 1000 + scaled % 1000);
+        decimals[0] = '.';
+        memcpy(text + size, decimals, 4);
+        size += 4;
+    }
+    text[size] = '\0';
+    return size;
 }

@@ -23,7 +23,11 @@ enum { VALUE_TEXT = 32 };
 /* 300K, 1M, or with a decimal where it is not whole; plain bytes below 1024. */
 void value_print_size(char text[VALUE_TEXT], uint64_t bytes);
 
-/* Whole numbers without decimals, others with three. */
-void value_print_estimate(char text[VALUE_TEXT], double value);
+/* Whole numbers without decimals, others with three. Returns the length, as the next two do, which end in no zero. */
+size_t value_print_estimate(char text[VALUE_TEXT], double value);
+
+/* For text by the million: a tenth of what printf() takes. */
+size_t value_write_u64(char *text, uint64_t value);
+size_t value_write_i64(char *text, int64_t value);
 
 #endif

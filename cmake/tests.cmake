@@ -12,7 +12,7 @@ endfunction()
 # share its name with one of the system's.
 file(GLOB tests CONFIGURE_DEPENDS tests/test_*.c)
 if(NOT LEGO_BUILD_CLI)
-  list(FILTER tests EXCLUDE REGEX "/test_lab_") # the lab comes with the command
+  list(FILTER tests EXCLUDE REGEX "/test_(lab|cli)_") # the lab comes with the command
 endif()
 foreach(file ${tests})
   cmake_path(GET file STEM name)

@@ -218,6 +218,20 @@ class Formats(Case):
         self.assertEqual(self.run_program("build", "-o", "-", "--budget", "100K", data=lines), wanted)
         self.assertNotEqual(self.build("b", lines, "--budget", "100K", "--seed", "1"), wanted)
 
+    def test_items_of_any_bytes(self):
+        draw = random.Random(3)
+        sizes = [0, 1, 31, 32, 33, 63, 64, 65, 1000] + list(range(12)) * 4  # short lines have a way of their own
+        items = [draw.randbytes(draw.choice(sizes)).replace(b"\n", b"-") for _ in range(2000)]
+        stream = draw.choices(items, k=300000)  # over 4 MB, so of several batches and many blocks
+        counts = collections.Counter(stream)
+        wanted = self.build("a", b"".join(b"%s\t%d\n" % pair for pair in counts.items()), "--format", "tsv")
+        self.write("in", b"\n".join(stream) + b"\n")
+        self.assertEqual(self.build("b", b"", "in"), wanted)
+        self.assertEqual(self.build("b", self.read("in")), wanted)
+        keys = [draw.randrange(2**32) for _ in range(3000)] * 300
+        narrow = self.build("a", struct.pack(f"<{len(keys)}I", *keys), "--format", "u32")
+        self.assertEqual(narrow, self.build("b", struct.pack(f"<{len(keys)}Q", *keys), "--format", "u64"))
+
     def test_odd_items(self):
         self.build("a", b"\n\nx\ty\r\n\0\xff\0\nlast", "--budget", "64K")
         self.assertEqual(self.query("a", "", b"x\ty\r", "last", "x\ty", "x"),
@@ -298,6 +312,21 @@ class Malformed(Case):
             with self.subTest(text=text):
                 self.fails("build", "-o", "x", "-f", "tsv", data=b"a\t1\n" + text + b"\n", says=rf"\Astdin:2: .*{what}")
                 self.assertNotIn("x", self.files())
+
+    def test_messages_keep_their_order(self):
+        """A batch has 65536 lines. What only the sketch can refuse is said before what is wrong in the next one."""
+        rows = [b"x\t1"] * 200000
+        rows[9], rows[99], rows[70000], rows[150000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
+        name = self.write("in.tsv", b"\n".join(rows))
+        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:70001: no tab"]
+        made = self.build("out", b"", "-f", "tsv", "--on-error", "skip", name,
+                          says=r"\A" + "".join(rf"{line}[^\n]*\n" for line in says) + r"[^\n]*skipped 3 [^\n]*\n\Z")
+        good = [row for row in rows if row != b"bad" and row != rows[9]]
+        self.assertEqual(made, self.build("clean", b"\n".join(good), "-f", "tsv"))
+        rows[99] = b"x\t1"
+        self.write("in.tsv", b"\n".join(rows))
+        self.fails("build", "-o", "x", "-f", "tsv", name, says=r"\Ain\.tsv:10: [^\n]*a sum[^\n]*\n\Z")
+        self.assertNotIn("x", self.files())
 
     def test_eval_does_the_same(self):
         data = b"x\t3\nbad\ny\t9223372036854775807\nx\t1\n"
