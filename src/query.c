@@ -25,7 +25,10 @@ static void count_blocks(const lego_sketch *sketch, struct compact_counts *count
     if (is_flat(sketch)) {
         sample.blocks = sample.blocks < COMPACT_SCANNED ? sample.blocks : COMPACT_SCANNED;
         sample.block = block;
-        for (uint32_t i = 0; i < sample.blocks; i++) block[i] = flat_block(&sketch->flat, i);
+        for (uint32_t i = 0; i < sample.blocks; i++) {
+            flat_packed_step(&sketch->flat, i); /* so that it is known when the counts have to follow a store */
+            block[i] = flat_block(&sketch->flat, i);
+        }
     }
     compact_count(&sample, counts);
 }
@@ -61,19 +64,26 @@ enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper 
 void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which, int64_t count)
 {
     struct dense *dense = &sketch->dense;
+    struct flat *flat = is_flat(sketch) ? &sketch->flat : NULL;
     struct blocks_summary *summary = sketch->summary;
     const struct block *block = &dense->block[half->block];
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
-    unsigned step = block_step(block);
+    unsigned step = flat ? flat_known_step(flat, half->block) : block_step(block);
     int64_t before = 0;
-    if (state != SUMMARY_EMPTY) before = dense->kernels->get(block, block_place(step, which, half->column[0]));
-    dense_add_half(dense, half, which, count);
-    if (state == SUMMARY_EMPTY) return;
+    if (step == BLOCK_STEPS) state = SUMMARY_EMPTY;
+    if (state != SUMMARY_EMPTY)
+        before = flat ? flat_get(flat, half->block, step, which, half->column[0])
+                      : dense->kernels->get(block, block_place(step, which, half->column[0]));
+    if (flat) flat_add_half(flat, half, which, count);
+    else dense_add_half(dense, half, which, count);
+    unsigned now = flat ? flat_known_step(flat, half->block) : block_step(block);
     bool changed = true;
-    if (block_step(block) != step || ++summary->lag > LAG_MOST ||
-        !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
-        state = SUMMARY_EMPTY;
-    else if (changed) state = SUMMARY_COUNTED;
+    if (state != SUMMARY_EMPTY) {
+        if (now != step || ++summary->lag > LAG_MOST ||
+            !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
+            state = SUMMARY_EMPTY;
+        else if (changed) state = SUMMARY_COUNTED;
+    }
     atomic_store_explicit(&summary->state, state, memory_order_relaxed);
 }
 
