@@ -50,13 +50,13 @@ static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, flo
     atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
 }
 
-/* The first layer's bias, from the cache if it is there. */
-static inline void find_bias(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
+/* The first layer's bias, from the cache if it is there; else `made`. */
+static inline const float *find_bias(const lego_sketch *sketch, float made[DECODE_HIDDEN_ROOM])
 {
     struct blocks_summary *summary = sketch->summary;
-    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
-        memcpy(bias, summary->bias, sizeof summary->bias);
-    else scan_blocks(sketch, bias);
+    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY) return summary->bias;
+    scan_blocks(sketch, made);
+    return made;
 }
 
 enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper to count again when there is one */
@@ -128,7 +128,7 @@ static void look_up(const struct query *query, const struct decode_places *place
 void query_start(struct query *query, const lego_sketch *sketch)
 {
     query->sketch = sketch;
-    find_bias(sketch, query->stream.bias);
+    query->stream.bias = find_bias(sketch, query->bias);
     compact_scale(&sketch->dense, &query->stream);
     for (unsigned i = 0; i < BLOCK_STEPS * BLOCK_STEPS; i++) query->slack[i / BLOCK_STEPS][i % BLOCK_STEPS] = -1;
 }
@@ -153,7 +153,7 @@ lego_estimate query_one(const lego_sketch *sketch, struct hash hash)
     float h[DECODE_MOST];
     query.sketch = sketch;
     query_place(&query, hash, &place, 0);
-    find_bias(sketch, query.stream.bias);
+    query.stream.bias = find_bias(sketch, query.bias);
     compact_scale(&sketch->dense, &query.stream);
     look_up(&query, &place, 1, &items, h);
     return answer(items.key[0][0] >> 2, slack_of(&sketch->dense, items.widths[0]), h[0]);
