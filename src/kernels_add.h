@@ -4,6 +4,9 @@
  *
  * How far a carry goes can not be foreseen, so there are few branches on it. */
 
+/* Where `cells` or more than that is a constant only so. */
+#define INLINED static inline __attribute__((always_inline))
+
 static const unsigned char bits_to[LEVELS + 1] = {0, 1, 2, 3, 5, 9, 17, 33, 64}; /* of the digits up to a level */
 
 /* Two cells, in their order, on their way through the levels. Level l starts at[l] and has entries[l]; level 0 is map 0. */
@@ -31,8 +34,7 @@ static inline void way_digit(const uint64_t word[8], unsigned l, struct way *way
 }
 
 /* The flat levels of the first `cells` of them; false if a level has more entries than are looked at here. */
-static inline __attribute__((always_inline)) bool way_flat(const struct block *b, const unsigned cell[2], const int cells,
-                                                           struct way *way)
+INLINED bool way_flat(const struct block *b, const unsigned cell[2], const int cells, struct way *way)
 {
     const uint64_t *word = b->word;
     unsigned step = block_step(b), before[WORDS], n = 0;
@@ -95,11 +97,12 @@ static inline unsigned way_rest(const uint64_t word[8], int cells, struct way *w
     return at;
 }
 
-/* Bits from `at` on move up by n, 0 < n < 64; what comes between is 0. */
-static inline void open_gap(uint64_t word[8], unsigned at, unsigned n)
+/* Bits from `at` on move up by n, 0 < n < 64; what comes between is 0. None of them is before word `first`, which is easier
+ * to foresee than where they start. */
+static inline void open_gap(uint64_t word[8], unsigned first, unsigned at, unsigned n)
 {
     uint64_t before = 0; /* what moves of the word before */
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = first; i < 8; i++) {
         uint64_t stays = at > 64 * i ? below(at - 64 * i) : 0, moves = word[i] & ~stays;
         word[i] = (word[i] & stays) | moves << n | before >> (64 - n);
         before = moves;
@@ -109,10 +112,10 @@ static inline void open_gap(uint64_t word[8], unsigned at, unsigned n)
 /* Gives a cell, which is on the levels below l, its digit there. */
 static inline void way_grow(uint64_t word[8], struct way *way, int j, unsigned l, uint64_t digit)
 {
-    unsigned at = way_at(way, j, l);
-    open_gap(word, at, width[l]);
+    unsigned at = way_at(way, j, l), first = way->at[1] / 64;
+    open_gap(word, first, at, width[l]);
     flip(word, at, digit);
-    open_gap(word, way->at[l] + way->mine[j][l], 1);
+    open_gap(word, first, way->at[l] + way->mine[j][l], 1);
     way->entries[l]++;
 }
 
@@ -148,8 +151,7 @@ static __attribute__((noinline)) bool way_add(struct block *b, int cells, struct
 }
 
 /* Adds to T of the first `cells` of them. */
-static inline __attribute__((always_inline)) bool add_digits(struct block *b, const unsigned cell[2], const int cells,
-                                                             const uint64_t count[2])
+INLINED bool add_digits(struct block *b, const unsigned cell[2], const int cells, const uint64_t count[2])
 {
     uint64_t sum[2], over = 0;
     struct way way;
@@ -168,7 +170,7 @@ static inline __attribute__((always_inline)) bool add_digits(struct block *b, co
 }
 
 /* Adds to two cells, count >= 0; false, and nothing changed, where the block has to be opened. */
-static inline bool add_there(struct block *b, const unsigned cell[2], uint64_t count)
+INLINED bool add_there(struct block *b, const unsigned cell[2], uint64_t count)
 {
     uint64_t *word = b->word, low[2], more[2] = {count, count};
     unsigned g = block_g(b), from = cells_at[block_step(b)];
