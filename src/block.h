@@ -56,7 +56,8 @@ static inline unsigned block_g(const struct block *block)
     return block->word[7] >> 58 & 31;
 }
 
-/* Bits of the levels for a T. It reaches level l if it is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)): these are the constants. */
+/* Bits of the levels for a T. It reaches level l if it is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)): these are the
+ * constants. */
 static inline unsigned block_digit_bits(uint64_t t)
 {
     return (unsigned)(2 * (t >= 1) + 2 * (t >= 3) + 2 * (t >= 7) + 3 * (t >= 15) + 5 * (t >= 47) + 9 * (t >= 559) +

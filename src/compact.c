@@ -133,8 +133,8 @@ static void layer(const float *w, int in, int out, double slope, const double x[
 #define LAYER(name, slope, x, y) \
     layer(weights + COMPACT_AT_##name, COMPACT_IN_##name, COMPACT_OUT_##name, slope, x, y)
 
-/* The first layer of the scan. Most buckets are empty, and add nothing. Eight sums go side by side, or each addition would
- * wait for the one before. */
+/* The first layer of the scan. Most buckets are empty, and add nothing. Eight sums go side by side, or each addition
+ * would wait for the one before. */
 static void layer_of_cells(const float *w, const float cells[COMPACT_HISTOGRAM], double y[24])
 {
     const float *bias = w + COMPACT_HISTOGRAM * 24;

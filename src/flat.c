@@ -213,8 +213,8 @@ int64_t flat_get(const struct flat *flat, uint32_t block, unsigned step, unsigne
     return sum;
 }
 
-/* A sum that grows makes no code shorter: so where nothing is negative, a block does not go back to an earlier step, and
- * stays at this one while the code with this g fits. */
+/* A sum that grows makes no code shorter: so where nothing is negative, a block does not go back to an earlier step,
+ * and stays at this one while the code with this g fits. */
 void flat_follow(struct flat *flat, const struct half *half, unsigned which, int64_t count)
 {
     uint32_t known = atomic_load_explicit(&flat->packed[half->block], memory_order_relaxed);

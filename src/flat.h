@@ -4,9 +4,9 @@
  * as integers of 32 bits: to count an item is four additions. What a block answers, and what is saved of it, is what
  * the dense block of this content would; so its *packed step*, the first one at which the content fits 64 bytes, has to
  * be known where it is read. That is found by packing it, and kept. A store to a block whose packed step is known, and
- * which holds nothing negative, follows the length of the packed code: while that fits, the step is the same. As long as
- * nothing is deleted it is the step of the dense block itself; a dense block that was once fuller than it is now stays at
- * a later one.
+ * which holds nothing negative, follows the length of the packed code: while that fits, the step is the same. As long
+ * as nothing is deleted it is the step of the dense block itself; a dense block that was once fuller than it is now
+ * stays at a later one.
  *
  * What comes from a dense block has the resolution of its step. So a block has a step of its own, the latest of those
  * that it took content from, and its cells are those of that step. In most sketches this is 0 throughout.

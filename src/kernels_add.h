@@ -1,6 +1,6 @@
-/* Addition where the bits are. What is added to a cell flips digits that it has. If the carry leaves them, the cell gets
- * one on the next level: its bit in the map before is flipped, and two gaps are opened, for its entry there and its digit.
- * So a block need not be opened for one item, unless it is full. Part of the body that kernels_block.h is.
+/* Addition where the bits are. What is added to a cell flips digits that it has. If the carry leaves them, the cell
+ * gets one on the next level: its bit in the map before is flipped, and two gaps are opened, for its entry there and its
+ * digit. So a block need not be opened for one item, unless it is full. Part of the body that kernels_block.h is.
  *
  * How far a carry goes can not be foreseen, so there are few branches on it. */
 
@@ -9,7 +9,8 @@
 
 static const unsigned char bits_to[LEVELS + 1] = {0, 1, 2, 3, 5, 9, 17, 33, 64}; /* of the digits up to a level */
 
-/* Two cells, in their order, on their way through the levels. Level l starts at[l] and has entries[l]; level 0 is map 0. */
+/* Two cells, in their order, on their way through the levels. Level l starts at[l] and has entries[l]; level 0 is
+ * map 0. */
 struct way {
     unsigned at[LEVELS + 2], entries[LEVELS + 2];
     unsigned mine[2][LEVELS + 2]; /* which of them a cell has, or would have */
@@ -97,12 +98,11 @@ static inline unsigned way_rest(const uint64_t word[8], int cells, struct way *w
     return at;
 }
 
-/* Bits from `at` on move up by n, 0 < n < 64; what comes between is 0. None of them is before word `first`, which is easier
- * to foresee than where they start. */
-static inline void open_gap(uint64_t word[8], unsigned first, unsigned at, unsigned n)
+/* Bits from `at` on move up by n, 0 < n < 64; what comes between is 0. */
+static inline void open_gap(uint64_t word[8], unsigned at, unsigned n)
 {
     uint64_t before = 0; /* what moves of the word before */
-    for (unsigned i = first; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         uint64_t stays = at > 64 * i ? below(at - 64 * i) : 0, moves = word[i] & ~stays;
         word[i] = (word[i] & stays) | moves << n | before >> (64 - n);
         before = moves;
@@ -112,10 +112,10 @@ static inline void open_gap(uint64_t word[8], unsigned first, unsigned at, unsig
 /* Gives a cell, which is on the levels below l, its digit there. */
 static inline void way_grow(uint64_t word[8], struct way *way, int j, unsigned l, uint64_t digit)
 {
-    unsigned at = way_at(way, j, l), first = way->at[1] / 64;
-    open_gap(word, first, at, width[l]);
+    unsigned at = way_at(way, j, l);
+    open_gap(word, at, width[l]);
     flip(word, at, digit);
-    open_gap(word, first, way->at[l] + way->mine[j][l], 1);
+    open_gap(word, way->at[l] + way->mine[j][l], 1);
     way->entries[l]++;
 }
 

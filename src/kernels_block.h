@@ -41,8 +41,8 @@ static unsigned unpack(const struct block *b, int64_t value[BLOCK_CELLS])
     return o.cells;
 }
 
-/* block_digit_bits() for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference that is below
- * zero, shifted by 31, is all ones. */
+/* block_digit_bits() for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference
+ * that is below zero, shifted by 31, is all ones. */
 static inline int short_bits(int32_t t)
 {
     return (2 & (0 - t) >> 31) + (2 & (2 - t) >> 31) + (2 & (6 - t) >> 31) + (3 & (14 - t) >> 31) +

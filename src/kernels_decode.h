@@ -140,8 +140,8 @@ INLINE void see_reads(const struct decode_stream *stream, const struct sorted *s
     }
 }
 
-/* The same for one item, whose logarithms are in the lanes of a vector. Its numbers become vectors without a way through
- * memory: a load of several stores waits until these are done, and so for all the work on the item before. */
+/* The same for one item, whose logarithms are in the lanes of a vector. Its numbers become vectors without a way
+ * through memory: a load of several stores waits until these are done, and so for all the work on the item before. */
 typedef float four_floats __attribute__((vector_size(16)));
 typedef int32_t four_ints __attribute__((vector_size(16)));
 typedef int64_t four_keys __attribute__((vector_size(32)));

@@ -358,7 +358,8 @@ static void an_addition_keeps_the_order_of_the_code(void **unused)
         size_t n = draw_below(&t.state, t.n);
         for (size_t i = 0; i < n; i++) truth_add(&truth, &t.add[i], 1);
         int64_t value[CELLS];
-        unsigned step = step_of(&truth), cells = truth_at(&truth, step, value), g = (unsigned)draw_below(&t.state, G_END);
+        unsigned step = step_of(&truth), cells = truth_at(&truth, step, value);
+        unsigned g = (unsigned)draw_below(&t.state, G_END);
         bool is_signed = any_negative(value, cells);
         while (length_at(value, cells, g, is_signed) > HEAD) g = (g + 1) % G_END;
         struct block block = packed(value, step, g, is_signed);
