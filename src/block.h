@@ -36,7 +36,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BLOCK_ROWS = 4, BLOCK_STEPS = 17, BLOCK_CELLS = 320 };
+enum { BLOCK_ROWS = 4, BLOCK_STEPS = 17, BLOCK_CELLS = 320,
+       BLOCK_BITS = 501 }; /* without the head */
 
 /* Cells of each row at a step. */
 extern const uint8_t block_columns[BLOCK_STEPS][BLOCK_ROWS];
@@ -48,6 +49,19 @@ struct block {
 static inline unsigned block_step(const struct block *block)
 {
     return block->word[7] >> 53 & 31;
+}
+
+static inline unsigned block_g(const struct block *block)
+{
+    return block->word[7] >> 58 & 31;
+}
+
+/* Bits of the levels for a T. It reaches level l if it is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)): these are the
+ * constants. */
+static inline unsigned block_digit_bits(uint64_t t)
+{
+    return (unsigned)(2 * (t >= 1) + 2 * (t >= 3) + 2 * (t >= 7) + 3 * (t >= 15) + 5 * (t >= 47) + 9 * (t >= 559) +
+                      17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
 }
 
 /* The cell of a row for a column hash, or BLOCK_CELLS if the row is not there any more. */

@@ -20,12 +20,13 @@ static unsigned log2_of(uint32_t power)
     return 31 - (unsigned)__builtin_clz(power);
 }
 
-/* By how many bits values are shifted down: none up to a mean of 2^16 a block. */
+/* By how many bits values are shifted down: none below a mean of 2^17 a block. */
 static int shift_for(double mean)
 {
     int exponent;
+    if (mean < 131072) return 0; /* nearly always */
     frexp(mean, &exponent); /* mean < 2^exponent */
-    return mean > 0 && exponent > 17 ? exponent - 17 : 0;
+    return exponent - 17;
 }
 
 static uint16_t *count_of(struct compact_counts *counts, uint32_t columns, int64_t value)
@@ -132,18 +133,24 @@ static void layer(const float *w, int in, int out, double slope, const double x[
 #define LAYER(name, slope, x, y) \
     layer(weights + COMPACT_AT_##name, COMPACT_IN_##name, COMPACT_OUT_##name, slope, x, y)
 
-/* The first layer of the scan. Most buckets are empty, and add nothing. */
+/* The first layer of the scan. Most buckets are empty, and add nothing. Eight sums go side by side, or each addition
+ * would wait for the one before. */
 static void layer_of_cells(const float *w, const float cells[COMPACT_HISTOGRAM], double y[24])
 {
+    const float *bias = w + COMPACT_HISTOGRAM * 24;
     unsigned n = 0, at[COMPACT_HISTOGRAM];
     for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) {
         at[n] = i;
         n += cells[i] > 0;
     }
-    for (int o = 0; o < 24; o++, w += COMPACT_HISTOGRAM) {
-        double sum = (double)w[COMPACT_HISTOGRAM * (24 - o) + o];
-        for (unsigned i = 0; i < n; i++) sum += (double)w[at[i]] * (double)cells[at[i]];
-        y[o] = sum < 0 ? NETWORK_LEAKY * sum : sum;
+    for (int o = 0; o < 24; o += 8) {
+        double sum[8];
+        for (int k = 0; k < 8; k++) sum[k] = (double)bias[o + k];
+        for (unsigned i = 0; i < n; i++) {
+            double x = (double)cells[at[i]];
+            for (int k = 0; k < 8; k++) sum[k] += (double)w[(o + k) * COMPACT_HISTOGRAM + (int)at[i]] * x;
+        }
+        for (int k = 0; k < 8; k++) y[o + k] = sum[k] < 0 ? NETWORK_LEAKY * sum[k] : sum[k];
     }
 }
 

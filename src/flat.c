@@ -9,8 +9,8 @@ void flat_init(struct flat *flat, uint32_t blocks, uint32_t bits, void *bytes)
     unsigned char *p = (unsigned char *)bytes + (at - (uintptr_t)bytes);
     *flat = (struct flat){.is_wide = bits == FLAT_WIDE, .cells = p};
     dense_place(&flat->dense, blocks);
-    flat->step = p + (size_t)blocks * BLOCK_CELLS * (bits / 8);
-    flat->packed = (_Atomic uint8_t *)(flat->step + blocks);
+    flat->packed = (_Atomic uint32_t *)(void *)(p + (size_t)blocks * BLOCK_CELLS * (bits / 8));
+    flat->step = (uint8_t *)(flat->packed + blocks);
     flat_clear(flat);
 }
 
@@ -148,37 +148,101 @@ static unsigned get_cells(const struct flat *flat, uint32_t block, int64_t value
     return flat->step[block];
 }
 
+/* The same at a later step. In place: a row never moves up, and cell c is written after all that it is the sum of was
+ * read. */
+static void fold_to(int64_t value[BLOCK_CELLS], unsigned from, unsigned to)
+{
+    for (unsigned k = 0; k < BLOCK_ROWS && from < to; k++) {
+        unsigned has = block_columns[from][k], wants = block_columns[to][k];
+        for (unsigned c = 0; c < wants; c++) {
+            int64_t sum = 0;
+            for (unsigned i = c; i < has; i += wants) sum += value[block_place(from, k, 0) + i];
+            value[block_place(to, k, 0) + c] = sum;
+        }
+    }
+}
+
+static unsigned cells_at(unsigned step)
+{
+    unsigned cells = 0;
+    for (unsigned k = 0; k < BLOCK_ROWS; k++) cells += block_columns[step][k];
+    return cells;
+}
+
+/* Packs a block; returns what is then known of it. */
+static uint32_t pack_block(const struct flat *flat, uint32_t block, struct block *packed)
+{
+    int64_t value[BLOCK_CELLS], any = 0;
+    unsigned own = get_cells(flat, block, value);
+    uint32_t known = atomic_load_explicit(&flat->packed[block], memory_order_relaxed);
+    unsigned from = (known & FLAT_STEP) > own ? known & FLAT_STEP : own;
+    for (unsigned i = 0; i < BLOCK_CELLS; i++) any |= value[i];
+    fold_to(value, own, from);
+    flat->dense.kernels->pack(packed, value, from); /* and folds them further */
+    unsigned step = block_step(packed), g = block_g(packed), cells = cells_at(step), length = cells * (1 + g);
+    for (unsigned i = 0; i < cells; i++) length += block_digit_bits((uint64_t)value[i] >> g);
+    return step | FLAT_KNOWN | g << FLAT_G_AT | (any < 0 ? 0 : length) << FLAT_LENGTH_AT;
+}
+
 struct block flat_block(const struct flat *flat, uint32_t block)
 {
-    int64_t value[BLOCK_CELLS];
-    unsigned step = get_cells(flat, block, value);
     struct block packed;
-    flat->dense.kernels->pack(&packed, value, step);
+    pack_block(flat, block, &packed);
     return packed;
 }
 
-static unsigned packed_step(const struct flat *flat, uint32_t block)
+unsigned flat_packed_step(const struct flat *flat, uint32_t block)
 {
-    unsigned step = atomic_load_explicit(&flat->packed[block], memory_order_relaxed);
-    if (step != FLAT_UNKNOWN) return step;
-    struct block packed = flat_block(flat, block);
-    atomic_store_explicit(&flat->packed[block], (uint8_t)block_step(&packed), memory_order_relaxed);
-    return block_step(&packed);
+    uint32_t known = atomic_load_explicit(&flat->packed[block], memory_order_relaxed), was = known;
+    struct block packed;
+    if (known & FLAT_KNOWN) known &= ~((uint32_t)FLAT_FOLLOWED_MOST << FLAT_FOLLOWED_AT);
+    else known = pack_block(flat, block, &packed);
+    if (known != was) atomic_store_explicit(&flat->packed[block], known, memory_order_relaxed);
+    return known & FLAT_STEP;
+}
+
+int64_t flat_get(const struct flat *flat, uint32_t block, unsigned step, unsigned row, uint32_t column)
+{
+    unsigned own = flat->is_coarse ? flat->step[block] : 0, has = block_columns[own][row];
+    size_t at = (size_t)block * BLOCK_CELLS + block_place(own, row, 0);
+    unsigned wants = block_columns[step][row];
+    int64_t sum = 0;
+    for (unsigned c = column & (wants - 1); c < has; c += wants) sum += get_cell(flat, at + c);
+    return sum;
+}
+
+/* A sum that grows makes no code shorter: so where nothing is negative, a block does not go back to an earlier step,
+ * and stays at this one while the code with this g fits. */
+void flat_follow(struct flat *flat, const struct half *half, unsigned which, int64_t count)
+{
+    uint32_t known = atomic_load_explicit(&flat->packed[half->block], memory_order_relaxed);
+    unsigned step = known & FLAT_STEP, g = known >> FLAT_G_AT & 31, length = known >> FLAT_LENGTH_AT & 511;
+    unsigned followed = known >> FLAT_FOLLOWED_AT;
+    if (count < 0 || ((known & FLAT_KNOWN) && length == 0)) {
+        flat_forget(flat, half->block);
+        return;
+    }
+    if (!(known & FLAT_KNOWN)) return;
+    for (unsigned row = which; row < BLOCK_ROWS && followed < FLAT_FOLLOWED_MOST; row += 2) {
+        if (block_columns[step][row] == 0) break;
+        uint64_t value = (uint64_t)flat_get(flat, half->block, step, row, half->column[row / 2]);
+        length += block_digit_bits((value + (uint64_t)count) >> g) - block_digit_bits(value >> g);
+    }
+    if (length > BLOCK_BITS || followed == FLAT_FOLLOWED_MOST) known = step;
+    else known = step | FLAT_KNOWN | g << FLAT_G_AT | length << FLAT_LENGTH_AT | (followed + 1) << FLAT_FOLLOWED_AT;
+    atomic_store_explicit(&flat->packed[half->block], known, memory_order_relaxed);
 }
 
 /* The cells of half an item at the packed step of its block; returns in how many rows there is one. */
 static unsigned read_half(const struct flat *flat, uint32_t block, unsigned step, unsigned which,
                           const uint32_t column[2], int64_t value[2], unsigned *widths)
 {
-    unsigned n = 0, own = flat->is_coarse ? flat->step[block] : 0;
+    unsigned n = 0;
     for (unsigned i = 0; i < 2; i++) {
-        unsigned row = which + 2 * i, has = block_columns[own][row], wants = block_columns[step][row];
+        unsigned row = which + 2 * i, wants = block_columns[step][row];
         if (wants == 0) continue;
-        size_t at = (size_t)block * BLOCK_CELLS + block_place(own, row, 0);
-        int64_t sum = 0;
-        for (unsigned c = column[i] & (wants - 1); c < has; c += wants) sum += get_cell(flat, at + c);
         *widths |= (unsigned)__builtin_ctz(wants) << 4 * n;
-        value[n++] = sum;
+        value[n++] = flat_get(flat, block, step, row, column[i]);
     }
     return n;
 }
@@ -188,7 +252,7 @@ unsigned flat_read(const struct flat *flat, struct hash hash, int64_t value[BLOC
     unsigned n = 0, widths = 0;
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(&flat->dense, hash, which);
-        n += read_half(flat, half.block, packed_step(flat, half.block), which, half.column, value + n, &widths);
+        n += read_half(flat, half.block, flat_packed_step(flat, half.block), which, half.column, value + n, &widths);
     }
     return n;
 }
@@ -201,7 +265,7 @@ void flat_read_items(const struct flat *flat, const struct decode_places *place,
         for (unsigned which = 0; which < 2; which++) {
             uint32_t block = place->block[which][c];
             const uint32_t column[2] = {place->column[which][0][c], place->column[which][1][c]};
-            unsigned step = packed_step(flat, block), widths = 0;
+            unsigned step = flat_packed_step(flat, block), widths = 0;
             int64_t value[2];
             unsigned found = read_half(flat, block, step, which, column, value, &widths);
             items->step[which][c] = (uint8_t)step;
@@ -214,28 +278,13 @@ void flat_read_items(const struct flat *flat, const struct decode_places *place,
 
 /* ---- merge and fold ---------------------------------------------------------------------------------------------- */
 
-/* Folds values from a step to a later one, in place: a row never moves up, and cell c is written after all that it is
- * the sum of was read. */
-static void fold_to(int64_t value[BLOCK_CELLS], unsigned from, unsigned to)
-{
-    for (unsigned k = 0; k < BLOCK_ROWS; k++) {
-        unsigned has = block_columns[from][k], wants = block_columns[to][k];
-        for (unsigned c = 0; c < wants; c++) {
-            int64_t sum = 0;
-            for (unsigned i = c; i < has; i += wants) sum += value[block_place(from, k, 0) + i];
-            value[block_place(to, k, 0) + c] = sum;
-        }
-    }
-}
-
 void flat_add_values(struct flat *into, uint32_t block, int64_t value[BLOCK_CELLS], unsigned step, int sign)
 {
     int64_t sum[BLOCK_CELLS];
     unsigned own = get_cells(into, block, sum), later = own > step ? own : step;
     fold_to(sum, own, later);
     fold_to(value, step, later);
-    unsigned cells = 0;
-    for (unsigned k = 0; k < BLOCK_ROWS; k++) cells += block_columns[later][k];
+    unsigned cells = cells_at(later);
     for (unsigned i = 0; i < BLOCK_CELLS; i++) {
         size_t at = (size_t)block * BLOCK_CELLS + i;
         int64_t v = i < cells ? sum[i] + sign * value[i] : 0;

@@ -3,9 +3,10 @@
  * The blocks are those of dense.h, as many and found in the same way. But each holds the cells of step 0, 320 of them,
  * as integers of 32 bits: to count an item is four additions. What a block answers, and what is saved of it, is what
  * the dense block of this content would; so its *packed step*, the first one at which the content fits 64 bytes, has to
- * be known where it is read. That is found by packing it, and kept until the block changes. As long as nothing is
- * deleted that is the step of the dense block itself; a dense block that was once fuller than it is now stays at a
- * later one.
+ * be known where it is read. That is found by packing it, and kept. A store to a block whose packed step is known, and
+ * which holds nothing negative, follows the length of the packed code: while that fits, the step is the same. As long
+ * as nothing is deleted it is the step of the dense block itself; a dense block that was once fuller than it is now
+ * stays at a later one.
  *
  * What comes from a dense block has the resolution of its step. So a block has a step of its own, the latest of those
  * that it took content from, and its cells are those of that step. In most sketches this is 0 throughout.
@@ -20,21 +21,31 @@
 #include "dense.h"
 
 struct flat {
-    struct dense dense;      /* where blocks are, how many there are, and N; without the dense blocks themselves */
-    void *cells;             /* BLOCK_CELLS a block, on a cache line: int32_t, or int64_t if wide */
-    uint8_t *step;           /* of the cells of a block */
-    _Atomic uint8_t *packed; /* its packed step, or FLAT_UNKNOWN; readers may fill it in at the same time */
+    struct dense dense;       /* where blocks are, how many there are, and N; without the dense blocks themselves */
+    void *cells;              /* BLOCK_CELLS a block, on a cache line: int32_t, or int64_t if wide */
+    uint8_t *step;            /* of the cells of a block */
+    _Atomic uint32_t *packed; /* what is known of it packed, as below; readers may fill it in at the same time */
     bool is_wide;
-    bool is_coarse;          /* whether there may be a step above 0 */
+    bool is_coarse;           /* whether there may be a step above 0 */
 };
 
-enum { FLAT_UNKNOWN = 255, FLAT_NARROW = 32, FLAT_WIDE = 64,
-       FLAT_BLOCK = BLOCK_CELLS * FLAT_NARROW / 8 + 2 }; /* bytes of a narrow block and its two steps */
+/* What is known of a block packed, in bits from the lowest on:
+ *
+ *      5   its step, or one that it is not before; 0 says nothing
+ *      1   whether it is its step
+ *      5   the g of its code
+ *      9   the length of its code without the head; 0 if there is something negative, and stores can not be followed
+ *      8   stores that were followed since its step was asked for */
+enum { FLAT_STEP = 31, FLAT_KNOWN = 32, FLAT_G_AT = 6, FLAT_LENGTH_AT = 11, FLAT_FOLLOWED_AT = 20,
+       FLAT_FOLLOWED_MOST = 255, /* by then it would have been as cheap to pack it once more */
+       FLAT_NARROW = 32, FLAT_WIDE = 64,
+       FLAT_STEPS = sizeof(uint8_t) + sizeof(uint32_t), /* bytes of a block's steps, its own and what is known */
+       FLAT_BLOCK = BLOCK_CELLS * FLAT_NARROW / 8 + FLAT_STEPS };
 
 /* Bytes of memory for so many blocks with cells of so many bits, FLAT_NARROW or FLAT_WIDE. */
 static inline uint64_t flat_bytes(uint32_t blocks, uint32_t bits)
 {
-    uint64_t lines = (2 * (uint64_t)blocks + DENSE_LINE - 1) / DENSE_LINE; /* of the steps */
+    uint64_t lines = (FLAT_STEPS * (uint64_t)blocks + DENSE_LINE - 1) / DENSE_LINE; /* of the steps */
     return (uint64_t)blocks * BLOCK_CELLS * (bits / 8) + (lines + 1) * DENSE_LINE; /* and where the memory may start */
 }
 
@@ -52,7 +63,7 @@ static inline void flat_add_cell(struct flat *flat, uint32_t block, unsigned cel
     else ((int32_t *)flat->cells)[at] += (int32_t)count;
 }
 
-/* Without forgetting the packed step. */
+/* Without a word about the packed step. */
 static inline void flat_add_columns(struct flat *flat, uint32_t block, unsigned which, const uint32_t column[2],
                                     int64_t count)
 {
@@ -69,16 +80,32 @@ static inline void flat_add_columns(struct flat *flat, uint32_t block, unsigned 
 /* The block has changed. */
 static inline void flat_forget(struct flat *flat, uint32_t block)
 {
-    atomic_store_explicit(&flat->packed[block], FLAT_UNKNOWN, memory_order_relaxed);
+    atomic_store_explicit(&flat->packed[block], 0, memory_order_relaxed);
 }
 
 void flat_forget_all(struct flat *flat);
 
+/* What is known of a block packed follows a store, which comes after this. */
+void flat_follow(struct flat *flat, const struct half *half, unsigned which, int64_t count);
+
 static inline void flat_add_half(struct flat *flat, const struct half *half, unsigned which, int64_t count)
 {
+    if (atomic_load_explicit(&flat->packed[half->block], memory_order_relaxed)) flat_follow(flat, half, which, count);
     flat_add_columns(flat, half->block, which, half->column, count);
-    flat_forget(flat, half->block);
 }
+
+/* The packed step of a block, if it is known; else BLOCK_STEPS. */
+static inline unsigned flat_known_step(const struct flat *flat, uint32_t block)
+{
+    uint32_t packed = atomic_load_explicit(&flat->packed[block], memory_order_relaxed);
+    return packed & FLAT_KNOWN ? packed & FLAT_STEP : BLOCK_STEPS;
+}
+
+/* Known or not. */
+unsigned flat_packed_step(const struct flat *flat, uint32_t block);
+
+/* A cell of a row of a block, as it is at a step. */
+int64_t flat_get(const struct flat *flat, uint32_t block, unsigned step, unsigned row, uint32_t column);
 
 /* n items, at most DECODE_MOST; counts NULL: each once. Neither N nor packed steps are changed: see flat_forget_all(). */
 void flat_add_places(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n);

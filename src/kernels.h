@@ -105,7 +105,7 @@ struct decode_weights {
 /* What all items share: the first layer's bias with what the stream's shape adds to it; what values are multiplied with
  * before they are seen; and so multiplied, the mean mass of a block. */
 struct decode_stream {
-    float bias[DECODE_HIDDEN_ROOM];
+    const float *bias; /* [DECODE_HIDDEN_ROOM] */
     float scale, mean;
 };
 

@@ -9,7 +9,7 @@
 #endif
 
 enum {
-    BITS = 501, /* of a block, without the head */
+    BITS = BLOCK_BITS,
     G_MAX = 31,
     WORDS = BLOCK_CELLS / 64, /* that map 0 can take */
     LEVELS = 8,
@@ -91,11 +91,6 @@ static inline void flip(uint64_t word[8], unsigned at, uint64_t x)
     word[(at / 64 + 1) % 8] ^= x >> 1 >> (63 - at % 64);
 }
 
-static inline unsigned block_g(const struct block *b)
-{
-    return b->word[7] >> 58 & 31;
-}
-
 static inline bool block_signed(const struct block *b)
 {
     return b->word[7] >> 63;
@@ -114,11 +109,4 @@ static inline uint64_t to_code(int64_t v, bool is_signed)
 static inline int64_t from_code(uint64_t v, bool is_signed)
 {
     return is_signed ? (int64_t)(v >> 1 ^ -(v & 1)) : (int64_t)v;
-}
-
-/* Bits of the levels for a T. It reaches level l if it is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)): these are the constants. */
-static inline unsigned digit_bits(uint64_t t)
-{
-    return (unsigned)(2 * (t >= 1) + 2 * (t >= 3) + 2 * (t >= 7) + 3 * (t >= 15) + 5 * (t >= 47) + 9 * (t >= 559) +
-                      17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
 }

@@ -5,12 +5,14 @@
  *
  *     kernels_bits.h          windows of 64 bits, and the numbers of the code
  *     kernels_read.h          cells read where they are
+ *     kernels_add.h           and added to there
  *     kernels_open.h          a block opened, changed and closed
  *     kernels_pack.h          all values of a block at once, and the ladder
  *     kernels_place.h         keys to hashes to places
  *     here                    adding, checking bytes, and what others call */
 #include "kernels_bits.h"
 #include "kernels_read.h"
+#include "kernels_add.h"
 #include "kernels_open.h"
 #include "kernels_pack.h"
 #include "kernels_place.h"
@@ -77,13 +79,24 @@ static inline void sum_close(struct sum *s)
     pack_values(s->open.block, s->value, s->open.step);
 }
 
-static void add(struct block *b, const unsigned row[2], const uint32_t hash[2], int64_t count)
+static __attribute__((noinline)) void add_opened(struct block *b, const unsigned cell[2], int64_t count)
 {
     struct sum s;
-    unsigned step = block_step(b);
     sum_open(&s, b, 2);
-    for (int i = 0; i < 2; i++) sum_add(&s, block_place(step, row[i], hash[i]), count);
+    for (int i = 0; i < 2; i++) sum_add(&s, cell[i], count);
     sum_close(&s);
+}
+
+static void add(struct block *b, const unsigned row[2], const uint32_t hash[2], int64_t count)
+{
+    unsigned step = block_step(b);
+    unsigned cell[2] = {block_place(step, row[0], hash[0]), block_place(step, row[1], hash[1])};
+    if (cell[0] > cell[1]) {
+        unsigned first = cell[1];
+        cell[1] = cell[0];
+        cell[0] = first;
+    }
+    if (count < 0 || !add_there(b, cell, (uint64_t)count)) add_opened(b, cell, count);
 }
 
 static void add_notes(struct block *b, const uint64_t note[], size_t n)

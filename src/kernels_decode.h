@@ -140,11 +140,15 @@ INLINE void see_reads(const struct decode_stream *stream, const struct sorted *s
     }
 }
 
-/* The same for one item, whose logarithms are in the lanes of a vector. */
+/* The same for one item, whose logarithms are in the lanes of a vector. Its numbers become vectors without a way
+ * through memory: a load of several stores waits until these are done, and so for all the work on the item before. */
+typedef float four_floats __attribute__((vector_size(16)));
+typedef int32_t four_ints __attribute__((vector_size(16)));
+typedef int64_t four_keys __attribute__((vector_size(32)));
+
 INLINE void see_one(const struct decode_stream *stream, struct decode_items *items, unsigned c, float x[DECODE_READS])
 {
     int64_t key[4];
-    float m[4], width[4], log[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (int i = 0; i < 4; i++) key[i] = items->key[i][c];
 #define ORDER(a, b)                                    \
     {                                                  \
@@ -159,19 +163,22 @@ INLINE void see_one(const struct decode_stream *stream, struct decode_items *ite
     ORDER(1, 2)
 #undef ORDER
     items->key[0][c] = key[0];
-    for (int i = 0; i < 4; i++) {
-        uint32_t w = items->widths[c] >> (4 * ((uint32_t)key[i] & 3)) & 15;
-        width[i] = (float)w;
-        m[i] = (float)(key[i] > 0 ? key[i] >> 2 : 0) * stream->scale;
-        log[i] = m[i] + 1.0F;
-        log[4 + i] = (m[i] + 0.5F) * (1 / (stream->mean / (float)(1 << w) + 0.5F));
-    }
-    for (int i = 0; i < 8; i += LANES) store(log + i, log_of(load(log + i)));
+    four_keys sorted = {key[0], key[1], key[2], key[3]};
+    four_floats m = __builtin_convertvector((sorted >> 2) & (sorted > 0), four_floats) * stream->scale;
+    four_ints w = (int32_t)items->widths[c] >> (4 * (__builtin_convertvector(sorted, four_ints) & 3)) & 15;
+    four_floats width = __builtin_convertvector(w, four_floats), size = m + 1.0F;
+    four_floats over = (m + 0.5F) * (1 / (stream->mean / __builtin_convertvector(1 << w, four_floats) + 0.5F));
+#if LANES == 4
+    size = log_of(size), over = log_of(over);
+#else
+    vec log = log_of((vec){size[0], size[1], size[2], size[3], over[0], over[1], over[2], over[3]});
+    size = (four_floats){log[0], log[1], log[2], log[3]}, over = (four_floats){log[4], log[5], log[6], log[7]};
+#endif
     for (int i = 0; i < 4; i++) {
         float there = i < 2 || width[i] > 0 ? 1 : 0;
-        x[i] = there > 0 ? log[i] * 0.2F - (i > 0 ? x[0] : 0) : 0;
+        x[i] = there > 0 ? size[i] * 0.2F - (i > 0 ? x[0] : 0) : 0;
         x[4 + i] = width[i] * 0.125F;
-        x[8 + i] = there > 0 ? log[4 + i] * (1 / 3.0F) : 0;
+        x[8 + i] = there > 0 ? over[i] * (1 / 3.0F) : 0;
         if (i >= 2) x[10 + i] = there;
     }
 }

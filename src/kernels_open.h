@@ -369,7 +369,7 @@ static inline unsigned tail_length(const struct open *o, unsigned entries)
 {
     if (o->has_rest) {
         unsigned bits = 0;
-        for (unsigned i = 0; i < o->rests; i++) bits += digit_bits((o->rest[i] << FLAT) + 7) - 2 * FLAT;
+        for (unsigned i = 0; i < o->rests; i++) bits += block_digit_bits((o->rest[i] << FLAT) + 7) - 2 * FLAT;
         return bits;
     }
     unsigned at = o->tail_at, l = FLAT + 1;

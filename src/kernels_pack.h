@@ -124,8 +124,8 @@ static unsigned unpack(const struct block *b, int64_t value[BLOCK_CELLS])
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* digit_bits() for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference that is below
- * zero, shifted by 31, is all ones. */
+/* block_digit_bits() for 0 <= t < 2^31, written so that it is compiled to vectors and not to branches: a difference
+ * that is below zero, shifted by 31, is all ones. */
 static inline int short_bits(int32_t t)
 {
     return (2 & (0 - t) >> 31) + (2 & (2 - t) >> 31) + (2 & (6 - t) >> 31) + (3 & (14 - t) >> 31) +
@@ -149,7 +149,7 @@ static unsigned choose_order(const uint64_t code[], unsigned cells, unsigned *le
         unsigned bits = cells * (1 + g);
         int more = 0;
         for (unsigned i = 0; i < cells; i++) more += short_bits(small[i] >> g);
-        for (unsigned i = 0; i < n; i++) bits += digit_bits(large[i] >> g);
+        for (unsigned i = 0; i < n; i++) bits += block_digit_bits(large[i] >> g);
         if (bits + (unsigned)more < *length) *length = bits + (unsigned)more, best = g;
     }
     return best;

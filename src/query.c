@@ -25,7 +25,10 @@ static void count_blocks(const lego_sketch *sketch, struct compact_counts *count
     if (is_flat(sketch)) {
         sample.blocks = sample.blocks < COMPACT_SCANNED ? sample.blocks : COMPACT_SCANNED;
         sample.block = block;
-        for (uint32_t i = 0; i < sample.blocks; i++) block[i] = flat_block(&sketch->flat, i);
+        for (uint32_t i = 0; i < sample.blocks; i++) {
+            flat_packed_step(&sketch->flat, i); /* so that it is known when the counts have to follow a store */
+            block[i] = flat_block(&sketch->flat, i);
+        }
     }
     compact_count(&sample, counts);
 }
@@ -47,13 +50,13 @@ static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, flo
     atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
 }
 
-/* The first layer's bias, from the cache if it is there. */
-static inline void find_bias(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
+/* The first layer's bias, from the cache if it is there; else `made`. */
+static inline const float *find_bias(const lego_sketch *sketch, float made[DECODE_HIDDEN_ROOM])
 {
     struct blocks_summary *summary = sketch->summary;
-    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
-        memcpy(bias, summary->bias, sizeof summary->bias);
-    else scan_blocks(sketch, bias);
+    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY) return summary->bias;
+    scan_blocks(sketch, made);
+    return made;
 }
 
 enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper to count again when there is one */
@@ -61,19 +64,26 @@ enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper 
 void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which, int64_t count)
 {
     struct dense *dense = &sketch->dense;
+    struct flat *flat = is_flat(sketch) ? &sketch->flat : NULL;
     struct blocks_summary *summary = sketch->summary;
     const struct block *block = &dense->block[half->block];
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
-    unsigned step = block_step(block);
+    unsigned step = flat ? flat_known_step(flat, half->block) : block_step(block);
     int64_t before = 0;
-    if (state != SUMMARY_EMPTY) before = dense->kernels->get(block, block_place(step, which, half->column[0]));
-    dense_add_half(dense, half, which, count);
-    if (state == SUMMARY_EMPTY) return;
+    if (step == BLOCK_STEPS) state = SUMMARY_EMPTY;
+    if (state != SUMMARY_EMPTY)
+        before = flat ? flat_get(flat, half->block, step, which, half->column[0])
+                      : dense->kernels->get(block, block_place(step, which, half->column[0]));
+    if (flat) flat_add_half(flat, half, which, count);
+    else dense_add_half(dense, half, which, count);
+    unsigned now = flat ? flat_known_step(flat, half->block) : block_step(block);
     bool changed = true;
-    if (block_step(block) != step || ++summary->lag > LAG_MOST ||
-        !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
-        state = SUMMARY_EMPTY;
-    else if (changed) state = SUMMARY_COUNTED;
+    if (state != SUMMARY_EMPTY) {
+        if (now != step || ++summary->lag > LAG_MOST ||
+            !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
+            state = SUMMARY_EMPTY;
+        else if (changed) state = SUMMARY_COUNTED;
+    }
     atomic_store_explicit(&summary->state, state, memory_order_relaxed);
 }
 
@@ -118,7 +128,7 @@ static void look_up(const struct query *query, const struct decode_places *place
 void query_start(struct query *query, const lego_sketch *sketch)
 {
     query->sketch = sketch;
-    find_bias(sketch, query->stream.bias);
+    query->stream.bias = find_bias(sketch, query->bias);
     compact_scale(&sketch->dense, &query->stream);
     for (unsigned i = 0; i < BLOCK_STEPS * BLOCK_STEPS; i++) query->slack[i / BLOCK_STEPS][i % BLOCK_STEPS] = -1;
 }
@@ -143,7 +153,7 @@ lego_estimate query_one(const lego_sketch *sketch, struct hash hash)
     float h[DECODE_MOST];
     query.sketch = sketch;
     query_place(&query, hash, &place, 0);
-    find_bias(sketch, query.stream.bias);
+    query.stream.bias = find_bias(sketch, query.bias);
     compact_scale(&sketch->dense, &query.stream);
     look_up(&query, &place, 1, &items, h);
     return answer(items.key[0][0] >> 2, query_slack(&sketch->dense, items.widths[0]), h[0]);

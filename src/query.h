@@ -11,6 +11,7 @@
 struct query {
     const lego_sketch *sketch;
     struct decode_stream stream;
+    float bias[DECODE_HIDDEN_ROOM]; /* if the sketch has none that is ready */
     double slack[BLOCK_STEPS][BLOCK_STEPS]; /* by the steps of an item's blocks; below 0: not known yet */
 };
 

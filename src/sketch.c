@@ -13,17 +13,13 @@
 static void add_to_blocks(lego_sketch *sketch, struct hash hash, int64_t count)
 {
     struct dense *dense = &sketch->dense;
+    const struct half half[2] = {dense_half(dense, hash, 0), dense_half(dense, hash, 1)};
     dense->total += count;
+    if (!is_flat(sketch)) __builtin_prefetch(&dense->block[half[1].block], 1); /* while the first is added to */
     for (unsigned which = 0; which < 2; which++) {
-        struct half half = dense_half(dense, hash, which);
-        if (is_flat(sketch)) {
-            flat_add_half(&sketch->flat, &half, which, count);
-            if (half.block < COMPACT_SCANNED) blocks_changed(sketch);
-        } else if (half.block < COMPACT_SCANNED) {
-            query_add_half(sketch, &half, which, count);
-        } else {
-            dense_add_half(dense, &half, which, count);
-        }
+        if (half[which].block < COMPACT_SCANNED) query_add_half(sketch, &half[which], which, count);
+        else if (is_flat(sketch)) flat_add_half(&sketch->flat, &half[which], which, count);
+        else dense_add_half(dense, &half[which], which, count);
     }
 }
 

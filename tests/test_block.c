@@ -345,6 +345,44 @@ static void order_does_not_matter(void **unused)
     for (unsigned s = 0; s < STEPS - 1; s++) assert_true(!FULL || at_step[s] > 0);
 }
 
+/* Of whatever g a block is, an addition that fits with it leaves the code of that g: no bit is anywhere else. */
+static void an_addition_keeps_the_order_of_the_code(void **unused)
+{
+    (void)unused;
+    unsigned kept[G_END] = {0}, kept_signed = 0, kept_at[STEPS] = {0}, left = 0;
+    static struct trial t;
+    for (uint64_t seed = 1; seed <= ROUNDS(2000); seed++) {
+        if (seed % 8 == 0) make_huge_trial(&t, seed, seed % 16 ? -1 : 1);
+        else make_trial(&t, seed, seed % 3 == 0);
+        struct truth truth = {{{0}}};
+        size_t n = draw_below(&t.state, t.n);
+        for (size_t i = 0; i < n; i++) truth_add(&truth, &t.add[i], 1);
+        int64_t value[CELLS];
+        unsigned step = step_of(&truth), cells = truth_at(&truth, step, value);
+        unsigned g = (unsigned)draw_below(&t.state, G_END);
+        bool is_signed = any_negative(value, cells);
+        while (length_at(value, cells, g, is_signed) > HEAD) g = (g + 1) % G_END;
+        struct block block = packed(value, step, g, is_signed);
+        for (size_t i = n; i < t.n && i < n + 30; i++) {
+            add_to(&block, &truth, &t.add[i], 1);
+            truth_at(&truth, step, value);
+            if (any_negative(value, cells) && !is_signed) break; /* it is packed anew */
+            if (length_at(value, cells, g, is_signed) > HEAD) {
+                assert_content(&block, &truth);
+                left++;
+                break;
+            }
+            assert_block(block, packed(value, step, g, is_signed));
+            kept[g]++;
+            kept_at[step]++;
+            kept_signed += is_signed;
+        }
+    }
+    for (unsigned g = 0; g < 24; g++) assert_true(!FULL || kept[g] > 0);
+    for (unsigned s = 0; s < STEPS - 1; s++) assert_true(!FULL || kept_at[s] > 0);
+    assert_true(kept_signed > 0 && left > 0);
+}
+
 static void deleting_everything_leaves_zeros(void **unused)
 {
     (void)unused;
@@ -653,6 +691,7 @@ int main(void)
         cmocka_unit_test(the_example),
         cmocka_unit_test(cells_are_sums),
         cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(an_addition_keeps_the_order_of_the_code),
         cmocka_unit_test(deleting_everything_leaves_zeros),
         cmocka_unit_test(blocks_add_up),
         cmocka_unit_test(the_last_step_holds_anything),

@@ -141,15 +141,16 @@ static void put_asked(const struct asked *a, struct decode_items *items, unsigne
 
 /* The shape of a random stream of `blocks` blocks, and of it as the kernels have it. */
 static void draw_stream(uint64_t *state, const float *weights, struct dense *dense, double stream[COMPACT_STREAM],
-                        struct decode_stream *seen)
+                        float bias[DECODE_HIDDEN_ROOM], struct decode_stream *seen)
 {
     struct compact_view view = {.facts = {(float)draw_below(state, 3000) / 1000, 0.5F}};
     double sum = 0;
     for (int i = 0; i < COMPACT_HISTOGRAM; i++) sum += (double)(view.cells[i] = (float)draw_below(state, 1000) / 1000);
     for (int i = 0; i < COMPACT_HISTOGRAM; i++) view.cells[i] = (float)(4 * sqrt((double)view.cells[i] / sum));
     compact_scan(weights, &view, stream);
-    compact_bias(weights, stream, seen->bias);
+    compact_bias(weights, stream, bias);
     compact_scale(dense, seen);
+    seen->bias = bias;
 }
 
 /* Every kernel against the scalar truth, and bit for bit against the others, together and one by one. */
@@ -170,7 +171,8 @@ static void kernels_decode_as_the_scalar_code(void **unused)
         struct dense dense = {.blocks = 1 + (uint32_t)draw_below(&state, seed % 2 ? 70 : 100000)};
         dense.total = draw_value(&state, (unsigned)draw_below(&state, 63));
         if (seed % 50 == 0) dense.total = seed % 100 ? INT64_C(1) << 62 : -1;
-        draw_stream(&state, weights, &dense, stream, &seen);
+        float bias[DECODE_HIDDEN_ROOM];
+        draw_stream(&state, weights, &dense, stream, bias, &seen);
         for (unsigned c = 0; c < n; c++) asked[c] = draw_asked(&state, bits < 61 ? bits : 60);
         float h[DECODE_MOST], first[DECODE_MOST], one[DECODE_MOST];
         bool is_first = true;

@@ -159,8 +159,10 @@ static void batches_do_without_scratch(void **unused)
         lego_sketch_set_threads(pair.large, 4);
         books.calls = 0;
         books.fail_at = 1;
+        books.more = 9; /* ways that a batch may try */
         assert_int_equal(lego_sketch_add_u64s(pair.large, keys, NULL, N), LEGO_OK);
-        assert_int_equal(books.calls, 1);
+        assert_true(books.calls > 0 && books.calls < books.more);
+        books.fail_at = 0;
         assert_int_equal(lego_sketch_add_u64s(plain, keys, NULL, N), LEGO_OK);
         assert_same(pair.large, plain);
         lego_sketch_destroy(plain);

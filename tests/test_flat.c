@@ -155,6 +155,67 @@ static void bytes_are_items_too(void **unused)
     lego_sketch_destroy(b);
 }
 
+/* What is known of a block packed is what packing it gives, whatever was stored since. */
+static unsigned assert_known(const lego_sketch *sketch)
+{
+    const struct flat *flat = &sketch->flat;
+    lego_sketch *copy = copy_as(sketch, LEGO_FLAT); /* knows nothing */
+    unsigned followed = 0;
+    for (uint32_t i = 0; i < flat->dense.blocks; i++) {
+        struct block fresh = flat_block(&copy->flat, i), same = flat_block(flat, i);
+        uint32_t known = flat->packed[i];
+        assert_memory_equal(&fresh, &same, sizeof fresh);
+        assert_true((known & FLAT_STEP) <= block_step(&fresh));
+        if (!(known & FLAT_KNOWN)) continue;
+        assert_int_equal(known & FLAT_STEP, block_step(&fresh));
+        unsigned g = known >> FLAT_G_AT & 31, length = known >> FLAT_LENGTH_AT & 511, wanted = 0;
+        if (length == 0) continue;
+        for (unsigned row = 0; row < BLOCK_ROWS; row++)
+            for (uint32_t c = 0; c < block_columns[block_step(&fresh)][row]; c++) {
+                int64_t value = flat_get(flat, i, block_step(&fresh), row, c);
+                assert_true(value >= 0);
+                wanted += 1 + g + block_digit_bits((uint64_t)value >> g);
+            }
+        assert_int_equal(length, wanted);
+        followed += known >> FLAT_FOLLOWED_AT > 0;
+    }
+    lego_sketch_destroy(copy);
+    return followed;
+}
+
+static void the_packed_step_follows_stores(void **unused)
+{
+    (void)unused;
+    unsigned followed = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(100); seed++) {
+        struct trial t = make_trial(seed);
+        struct stream_of s = trial_stream(&t, seed % 4 == 0);
+        lego_sketch *flat;
+        if (seed % 5 == 0) { /* of several steps, and some of it negative */
+            lego_sketch *dense = trial_difference(&t);
+            flat = copy_as(dense, LEGO_FLAT);
+            lego_sketch_destroy(dense);
+        } else {
+            flat = blocks_of(t.blocks, LEGO_FLAT);
+        }
+        unsigned often = 1 + (unsigned)draw_below(&t.state, 300);
+        for (size_t i = 0; i < s.n; i++) {
+            lego_estimate between;
+            assert_int_equal(lego_sketch_add_u64(flat, s.items[i], s.counts[i]), LEGO_OK);
+            if (draw_below(&t.state, often) == 0)
+                assert_int_equal(lego_sketch_estimate_u64(flat, s.items[(i * 7) % s.n], &between), LEGO_OK);
+            if (draw_below(&t.state, 200) == 0) followed += assert_known(flat);
+        }
+        followed += assert_known(flat);
+        lego_sketch *copy = copy_as(flat, LEGO_FLAT); /* whose answers owe nothing to what was known */
+        assert_alike(flat, copy);
+        lego_sketch_destroy(copy);
+        lego_sketch_destroy(flat);
+        free_stream(&s);
+    }
+    assert_true(followed > 0);
+}
+
 /* Flat blocks are sums: what was deleted leaves no trace. A dense block that was fuller once may be at a later step. */
 static void what_is_deleted_was_never_there(void **unused)
 {
@@ -743,6 +804,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_stream_is_the_same_sketch),
         cmocka_unit_test(bytes_are_items_too),
+        cmocka_unit_test(the_packed_step_follows_stores),
         cmocka_unit_test(what_is_deleted_was_never_there),
         cmocka_unit_test(deletions_leave_flat_no_worse),
         cmocka_unit_test(conversion_loses_nothing),

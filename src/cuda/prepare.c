@@ -41,15 +41,16 @@ void prepare_decoder(const lego_model *model, const struct dense *dense, struct 
     const struct decode_weights *weights = model->decoder;
     struct decode_stream stream;
     struct compact_counts counts;
+    float bias[DECODE_HIDDEN_ROOM];
     struct dense sample = *dense;
     sample.block = block;
     compact_count(&sample, &counts);
-    query_bias(model, &counts, stream.bias);
+    query_bias(model, &counts, bias);
     compact_scale(dense, &stream);
     *decoder = (struct decoder){.answer_bias = weights->answer_bias, .scale = stream.scale};
     for (int i = 0; i < DECODE_READS; i++) memcpy(decoder->reads[i], weights->reads[i], sizeof decoder->reads[i]);
     for (int i = 0; i < DECODE_HIDDEN; i++) memcpy(decoder->mix[i], weights->mix[i], sizeof decoder->mix[i]);
-    memcpy(decoder->bias, stream.bias, sizeof decoder->bias);
+    memcpy(decoder->bias, bias, sizeof decoder->bias);
     memcpy(decoder->mix_bias, weights->mix_bias, sizeof decoder->mix_bias);
     memcpy(decoder->answer, weights->answer, sizeof decoder->answer);
     for (int i = 0; i < 8; i++) decoder->noise[i] = 1 / (stream.mean / (float)(1 << i) + 0.5F);
