@@ -28,8 +28,8 @@ static struct {
     const char *sizes, *filter, *json;
     uint32_t repeats, threads, batch;
     uint64_t length;
-    bool quick, quiet, huge;
-} given = {.batch = 1 << 16};
+    bool quick, quiet, small_pages;
+} given;
 
 static const option_entry options[] = {
     {"sizes", 's', OPTION_TEXT, "SIZES", &given.sizes, "bytes of a sketch; 1.2M,16M,134M, or 1.2M,16M if quick"},
@@ -38,8 +38,9 @@ static const option_entry options[] = {
     {"repeat", 'r', OPTION_U32, "N", &given.repeats, "time everything so often; 5, or 2 if quick"},
     {"threads", 't', OPTION_U32, "N", &given.threads, "the threads to use beside one; as many as there are cores"},
     {"length", 'n', OPTION_U64, "N", &given.length, "items of the stream; 8388608, or 131072 if quick"},
-    {"batch", 'b', OPTION_U32, "N", &given.batch, "items of a batch call; 65536"},
-    {"huge", 0, OPTION_FLAG, NULL, &given.huge, "hold sketches in pages of 2 MB (CU and Elastic stay in small ones)"},
+    {"batch", 'b', OPTION_U32, "N", &given.batch, "items of a batch call; all that are stored, and 65536 that are asked for"},
+    {"small-pages", 0, OPTION_FLAG, NULL, &given.small_pages,
+     "hold sketches in pages of 4 KB; else all are in pages of 2 MB but CU and Elastic"},
     {"json", 'j', OPTION_TEXT, "FILE", &given.json, "write everything there; - prints it instead of the tables"},
     {"quick", 0, OPTION_FLAG, NULL, &given.quick, "less of everything, for a look of seconds"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
@@ -86,7 +87,7 @@ static bool show(record *results, const struct plan *plan, const struct path_lis
         table_growth(list);
     }
     if (given.json == NULL) return true;
-    results_add(results, plan, list, limits, given.huge);
+    results_add(results, plan, list, limits, !given.small_pages);
     return record_write_file(results, given.json, given.quiet);
 }
 
@@ -131,7 +132,7 @@ static int run(int count, char **operands)
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct plan plan = {.batch = given.batch, .filter = given.filter};
-    plan.allocator = given.huge ? pages_huge : pages_normal;
+    plan.allocator = given.small_pages ? pages_normal : pages_huge;
     plan.length = given.length > 0 ? (size_t)given.length : given.quick ? LENGTH_QUICK : LENGTH;
     plan.repeats = given.repeats > 0 ? given.repeats : given.quick ? 2 : 5;
     plan.threads = given.threads > 0 ? given.threads : cores > 1 ? (unsigned)cores : 1;

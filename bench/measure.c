@@ -52,12 +52,22 @@ static struct subject *subject_of(struct bench *self, const struct method *metho
     return NULL;
 }
 
+/* Answers that a caller would look at while they are in the cache. */
+enum { ASKED_TOGETHER = 1 << 16 };
+
+/* Items of a call: the whole stream to be stored, if nothing else was asked for. */
+static size_t batch_of(const struct bench *self, enum operation operation)
+{
+    size_t batch = self->plan->batch > 0 ? self->plan->batch : self->stream.length;
+    return operation == STORE || batch < ASKED_TOGETHER ? batch : ASKED_TOGETHER;
+}
+
 static lego_status fill(struct bench *self, struct subject *subject, enum key_kind keys)
 {
     struct work all = {.stream = &self->stream,
                        .items = self->stream.length,
                        .keys = keys,
-                       .batch = self->plan->batch,
+                       .batch = batch_of(self, STORE),
                        .calls = subject->method->batches ? BATCH : SINGLE,
                        .threads = 1,
                        .answers = self->answers};
@@ -133,7 +143,7 @@ static void take_sample(struct bench *self, struct path *path)
                         .ask_from = path->operation == PAIRS ? self->stream.length / 2 : 0,
                         .keys = path->keys,
                         .calls = path->calls,
-                        .batch = self->plan->batch,
+                        .batch = batch_of(self, path->operation),
                         .threads = path->threads,
                         .answers = self->answers};
     path->distinct = self->stream.distinct;
@@ -186,7 +196,7 @@ static void close_setting(struct bench *self)
 
 bool measure(const struct plan *plan, struct path_list *list, bool quiet)
 {
-    struct bench self = {.plan = plan, .answers = malloc(plan->batch * ANSWER_BYTES_MOST)};
+    struct bench self = {.plan = plan, .answers = malloc(ASKED_TOGETHER * ANSWER_BYTES_MOST)};
     bool ok = self.answers != NULL;
     uint64_t done = 0;
     progress_begin("bench", list->count * plan->repeats, quiet);

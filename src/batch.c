@@ -43,14 +43,17 @@ static void forget_blocks(const struct batch *batch)
             flat_forget(&sketch->flat, dense_half(&sketch->dense, item_hash(batch->items, i, sketch->seed), which).block);
 }
 
-static void add_to_flat(const struct batch *batch)
+void batch_add_flat(const struct batch *batch, size_t first, size_t end, struct flat *flat)
 {
-    for (size_t start = 0; start < batch->n; start += DECODE_MOST) {
-        unsigned n = batch->n - start < DECODE_MOST ? (unsigned)(batch->n - start) : DECODE_MOST;
-        struct decode_places places;
-        items_place(batch->items, start, n, batch->sketch, &places);
-        flat_add_places(&batch->sketch->flat, &places, batch->counts ? batch->counts + start : NULL, n);
+    struct flat_ahead ahead = {.turn = 0};
+    for (size_t start = first; start < end; start += DECODE_MOST) {
+        struct flat_items *now = &ahead.items[ahead.turn];
+        now->n = end - start < DECODE_MOST ? (unsigned)(end - start) : DECODE_MOST;
+        items_place(batch->items, start, now->n, batch->sketch, &now->places);
+        for (unsigned i = 0; i < now->n; i++) now->counts[i] = batch_count(batch, start + i);
+        flat_add_ahead(flat, &ahead);
     }
+    flat_add_ahead(flat, &ahead);
 }
 
 static int64_t sum_counts(const struct batch *batch)
@@ -69,7 +72,7 @@ static void add_to_blocks(const struct batch *batch)
         bool far = flat_bytes(sketch->dense.blocks, FLAT_NARROW) > FAR && batch->n > sketch->dense.blocks;
         if (together && batch_tally_fits(batch)) done = batch_tally(batch);
         if (!done && (far || together)) done = batch_notes(batch);
-        if (!done) add_to_flat(batch);
+        if (!done) batch_add_flat(batch, 0, batch->n, &sketch->flat);
         forget_blocks(batch);
     } else {
         if (batch_tally_fits(batch)) done = batch_tally(batch);

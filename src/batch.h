@@ -57,6 +57,9 @@ static inline int64_t batch_count(const struct batch *batch, size_t i)
     return batch->counts ? batch->counts[i] : 1;
 }
 
+/* Adds items first .. end - 1 to flat blocks as they come. */
+void batch_add_flat(const struct batch *batch, size_t first, size_t end, struct flat *flat);
+
 bool batch_bricks(const struct batch *batch);
 bool batch_notes(const struct batch *batch);
 

@@ -17,6 +17,7 @@ struct noting {
     const struct batch *batch;
     size_t stretch;
     bool has_large; /* counts beyond NOTE_MOST */
+    bool is_direct; /* no notes: what leaves the slots is added at once */
     struct notes *notes; /* of a thread */
     bool has_more[THREADS_MAX];
     struct slot *slot;
@@ -31,75 +32,93 @@ struct share {
     unsigned slot, slots; /* and after them what is in the slots */
 };
 
+/* Where what is taken goes: to notes, or straight to flat blocks. */
+struct taking {
+    struct notes *notes;
+    struct flat_ahead ahead;
+};
+
 static bool is_large(int64_t count)
 {
     return count > NOTE_MOST || count < -NOTE_MOST;
 }
 
-/* What comes out of the slots, on its way to be noted. */
+/* What has come out of the slots: whole strides of it are taken. */
 struct passed {
-    uint64_t key[STRIDE]; /* if items are keys; else */
-    struct hashes hashes;
-    int32_t count[STRIDE];
+    struct hash item[2 * STRIDE]; /* as struct slot has it */
+    int32_t count[2 * STRIDE];
     unsigned n;
 };
 
-/* Passes items through the slots. A key need not be hashed for that. */
-static void pass_items(const struct noting *job, struct slot *slot, size_t first, size_t end, struct passed *passed)
+/* Passes items through the slots, which are on their way before the first is needed. A key need not be hashed for that:
+ * it is told apart by itself. */
+static void pass_items(const struct noting *job, struct slot *slot, size_t first, unsigned n, struct passed *passed)
 {
-    const uint64_t *keys = job->batch->items->keys, mix = UINT64_C(0x9e3779b97f4a7c15);
-    passed->n = 0;
-    for (size_t i = first; i < end; i++) {
-        int64_t count = batch_count(job->batch, i);
+    const struct items *items = job->batch->items;
+    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15);
+    struct hash item[STRIDE];
+    struct slot *at[STRIDE];
+    for (unsigned i = 0; i < n; i++) {
+        item[i] = items->keys ? (struct hash){.lo = items->keys[first + i]}
+                              : item_hash(items, first + i, job->batch->sketch->seed);
+        at[i] = &slot[(items->keys ? item[i].lo * mix : item[i].lo) >> job->slot_shift];
+        __builtin_prefetch(at[i], 1);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        int64_t count = batch_count(job->batch, first + i);
         struct slot out;
-        bool is_out;
         if (is_large(count)) continue;
-        if (keys) {
-            struct slot *at = &slot[keys[i] * mix >> job->slot_shift];
-            is_out = slot_pass(at, (struct hash){.lo = keys[i]}, false, (int32_t)count, &out);
-            passed->key[passed->n] = out.item.lo;
-        } else {
-            struct hash hash = item_hash(job->batch->items, i, job->batch->sketch->seed);
-            is_out = slot_pass(&slot[hash.lo >> job->slot_shift], hash, true, (int32_t)count, &out);
-            passed->hashes.lo[passed->n] = out.item.lo;
-            passed->hashes.hi[passed->n] = out.item.hi;
-        }
+        bool is_out = items->keys ? slot_pass(at[i], item[i], false, (int32_t)count, &out)
+                                  : slot_pass(at[i], item[i], true, (int32_t)count, &out);
+        passed->item[passed->n] = out.item;
         passed->count[passed->n] = out.count;
         passed->n += is_out;
     }
 }
 
-static void take_notes(const struct noting *job, struct passed *passed, struct notes *notes)
+/* Takes notes of the first n of what has passed, at most a stride; or adds them, if that is all there is to do. */
+static void take(const struct noting *job, struct passed *passed, unsigned n, struct taking *to)
 {
-    const lego_sketch *sketch = job->batch->sketch;
+    lego_sketch *sketch = job->batch->sketch;
     const struct dense *dense = &sketch->dense;
-    struct decode_places places;
-    if (job->batch->items->keys) dense->kernels->hash_keys(passed->key, passed->n, sketch->seed, &passed->hashes);
-    dense->kernels->place(&passed->hashes, passed->n, dense->odd, dense->mask, &places);
-    notes_take(notes, &places, passed->count, passed->n);
+    struct flat_items *next = &to->ahead.items[to->ahead.turn];
+    struct hashes hashes;
+    for (unsigned i = 0; i < n; i++) {
+        hashes.lo[i] = passed->item[i].lo;
+        hashes.hi[i] = passed->item[i].hi;
+    }
+    if (job->batch->items->keys) dense->kernels->hash_keys(hashes.lo, n, sketch->seed, &hashes);
+    dense->kernels->place(&hashes, n, dense->odd, dense->mask, &next->places);
+    if (job->is_direct) {
+        for (unsigned i = 0; i < n; i++) next->counts[i] = passed->count[i];
+        next->n = n;
+        flat_add_ahead(&sketch->flat, &to->ahead);
+    } else {
+        notes_take(to->notes, &next->places, passed->count, n);
+    }
+    passed->n -= n;
+    memmove(passed->item, passed->item + n, passed->n * sizeof *passed->item);
+    memmove(passed->count, passed->count + n, passed->n * sizeof *passed->count);
 }
 
-/* Takes notes until the share or the room for them is at its end. */
-static void take_share(const struct noting *job, struct share *share, struct slot *slot, struct notes *notes)
+/* Until the share or the room for notes is at its end. */
+static void take_share(const struct noting *job, struct share *share, struct slot *slot, struct taking *to)
 {
-    const bool keys = job->batch->items->keys;
-    struct passed passed;
-    while (notes_fit(notes, 2 * STRIDE) && share->next < share->end) {
-        size_t size = share->end - share->next < STRIDE ? share->end - share->next : STRIDE;
-        pass_items(job, slot, share->next, share->next + size, &passed);
-        take_notes(job, &passed, notes);
-        share->next += size;
+    struct passed passed = {.n = 0};
+    while (notes_fit(to->notes, 4 * STRIDE) && share->next < share->end) {
+        unsigned n = share->end - share->next < STRIDE ? (unsigned)(share->end - share->next) : STRIDE;
+        pass_items(job, slot, share->next, n, &passed);
+        share->next += n;
+        if (passed.n >= STRIDE) take(job, &passed, STRIDE, to);
     }
-    while (notes_fit(notes, 2 * STRIDE) && share->next == share->end && share->slot < share->slots) {
-        for (passed.n = 0; passed.n < STRIDE && share->slot < share->slots; share->slot++) {
-            if (slot[share->slot].count == 0) continue;
-            if (keys) passed.key[passed.n] = slot[share->slot].item.lo;
-            passed.hashes.lo[passed.n] = slot[share->slot].item.lo;
-            passed.hashes.hi[passed.n] = slot[share->slot].item.hi;
-            passed.count[passed.n++] = slot[share->slot].count;
-        }
-        take_notes(job, &passed, notes);
+    for (; notes_fit(to->notes, 4 * STRIDE) && share->next == share->end && share->slot < share->slots; share->slot++) {
+        passed.item[passed.n] = slot[share->slot].item;
+        passed.count[passed.n] = slot[share->slot].count;
+        passed.n += slot[share->slot].count != 0;
+        if (passed.n >= STRIDE) take(job, &passed, STRIDE, to);
     }
+    take(job, &passed, passed.n, to);
+    if (job->is_direct) flat_add_ahead(&job->batch->sketch->flat, &to->ahead);
 }
 
 /* Those that notes have no room for, to the blocks of this thread. */
@@ -124,15 +143,16 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
     struct noting *job = context;
     lego_sketch *sketch = job->batch->sketch;
     struct slot *slot = job->slot + (size_t)index * job->slots;
+    struct taking to = {.notes = &job->notes[index]};
     const size_t n = job->batch->n;
     for (size_t start = 0; start < n; start += job->stretch) {
         size_t size = n - start < job->stretch ? n - start : job->stretch;
         struct share share = {start + size * index / members, start + size * (index + 1) / members, 0, job->slots};
         memset(slot, 0, job->slots * sizeof *slot);
         for (bool more = true; more;) {
-            notes_start(&job->notes[index], &sketch->dense, job->pool + (size_t)index * job->chunks * NOTE_CHUNK,
+            notes_start(to.notes, &sketch->dense, job->pool + (size_t)index * job->chunks * NOTE_CHUNK,
                         job->chunks);
-            take_share(job, &share, slot, &job->notes[index]);
+            take_share(job, &share, slot, &to);
             job->has_more[index] = share.slot < share.slots;
             parallel_wait(team);
             more = false;
@@ -147,11 +167,26 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
     }
 }
 
+static uint64_t bytes_of(const lego_sketch *sketch)
+{
+    return is_flat(sketch) ? flat_bytes(sketch->dense.blocks, FLAT_NARROW) : dense_bytes(sketch->dense.blocks);
+}
+
 /* Notes that are taken together, at most: their memory is that of the sketch, if this is the larger one. */
 static uint64_t most_notes(const lego_sketch *sketch)
 {
-    uint64_t bytes = is_flat(sketch) ? flat_bytes(sketch->dense.blocks, FLAT_NARROW) : dense_bytes(sketch->dense.blocks);
-    return bytes / sizeof(uint64_t) > 2 * NOTE_WINDOW ? bytes / sizeof(uint64_t) : 2 * NOTE_WINDOW;
+    uint64_t notes = bytes_of(sketch) / sizeof(uint64_t);
+    return notes > 2 * NOTE_WINDOW ? notes : 2 * NOTE_WINDOW;
+}
+
+/* Slots of a thread. Few enough for the cache next to it; more if they are filled once for many items, and still small
+ * against the sketch: an item that finds its slot far away is one cache miss, and one that has none four in the sketch. */
+static unsigned count_slots(const struct batch *batch, unsigned threads, bool once)
+{
+    uint64_t most = once ? bytes_of(batch->sketch) / 4 / sizeof(struct slot) : 0, slots = 2;
+    if (most < 2 * NOTE_SLOTS) most = 2 * NOTE_SLOTS;
+    while (2 * slots <= batch->n / (once ? 8 : 1) && 2 * slots * threads <= most && 2 * slots <= NOTE_SLOTS_MOST) slots *= 2;
+    return (unsigned)slots;
 }
 
 bool batch_notes(const struct batch *batch)
@@ -165,14 +200,14 @@ bool batch_notes(const struct batch *batch)
         job.has_large |= is_large(batch->counts[i]);
         falls |= batch->counts[i] < 0;
     }
-    bool any_order = is_flat(sketch) || (!falls && !dense_signed(&sketch->dense));
-    if (any_order && batch->n > NOTE_WINDOW && batch->n > sketch->dense.blocks) job.stretch = batch->n;
-    job.slots = NOTE_SLOTS;
-    while (job.slots > 2 && (job.slots > batch->n || job.slots * threads > 2 * NOTE_SLOTS)) job.slots /= 2;
+    bool is_long = batch->n > NOTE_WINDOW && batch->n > sketch->dense.blocks;
+    if (is_long && (is_flat(sketch) || (!falls && !dense_signed(&sketch->dense)))) job.stretch = batch->n;
+    job.is_direct = is_flat(sketch) && threads == 1; /* four cells that are fetched ahead cost less than two notes */
+    job.slots = count_slots(batch, threads, job.stretch == batch->n);
     job.slot_shift = 64 - (unsigned)__builtin_ctz(job.slots);
 
-    uint64_t notes = 2 * (uint64_t)batch->n, most = most_notes(sketch);
-    uint64_t chunks = notes_chunks((notes < most ? notes : most) / threads) + 2 * STRIDE;
+    uint64_t notes = job.is_direct ? 0 : 2 * (uint64_t)batch->n, most = most_notes(sketch);
+    uint64_t chunks = notes_chunks((notes < most ? notes : most) / threads) + 4 * STRIDE;
     if (chunks * NOTE_CHUNK > UINT32_MAX) return false;
     job.chunks = (uint32_t)chunks;
     size_t pools = (size_t)chunks * NOTE_CHUNK * threads, slots = (size_t)job.slots * threads;

@@ -52,12 +52,7 @@ static void tally_work(void *context, struct team *team, unsigned index, unsigne
     struct flat *mine = &job->tally[index];
     size_t end = batch->n * (index + 1) / members;
     flat_init(mine, sketch->dense.blocks, FLAT_NARROW, job->bytes + index * job->size);
-    for (size_t start = batch->n * index / members; start < end; start += DECODE_MOST) {
-        unsigned n = end - start < DECODE_MOST ? (unsigned)(end - start) : DECODE_MOST;
-        struct decode_places places;
-        items_place(batch->items, start, n, sketch, &places);
-        flat_add_places(mine, &places, batch->counts ? batch->counts + start : NULL, n);
-    }
+    batch_add_flat(batch, batch->n * index / members, end, mine);
     parallel_wait(team);
     const uint64_t blocks = sketch->dense.blocks;
     for (uint64_t i = blocks * index / members; i < blocks * (index + 1) / members; i++) {

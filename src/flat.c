@@ -63,29 +63,23 @@ void flat_prefetch(const struct flat *flat, struct hash hash)
 /* Bytes of cells, up to which they are near enough not to be fetched ahead. */
 enum { NEAR = 1 << 21 };
 
-/* In two rounds, so that the cells of all are on their way before the first is needed. wide is a constant where this is
- * called. All blocks are at step 0. */
+static inline size_t cell_of(const struct decode_places *places, unsigned k, unsigned i)
+{
+    return (size_t)places->block[k % 2][i] * BLOCK_CELLS + block_place(0, k, places->column[k % 2][k / 2][i]);
+}
+
+/* wide is a constant where this is called. All blocks are at step 0. */
 static inline void add_fine(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n,
                             bool wide)
 {
-    size_t at[BLOCK_ROWS][DECODE_MOST];
-    bool is_near = cells_size(flat) <= NEAR;
-    for (unsigned k = 0; k < BLOCK_ROWS; k++)
-        for (unsigned i = 0; i < n; i++)
-            at[k][i] = (size_t)places->block[k % 2][i] * BLOCK_CELLS + block_place(0, k, places->column[k % 2][k / 2][i]);
-    for (unsigned i = 0; i < n && !is_near; i++)
-        for (unsigned k = 0; k < BLOCK_ROWS; k++)
-            __builtin_prefetch(wide ? (void *)((int64_t *)flat->cells + at[k][i]) : (int32_t *)flat->cells + at[k][i], 1);
-    for (unsigned i = 0; i < n; i++) {
-        int64_t count = counts ? counts[i] : 1;
+    for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < BLOCK_ROWS; k++) {
-            if (wide) ((int64_t *)flat->cells)[at[k][i]] += count;
-            else ((int32_t *)flat->cells)[at[k][i]] += (int32_t)count;
+            if (wide) ((int64_t *)flat->cells)[cell_of(places, k, i)] += counts[i];
+            else ((int32_t *)flat->cells)[cell_of(places, k, i)] += (int32_t)counts[i];
         }
-    }
 }
 
-void flat_add_places(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n)
+static void add_places(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n)
 {
     if (!flat->is_coarse && flat->is_wide) {
         add_fine(flat, places, counts, n, true);
@@ -97,10 +91,20 @@ void flat_add_places(struct flat *flat, const struct decode_places *places, cons
     }
     for (unsigned i = 0; i < n; i++)
         for (unsigned which = 0; which < 2; which++) {
-            const struct half half = {places->block[which][i],
-                                      {places->column[which][0][i], places->column[which][1][i]}};
-            flat_add_columns(flat, half.block, which, half.column, counts ? counts[i] : 1);
+            const uint32_t column[2] = {places->column[which][0][i], places->column[which][1][i]};
+            flat_add_columns(flat, places->block[which][i], which, column, counts[i]);
         }
+}
+
+void flat_add_ahead(struct flat *flat, struct flat_ahead *ahead)
+{
+    struct flat_items *now = &ahead->items[ahead->turn], *before = &ahead->items[ahead->turn ^= 1];
+    size_t size = flat->is_wide ? sizeof(int64_t) : sizeof(int32_t);
+    for (unsigned k = 0; k < BLOCK_ROWS && cells_size(flat) > NEAR; k++)
+        for (unsigned i = 0; i < now->n; i++)
+            __builtin_prefetch((const char *)flat->cells + cell_of(&now->places, k, i) * size, 1);
+    add_places(flat, &before->places, before->counts, before->n);
+    before->n = 0;
 }
 
 /* wide is a constant where this is called; all blocks are at step 0. */

@@ -107,8 +107,19 @@ unsigned flat_packed_step(const struct flat *flat, uint32_t block);
 /* A cell of a row of a block, as it is at a step. */
 int64_t flat_get(const struct flat *flat, uint32_t block, unsigned step, unsigned row, uint32_t column);
 
-/* n items, at most DECODE_MOST; counts NULL: each once. Neither N nor packed steps are changed: see flat_forget_all(). */
-void flat_add_places(struct flat *flat, const struct decode_places *places, const int64_t counts[], unsigned n);
+/* Items whose cells are on their way, while those before them are added. */
+struct flat_ahead {
+    struct flat_items {
+        struct decode_places places;
+        int64_t counts[DECODE_MOST];
+        unsigned n;
+    } items[2];
+    unsigned turn; /* those that may be filled */
+};
+
+/* Has the cells of items[turn] fetched, adds the others, and turns; so it is called once more in the end, with none. Neither
+ * N nor packed steps are changed: see flat_forget_all(). */
+void flat_add_ahead(struct flat *flat, struct flat_ahead *ahead);
 
 /* n notes; likewise. */
 void flat_add_notes(struct flat *flat, const uint64_t note[], size_t n);

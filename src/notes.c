@@ -62,7 +62,8 @@ static bool walk_on(struct walk *walk)
 
 /* ---- to dense blocks --------------------------------------------------------------------------------------------- */
 
-enum { SPAN_MOST = 4096 }; /* blocks of a bucket whose notes are sorted by them; with more there are few of each */
+enum { SPAN_MOST = 4096,   /* blocks of a bucket whose notes are sorted by them, */
+       BLOCKS_A_NOTE = 4 }; /* if there are not many blocks without any */
 
 /* Adds notes of a bucket of `span` blocks from `block` on, after sorting them by block: as many as fit the scratch. */
 static void add_sorted(struct walk *walk, struct block *block, unsigned span, const struct dense *dense,
@@ -105,9 +106,12 @@ void notes_to_dense(const struct notes all[], unsigned members, unsigned index, 
                     uint64_t scratch[NOTE_SCRATCH])
 {
     const unsigned span = 1u << all->bucket_shift, buckets = count_buckets(all, dense);
+    uint64_t notes = 0; /* about */
+    for (unsigned t = 0; t < members; t++) notes += (uint64_t)all[t].used * NOTE_CHUNK;
+    const bool sorted = span <= SPAN_MOST && notes * BLOCKS_A_NOTE >= dense->blocks;
     for (unsigned bucket = index; bucket < buckets; bucket += members) {
         struct walk walk = walk_bucket(all, members, bucket);
-        if (span > SPAN_MOST) add_unsorted(&walk, dense);
+        if (!sorted) add_unsorted(&walk, dense);
         else while (walk.next != 0 || walk.members > 0)
             add_sorted(&walk, dense->block + (size_t)bucket * span, span, dense, scratch);
     }

@@ -14,7 +14,7 @@
 
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 
-enum { NOTE_SLOTS = 1 << 14 };
+enum { NOTE_SLOTS = 1 << 14, NOTE_SLOTS_MOST = 1 << 16 };
 
 /* An item seen lately, and what there is to be added. */
 struct slot {

@@ -116,7 +116,7 @@ class Quick(unittest.TestCase):
 class Options(unittest.TestCase):
     def test_filter(self):
         """What the paths are compared with stays; --json - prints nothing else."""
-        done = run("paths", "--quiet", "--json", "-", "--sizes", "128K", "--length", "65536", "--repeat", "1", "--huge",
+        done = run("paths", "--quiet", "--json", "-", "--sizes", "128K", "--length", "65536", "--repeat", "1", "--small-pages",
                    "--batch", "1000", "--filter", "dense|flat store,batch text")
         rows = [row for row in json.loads(done.stdout)["rows"] if row["row"] == "path"]
         self.assertEqual({row["method"] for row in rows}, {"lego dense", "lego flat"} | YARDSTICKS | LIMITS)
