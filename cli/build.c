@@ -66,6 +66,7 @@ static bool add_singly(const any_sketch *sketch, stream *from, const item_batch 
 /* Where the stream goes. */
 typedef struct target {
     any_sketch sketch;
+    bool is_expanded;   /* flat until all is counted */
     lego_status status; /* of the latest batch */
 } target;
 
@@ -133,6 +134,29 @@ static bool make_sketch(any_sketch *sketch)
     return status == LEGO_OK;
 }
 
+enum { EXPANDED_MOST = 64 << 20, FLAT_BLOCK = 1285 }; /* bytes, the second those of a block as legosketch.h has it */
+
+/* A sketch of dense blocks is flat while it is counted into, if it is small: that is several times as fast. Where nothing
+ * is deleted the result is the same to the byte. Without memory for it the sketch stays as it is. */
+static void expand(target *into)
+{
+    lego_sketch_info info;
+    into->is_expanded = false;
+    if (into->sketch.plain == NULL || given.format == FORMAT_TSV)
+        return;
+    lego_sketch_describe(into->sketch.plain, &info);
+    if (info.packing == LEGO_DENSE && (uint64_t)info.bricks * FLAT_BLOCK <= EXPANDED_MOST)
+        into->is_expanded = lego_sketch_convert(into->sketch.plain, LEGO_FLAT) == LEGO_OK;
+}
+
+static bool contract(target *into)
+{
+    lego_status status = into->is_expanded ? lego_sketch_convert(into->sketch.plain, LEGO_DENSE) : LEGO_OK;
+    if (status != LEGO_OK)
+        say_status("the sketch cannot be packed", status);
+    return status == LEGO_OK;
+}
+
 static int run(int count, char **operands)
 {
     if (given.output == NULL)
@@ -142,9 +166,10 @@ static int run(int count, char **operands)
     target into;
     if (!output_check(given.output) || !make_sketch(&into.sketch))
         return EXIT_FAILED;
+    expand(&into);
     stream from = {.format = (item_format)given.format, .policy = (on_error)given.policy, .quiet = given.quiet,
                    .label = "build", .work = add_batch, .sink = check_batch, .context = &into};
-    bool ok = stream_read(&from, operands, count) && any_output(given.output, &into.sketch);
+    bool ok = stream_read(&from, operands, count) && contract(&into) && any_output(given.output, &into.sketch);
     if (ok && !given.quiet && isatty(STDERR_FILENO))
         summarise(&into.sketch, from.items);
     any_destroy(&into.sketch);
@@ -158,6 +183,7 @@ const command command_build = {
     .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
             "one is \"-\", into a sketch of a fixed size. Files named .gz, .xz or .zst are\n"
             "decompressed. A line may have up to 16 MiB; an empty line is the empty item.\n"
+            "While it counts, a sketch of up to 3 MB takes 20 times its budget, to be fast.\n"
             "FILE is replaced in one step at the end, or not at all. With --top one thread\n"
             "counts, and which items are kept depends on the order in which they come.",
     .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"

@@ -25,7 +25,7 @@
  * lego_sketch_cache_bytes() tells how much that is. Batch functions on several threads allocate up to 4 MB for as long
  * as they run; if they can not get it they go on with one thread.
  *
- * PACKING. The blocks of the default model, 64 bytes each, can be held flat as well: as plain integers, 1282 bytes a
+ * PACKING. The blocks of the default model, 64 bytes each, can be held flat as well: as plain integers, 1285 bytes a
  * block. To count an item is then four additions, up to five times as fast, but a budget has room for a 20th of the
  * blocks. The number of blocks and the content decide what a sketch answers and which bytes it saves, not the packing:
  * flat and dense sketches merge, and turn into each other. Only where items were deleted may a flat one be better, since
@@ -137,7 +137,7 @@ typedef struct lego_sketch lego_sketch;
 /* How a compact model's blocks are held. Both hold the same sums, answer the same and save the same bytes. */
 typedef enum lego_packing {
     LEGO_DENSE = 0, /* 64 bytes a block: the most accurate for a budget */
-    LEGO_FLAT       /* 1282 bytes a block, cells of 32 bits: the fastest to store, where memory is plentiful */
+    LEGO_FLAT       /* 1285 bytes a block, cells of 32 bits: the fastest to store, where memory is plentiful */
 } lego_packing;
 
 typedef struct lego_options {
