@@ -136,8 +136,8 @@ static bool make_sketch(any_sketch *sketch)
 
 enum { EXPANDED_MOST = 64 << 20, FLAT_BLOCK = 1285 }; /* bytes, the second those of a block as legosketch.h has it */
 
-/* A sketch of dense blocks is flat while it is counted into, if it is small: that is several times as fast. Where nothing
- * is deleted the result is the same to the byte. Without memory for it the sketch stays as it is. */
+/* A sketch of dense blocks is flat while it is counted into, if it is small: that is several times as fast. Where
+ * nothing is deleted the result is the same to the byte. Without memory for it the sketch stays as it is. */
 static void expand(target *into)
 {
     lego_sketch_info info;

@@ -1,6 +1,6 @@
-/* allocate: malloc and free, for whoever brings no allocator. Large memory is read and written at random places, so it asks
- * for large pages where the system gives them on request: otherwise every other access would have to look up a page
- * first. (134 MB of flat blocks: 1.5 times as many items a second.) */
+/* allocate: malloc and free, for whoever brings no allocator. Large memory is read and written at random places, so it
+ * asks for large pages where the system gives them on request: otherwise every other access would have to look up a
+ * page first. (134 MB of flat blocks: 1.5 times as many items a second.) */
 #define _DEFAULT_SOURCE
 #include "sketch.h"
 

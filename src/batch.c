@@ -38,9 +38,11 @@ static void forget_blocks(const struct batch *batch)
         flat_forget_all(&sketch->flat);
         return;
     }
-    for (size_t i = 0; i < batch->n; i++)
+    for (size_t i = 0; i < batch->n; i++) {
+        struct hash hash = item_hash(batch->items, i, sketch->seed);
         for (unsigned which = 0; which < 2; which++)
-            flat_forget(&sketch->flat, dense_half(&sketch->dense, item_hash(batch->items, i, sketch->seed), which).block);
+            flat_forget(&sketch->flat, dense_half(&sketch->dense, hash, which).block);
+    }
 }
 
 void batch_add_flat(const struct batch *batch, size_t first, size_t end, struct flat *flat)
@@ -63,7 +65,7 @@ static int64_t sum_counts(const struct batch *batch)
     return sum;
 }
 
-/* Flat blocks take an item in next to no time: only what is far away, or has other threads to help, is worth a detour. */
+/* Flat blocks take an item in next to no time: only where they are far, or other threads help, does a detour pay. */
 static void add_to_blocks(const struct batch *batch)
 {
     lego_sketch *sketch = batch->sketch;

@@ -1,6 +1,7 @@
 /* batch_bricks: each thread owns those bricks whose number it gets modulo the size of the team, so that no cell has two
- * writers. The spill is one for all bricks: what overflows a cell is noted and added by one thread at the end of a chunk.
- * Sums do not care: the result is the same, and folds happen when the content asks for them, as with one thread. */
+ * writers. The spill is one for all bricks: what overflows a cell is noted, and added by one thread at the end of a
+ * chunk. Sums do not care: the result is the same, and folds happen when the content asks for them, as with one
+ * thread. */
 #include "batch.h"
 
 enum { CHUNK = 1 << 15 }; /* items between two waits: their notes below take 2.6 MB */

@@ -1,10 +1,10 @@
-/* batch_notes: a batch does not go to a block for every item. Notes (notes.h) are taken of many items, each thread having
- * a share of them; then each adds those of the blocks that it owns. One thread does it the same way: a dense block is
- * opened once for all its notes, and flat ones stay in the cache while theirs come.
+/* batch_notes: a batch does not go to a block for every item. Notes (notes.h) are taken of many items, each thread
+ * having a share of them; then each adds those of the blocks that it owns. One thread does it the same way: a dense
+ * block is opened once for all its notes. To flat blocks it adds at once what its slots do not keep.
  *
- * Sums that never fall can be taken together in any way: a block goes down the ladder when it has to, and ends where its
- * content asks for. Otherwise, where blocks are dense, that depends on what comes together, and must not on the number
- * of threads: then the stretches that are noted together are windows of items. */
+ * Sums that never fall can be taken together in any way: a block goes down the ladder when it has to, and ends where
+ * its content asks for. Otherwise, where blocks are dense, that depends on what comes together, and must not on the
+ * number of threads: then the stretches that are noted together are windows of items. */
 #include "batch.h"
 #include "notes.h"
 
@@ -23,7 +23,7 @@ struct noting {
     struct slot *slot;
     unsigned slots, slot_shift; /* of a thread: 2^64 >> slot_shift */
     uint64_t *pool, *scratch;
-    uint32_t chunks; /* of a thread, in pool */
+    uint32_t chunks; /* in pool, of all threads: how many these are the system says later */
 };
 
 /* What a thread has still to take notes of. */
@@ -144,21 +144,22 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
     lego_sketch *sketch = job->batch->sketch;
     struct slot *slot = job->slot + (size_t)index * job->slots;
     struct taking to = {.notes = &job->notes[index]};
+    uint64_t *scratch = job->scratch + (is_flat(sketch) ? 0 : (size_t)index * NOTE_SCRATCH);
     const size_t n = job->batch->n;
+    const uint32_t chunks = job->chunks / members;
     for (size_t start = 0; start < n; start += job->stretch) {
         size_t size = n - start < job->stretch ? n - start : job->stretch;
         struct share share = {start + size * index / members, start + size * (index + 1) / members, 0, job->slots};
         memset(slot, 0, job->slots * sizeof *slot);
         for (bool more = true; more;) {
-            notes_start(to.notes, &sketch->dense, job->pool + (size_t)index * job->chunks * NOTE_CHUNK,
-                        job->chunks);
+            notes_start(to.notes, &sketch->dense, job->pool + (size_t)index * chunks * NOTE_CHUNK, chunks);
             take_share(job, &share, slot, &to);
             job->has_more[index] = share.slot < share.slots;
             parallel_wait(team);
             more = false;
             for (unsigned i = 0; i < members; i++) more |= job->has_more[i];
             if (is_flat(sketch)) notes_to_flat(job->notes, members, index, &sketch->flat);
-            else notes_to_dense(job->notes, members, index, &sketch->dense, job->scratch + (size_t)index * NOTE_SCRATCH);
+            else notes_to_dense(job->notes, members, index, &sketch->dense, scratch);
             parallel_wait(team);
         }
         if (!job->has_large) continue;
@@ -180,12 +181,12 @@ static uint64_t most_notes(const lego_sketch *sketch)
 }
 
 /* Slots of a thread. Few enough for the cache next to it; more if they are filled once for many items, and still small
- * against the sketch: an item that finds its slot far away is one cache miss, and one that has none four in the sketch. */
+ * against the sketch: an item that finds its slot far away is one cache miss, one that has none four in the sketch. */
 static unsigned count_slots(const struct batch *batch, unsigned threads, bool once)
 {
     uint64_t most = once ? bytes_of(batch->sketch) / 4 / sizeof(struct slot) : 0, slots = 2;
     if (most < 2 * NOTE_SLOTS) most = 2 * NOTE_SLOTS;
-    while (2 * slots <= batch->n / (once ? 8 : 1) && 2 * slots * threads <= most && 2 * slots <= NOTE_SLOTS_MOST) slots *= 2;
+    while (2 * slots <= batch->n / (once ? 8 : 1) && 2 * slots * threads <= most && slots < NOTE_SLOTS_MOST) slots *= 2;
     return (unsigned)slots;
 }
 
@@ -207,10 +208,10 @@ bool batch_notes(const struct batch *batch)
     job.slot_shift = 64 - (unsigned)__builtin_ctz(job.slots);
 
     uint64_t notes = job.is_direct ? 0 : 2 * (uint64_t)batch->n, most = most_notes(sketch);
-    uint64_t chunks = notes_chunks((notes < most ? notes : most) / threads) + 4 * STRIDE;
+    uint64_t chunks = threads * (notes_chunks((notes < most ? notes : most) / threads) + 4 * STRIDE);
     if (chunks * NOTE_CHUNK > UINT32_MAX) return false;
     job.chunks = (uint32_t)chunks;
-    size_t pools = (size_t)chunks * NOTE_CHUNK * threads, slots = (size_t)job.slots * threads;
+    size_t pools = (size_t)chunks * NOTE_CHUNK, slots = (size_t)job.slots * threads;
     size_t scratches = is_flat(sketch) ? 0 : (size_t)NOTE_SCRATCH * threads;
     size_t size = (pools + scratches) * sizeof *job.pool + slots * sizeof *job.slot + threads * sizeof *job.notes;
     unsigned char *bytes = a->alloc(a->context, size);

@@ -1,6 +1,7 @@
 /* batch_tally: where a batch has many items for each block, it is counted first: each thread adds its share to flat
- * blocks of its own (flat.h), plain integers, of which each block then gets its sum at once. So a dense block is unpacked
- * and packed once a batch, instead of being opened for every few items, and no two threads ever write to the same memory.
+ * blocks of its own (flat.h), plain integers, of which each block then gets its sum at once. So a dense block is
+ * unpacked and packed once a batch, instead of being opened for every few items, and no two threads ever write to the
+ * same memory.
  *
  * Nothing is deleted on the way to a dense block: it ends where its content asks for, however that came. */
 #include "batch.h"

@@ -117,8 +117,8 @@ struct flat_ahead {
     unsigned turn; /* those that may be filled */
 };
 
-/* Has the cells of items[turn] fetched, adds the others, and turns; so it is called once more in the end, with none. Neither
- * N nor packed steps are changed: see flat_forget_all(). */
+/* Has the cells of items[turn] fetched, adds the others, and turns; so it is called once more in the end, with none.
+ * Neither N nor packed steps are changed: see flat_forget_all(). */
 void flat_add_ahead(struct flat *flat, struct flat_ahead *ahead);
 
 /* n notes; likewise. */

@@ -1,5 +1,5 @@
-/* All values of a block at once: unpacked, folded, coded, packed. What a flat level says of 64 cells is a word, so it is
- * made of 64 bytes, and made to bytes again, by a few instructions. Part of the body that kernels_block.h is. */
+/* All values of a block at once: unpacked, folded, coded, packed. What a flat level says of 64 cells is a word, so it
+ * is made of 64 bytes, and made to bytes again, by a few instructions. Part of the body that kernels_block.h is. */
 
 /* ---- 64 cells ---------------------------------------------------------------------------------------------------- */
 
@@ -132,7 +132,7 @@ static inline int short_bits(int32_t t)
            (5 & (46 - t) >> 31) + (9 & (558 - t) >> 31) + (17 & (131630 - t) >> 31);
 }
 
-/* The order g of the shortest code that fits, the least if there are several, and its length; above BITS if none does. */
+/* The order g of the shortest code that fits, the least if there are several, and its length; above BITS if none. */
 static unsigned choose_order(const uint64_t code[], unsigned cells, unsigned *length)
 {
     int32_t small[BLOCK_CELLS];

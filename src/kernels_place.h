@@ -1,5 +1,5 @@
-/* Keys to hashes, and hashes to where halves are, for many items: hash.h and dense.h say what is computed, one item at a
- * time. Part of the body that kernels_block.h is. */
+/* Keys to hashes, and hashes to where halves are, for many items: hash.h and kernels.h say what is computed, one item
+ * at a time. Part of the body that kernels_block.h is. */
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -30,7 +30,8 @@ static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct ha
         __m512i up = _mm512_srli_epi64(x, 32);
         __m512i ll = _mm512_mul_epu32(x, p0), lh = _mm512_mul_epu32(x, p1);
         __m512i hl = _mm512_mul_epu32(up, p0), hh = _mm512_mul_epu32(up, p1);
-        __m512i middle = _mm512_add_epi64(_mm512_add_epi64(hl, _mm512_and_si512(lh, low_half)), _mm512_srli_epi64(ll, 32));
+        __m512i middle = _mm512_add_epi64(hl, _mm512_and_si512(lh, low_half));
+        middle = _mm512_add_epi64(middle, _mm512_srli_epi64(ll, 32));
         __m512i hi = _mm512_add_epi64(_mm512_add_epi64(hh, _mm512_srli_epi64(lh, 32)), _mm512_srli_epi64(middle, 32));
         __m512i lo = _mm512_or_si512(_mm512_slli_epi64(middle, 32), _mm512_and_si512(ll, low_half));
         hi = _mm512_add_epi64(hi, _mm512_add_epi64(lo, lo));
@@ -63,7 +64,8 @@ static inline void store_half(uint32_t *to, __m256i x)
     _mm256_storeu_si256((__m256i *)(void *)to, x);
 }
 
-static void place(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask, struct decode_places *places)
+static void place(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask,
+                  struct decode_places *places)
 {
     for (unsigned i = 0; i < n; i += 8) {
         __m512i sum = _mm512_loadu_si512(hashes->lo + i), hi = _mm512_loadu_si512(hashes->hi + i);
@@ -85,7 +87,8 @@ static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct ha
     }
 }
 
-static void place(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask, struct decode_places *places)
+static void place(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask,
+                  struct decode_places *places)
 {
     for (unsigned i = 0; i < n; i++) {
         struct hash hash = {hashes->lo[i], hashes->hi[i]};

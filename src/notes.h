@@ -23,9 +23,9 @@ struct slot {
     uint32_t credit; /* rises when the item comes again, falls when another one wants the slot, which it gets at 0 */
 };
 
-/* An item comes to its slot. Returns whether there is something to take notes of now, and what: that item, or the one that
- * had the slot. Which of these it is can not be foreseen, so there is no branch on it. |count| <= NOTE_MOST. wide: whether
- * item.hi means anything. */
+/* An item comes to its slot. Returns whether there is something to take notes of now, and what: that item, or the one
+ * that had the slot. Which of these it is can not be foreseen, so there is no branch on it. |count| <= NOTE_MOST. wide:
+ * whether item.hi means anything. */
 static inline bool slot_pass(struct slot *slot, struct hash item, bool wide, int32_t count, struct slot *out)
 {
     struct slot was = *slot;

@@ -1,5 +1,5 @@
-/* The ways of a batch (batch.h), each called by itself: whichever is taken, by however many threads, of whatever items and
- * counts, the sketch is that of single calls. And what many items go through at once: hashes and places. */
+/* The ways of a batch (batch.h), each called by itself: whichever is taken, by however many threads, of whatever items
+ * and counts, the sketch is that of single calls. And what many items go through at once: hashes and places. */
 #include "batch.h"
 #include "support.h"
 
@@ -40,7 +40,8 @@ static void check_way(bool (*way)(const struct batch *), uint64_t seed, uint32_t
     uint64_t state = seed;
     const size_t n = 3000 + draw_below(&state, 40000);
     const bool tally = way == batch_tally, deletions = packing == LEGO_FLAT && seed % 4 == 3;
-    struct stream_of s = make_stream(&state, n, 1 + draw_below(&state, n), (unsigned)(seed % (tally ? 4 : 8)), deletions);
+    const unsigned digits = (unsigned)(seed % (tally ? 4 : 8));
+    struct stream_of s = make_stream(&state, n, 1 + draw_below(&state, n), digits, deletions);
     unsigned char *bytes = malloc(8 * n);
     uint64_t *offsets = malloc((n + 1) * sizeof *offsets);
     assert_true(bytes && offsets);
@@ -99,7 +100,8 @@ static void long_batches(void **unused)
     struct stream_of s = make_stream(&state, N, N, 2, false);
     const struct items items = {.keys = s.items};
     for (int packing = LEGO_DENSE; packing <= LEGO_FLAT; packing++) {
-        lego_sketch *whole = blocks_of(BLOCKS, (lego_packing)packing, NULL), *parts = blocks_of(BLOCKS, (lego_packing)packing, NULL);
+        lego_sketch *whole = blocks_of(BLOCKS, (lego_packing)packing, NULL);
+        lego_sketch *parts = blocks_of(BLOCKS, (lego_packing)packing, NULL);
         lego_sketch_set_threads(whole, 2);
         assert_true(take_way(batch_notes, &(struct batch){whole, &items, s.counts, N}));
         for (size_t i = 0; i < N; i += 1000)
@@ -133,7 +135,7 @@ static void tallies_know_when_not_to(void **unused)
         counts[9] = -1;
         assert_false(batch_tally_fits(&batch));
         counts[9] = 1;
-        assert_int_equal(lego_sketch_add_u64(few, 7, -3), LEGO_OK); /* a dense block that is negative may go either way */
+        assert_int_equal(lego_sketch_add_u64(few, 7, -3), LEGO_OK); /* then dense blocks care how sums rise */
         assert_int_equal(batch_tally_fits(&batch), packing == LEGO_FLAT);
         lego_sketch_destroy(few);
         lego_sketch_destroy(many);
