@@ -22,8 +22,9 @@
  * added, with one exception below: cells, overflow, totals and bookkeeping are all inside. As counts grow cells get
  * fewer and wider in the same bytes: block by block with the default model, brick by brick with others. That needs no
  * heap; it uses up to 32 KB of stack for a moment. The scan results of a trained model are cached behind the memory;
- * lego_sketch_cache_bytes() tells how much that is. Batch functions on several threads allocate up to 4 MB for as long
- * as they run; if they can not get it they go on with one thread.
+ * lego_sketch_cache_bytes() tells how much that is. Functions that add many items allocate for as long as they run: at
+ * most 64 MB, or the bytes of the sketch and 4 MB a thread if that is more; if they can not get it they go on without,
+ * more slowly.
  *
  * PACKING. The blocks of the default model, 64 bytes each, can be held flat as well: as plain integers, 1285 bytes a
  * block. To count an item is then four additions, up to five times as fast, but a budget has room for a 20th of the
