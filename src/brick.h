@@ -36,13 +36,17 @@ struct stream {
     double distinct, skew, implicit[SCAN_IMPLICIT];
 };
 
-/* What a scan found, kept until the brick changes. Readers may fill it at the same time: the first to move
- * state from EMPTY to BUSY writes. */
+/* What a scan found, kept until the brick changes. Its sums follow single stores; then what the networks make of them
+ * is behind: COUNTED. Readers may fill it at the same time: the first to move state to BUSY writes. */
+enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED };
+enum { SCAN_SET = 32 }; /* numbers that g_scan makes of a cell */
 struct summary {
     _Atomic uint32_t state;
-    struct stream stream;
+    uint32_t lag;    /* stores that were followed since the networks have run */
+    uint32_t behind; /* bit k: the sums of row k have changed since row[k] was made of them */
+    struct stream stream, row[LEGO_ROWS_MAX]; /* of the brick, the mean of its rows */
+    int64_t sum[LEGO_ROWS_MAX][SCAN_SET];     /* over the cells of a row that are looked at, in fixed point */
 };
-enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
 
 struct level {
     struct divisor bricks, columns;

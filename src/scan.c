@@ -1,20 +1,37 @@
 /* scan: see scan.h for the network. */
 #include "scan.h"
 
+#include <math.h>
+
 #include "network.h"
 
-static void scan_row(const struct lego_model *model, const struct memory *memory, const struct row *row, uint32_t n,
-                     double mean[])
+/* Sums are of integers, 2^-20, so that they are the same however a brick came to its content. A number beyond 2^33, made
+ * of a cell beyond any that networks know, counts as that: so that the sum over 2^10 cells fits. */
+static const double fixed_point = 0x1p20, most = 0x1p33;
+
+/* How many cells of a row are looked at. */
+static uint32_t scanned(const struct brick *brick)
 {
-    double scale = (double)model->rows / model->quantum;
-    memset(mean, 0, LAYER_WIDTH_MAX * sizeof *mean);
-    for (uint32_t c = 0; c < n; c++) {
-        double x = (double)cells_value(row, &memory->spill, c) * scale, a[8], b[16], y[32];
-        network_layer(model, SCAN_CELL_0, NETWORK_RELU, &x, a);
-        network_layer(model, SCAN_CELL_1, NETWORK_RELU, a, b);
-        network_layer(model, SCAN_CELL_2, NETWORK_RELU, b, y);
-        for (int i = 0; i < 32; i++) mean[i] += y[i] / n;
-    }
+    uint32_t n = brick->level->columns.d / 10;
+    return n > 0 ? n : 1;
+}
+
+/* Adds what g_scan makes of a cell's value, times sign. */
+static void add_cell(const struct lego_model *model, int64_t value, int sign, int64_t sum[SCAN_SET])
+{
+    double x = (double)value * ((double)model->rows / model->quantum), a[8], b[16], y[SCAN_SET];
+    network_layer(model, SCAN_CELL_0, NETWORK_RELU, &x, a);
+    network_layer(model, SCAN_CELL_1, NETWORK_RELU, a, b);
+    network_layer(model, SCAN_CELL_2, NETWORK_RELU, b, y);
+    for (int i = 0; i < SCAN_SET; i++) sum[i] += sign * (int64_t)rint((y[i] < most ? y[i] : most) * fixed_point);
+}
+
+static void sum_row(const struct lego_model *model, const struct memory *memory, const struct brick *brick, uint32_t k,
+                    int64_t sum[SCAN_SET])
+{
+    struct row row = brick_row(memory, brick, k);
+    memset(sum, 0, SCAN_SET * sizeof *sum);
+    for (uint32_t c = 0; c < scanned(brick); c++) add_cell(model, cells_value(&row, &memory->spill, c), 1, sum);
 }
 
 /* The head that starts at this layer: 32 -> 16 -> 16 -> 8 -> 1. */
@@ -28,35 +45,97 @@ static double scan_head(const struct lego_model *model, enum layer first, const 
     return y;
 }
 
-static struct stream scan_cells(const struct lego_model *model, const struct memory *memory, const struct brick *brick)
+/* What the networks make of a row's sums over n cells. */
+static struct stream see_row(const struct lego_model *model, const int64_t sum[SCAN_SET], uint32_t n)
+{
+    struct stream stream;
+    double mean[SCAN_SET], a[16], b[8];
+    for (int i = 0; i < SCAN_SET; i++) mean[i] = (double)sum[i] / fixed_point / n;
+    network_layer(model, SCAN_IMPLICIT_0, NETWORK_LEAKY, mean, a);
+    network_layer(model, SCAN_IMPLICIT_1, NETWORK_LEAKY, a, b);
+    network_layer(model, SCAN_IMPLICIT_2, NETWORK_LEAKY, b, stream.implicit);
+    stream.skew = scan_head(model, SCAN_SKEW_0, mean);
+    stream.distinct = scan_head(model, SCAN_DISTINCT_0, mean);
+    return stream;
+}
+
+static struct stream mean_of(const struct stream row[], uint32_t rows)
 {
     struct stream stream = {0, 0, {0}};
-    uint32_t rows = model->rows, n = brick->level->columns.d / 10;
-    if (n == 0) n = 1;
     for (uint32_t k = 0; k < rows; k++) {
-        struct row row = brick_row(memory, brick, k);
-        double mean[LAYER_WIDTH_MAX], a[16], b[8], implicit[SCAN_IMPLICIT];
-        scan_row(model, memory, &row, n, mean);
-        network_layer(model, SCAN_IMPLICIT_0, NETWORK_LEAKY, mean, a);
-        network_layer(model, SCAN_IMPLICIT_1, NETWORK_LEAKY, a, b);
-        network_layer(model, SCAN_IMPLICIT_2, NETWORK_LEAKY, b, implicit);
-        for (int i = 0; i < SCAN_IMPLICIT; i++) stream.implicit[i] += implicit[i] / rows;
-        stream.skew += scan_head(model, SCAN_SKEW_0, mean) / rows;
-        stream.distinct += scan_head(model, SCAN_DISTINCT_0, mean) / rows;
+        for (int i = 0; i < SCAN_IMPLICIT; i++) stream.implicit[i] += row[k].implicit[i] / rows;
+        stream.skew += row[k].skew / rows;
+        stream.distinct += row[k].distinct / rows;
     }
     return stream;
+}
+
+/* Brings a summary that this reader alone may write up to date. */
+static void refresh(const struct lego_model *model, const struct memory *memory, const struct brick *brick,
+                    bool counted, struct summary *summary)
+{
+    for (uint32_t k = 0; k < model->rows; k++) {
+        if (!counted) sum_row(model, memory, brick, k, summary->sum[k]);
+        if (!counted || summary->behind >> k & 1) summary->row[k] = see_row(model, summary->sum[k], scanned(brick));
+    }
+    summary->stream = mean_of(summary->row, model->rows);
+    summary->behind = summary->lag = 0;
+}
+
+/* Meanwhile another one makes its own, of the sums if these are there: no reader changes them then. */
+static struct stream scan_aside(const struct lego_model *model, const struct memory *memory, const struct brick *brick,
+                                bool counted, const struct summary *summary)
+{
+    struct stream row[LEGO_ROWS_MAX];
+    for (uint32_t k = 0; k < model->rows; k++) {
+        int64_t sum[SCAN_SET];
+        if (!counted) sum_row(model, memory, brick, k, sum);
+        row[k] = see_row(model, counted ? summary->sum[k] : sum, scanned(brick));
+    }
+    return mean_of(row, model->rows);
 }
 
 struct stream scan_brick(const struct lego_model *model, const struct memory *memory, const struct brick *brick)
 {
     struct summary *summary = &memory->summaries[brick->number];
-    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY) return summary->stream;
-
-    struct stream stream = scan_cells(model, memory, brick);
-    uint32_t empty = SUMMARY_EMPTY;
-    if (atomic_compare_exchange_strong(&summary->state, &empty, SUMMARY_BUSY)) {
-        summary->stream = stream;
-        atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
-    }
+    uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
+    if (state == SUMMARY_READY) return summary->stream;
+    bool counted = state == SUMMARY_COUNTED;
+    if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY))
+        return scan_aside(model, memory, brick, counted, summary);
+    refresh(model, memory, brick, counted, summary);
+    struct stream stream = summary->stream;
+    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
     return stream;
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
+
+enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper to scan again when there is one */
+
+struct scan_follow scan_before(const struct memory *memory, const struct place *place)
+{
+    struct scan_follow follow = {.brick = brick_of(memory, place->brick), .state = SUMMARY_EMPTY};
+    if (!memory->summaries) return follow;
+    follow.state = atomic_load_explicit(&memory->summaries[follow.brick.number].state, memory_order_relaxed);
+    if (follow.state != SUMMARY_EMPTY) brick_read(memory, &follow.brick, place, follow.value);
+    return follow;
+}
+
+void scan_after(const struct lego_model *model, struct memory *memory, const struct place *place,
+                const struct scan_follow *follow)
+{
+    struct brick now = brick_of(memory, place->brick);
+    struct summary *summary = &memory->summaries[now.number];
+    int64_t value[LEGO_ROWS_MAX];
+    if (now.level != follow->brick.level || summary->lag++ == LAG_MOST) return;
+    brick_read(memory, &now, place, value);
+    for (uint32_t k = 0; k < model->rows; k++) {
+        if (divisor_mod(now.level->columns, place->column[k]) >= scanned(&now)) continue;
+        add_cell(model, follow->value[k], -1, summary->sum[k]);
+        add_cell(model, value[k], 1, summary->sum[k]);
+        summary->behind |= 1u << k;
+    }
+    uint32_t state = summary->behind ? SUMMARY_COUNTED : SUMMARY_READY;
+    atomic_store_explicit(&summary->state, state, memory_order_relaxed);
 }

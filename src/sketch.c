@@ -7,6 +7,7 @@
 #include "decode.h"
 #include "parallel.h"
 #include "query.h"
+#include "scan.h"
 
 /* ---- the flow ---------------------------------------------------------------------------------------------------- */
 
@@ -33,7 +34,9 @@ void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count)
     uint32_t weight[LEGO_ROWS_MAX];
     hash_place(hash, sketch->model->rows, sketch->model->table_size, &place);
     embed_weights(sketch->model, place.index, weight);
+    struct scan_follow follow = scan_before(&sketch->memory, &place);
     memory_add(&sketch->memory, &place, weight, count);
+    if (follow.state != SUMMARY_EMPTY) scan_after(sketch->model, &sketch->memory, &place, &follow);
 }
 
 lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash)

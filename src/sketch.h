@@ -10,8 +10,6 @@
 
 /* What a scan of the blocks found, kept until one of those it looks at changes; as struct summary. Its counts follow a
  * store; then what the networks make of them is behind. */
-enum { SUMMARY_COUNTED = SUMMARY_READY + 1 };
-
 struct blocks_summary {
     _Atomic uint32_t state;
     uint32_t lag; /* changes since the networks have run */

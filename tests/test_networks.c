@@ -149,12 +149,43 @@ static void queries_leave_no_trace(void **unused)
     lego_model_destroy(model);
 }
 
+/* The sums that a scan is made of follow single stores: after any of them, through deletions, folds and long pauses, a
+ * brick is seen as one that is scanned afresh. */
+static void scans_follow_stores(void **unused)
+{
+    (void)unused;
+    lego_model *model = load_random();
+    for (uint64_t seed = 1; seed <= ROUNDS(12); seed++) {
+        uint64_t state = seed;
+        lego_sketch *sketch = make(2, 640, 8, model);
+        for (int i = 0; i < 400; i++) {
+            int stores = draw_below(&state, 40) ? 1 + (int)draw_below(&state, 4) : 100; /* more than are followed */
+            for (int j = 0; j < stores; j++) {
+                int64_t count = draw_count(&state, (unsigned)(seed % 7));
+                lego_sketch_add_u64(sketch, draw_below(&state, 300), seed % 3 || j % 2 ? count : -count);
+            }
+            lego_sketch *fresh;
+            assert_int_equal(lego_sketch_copy(sketch, &fresh), LEGO_OK);
+            for (uint32_t b = 0; b < brick_count(&sketch->memory); b++) {
+                lego_scan one, other;
+                assert_int_equal(lego_sketch_scan(sketch, b, &one), LEGO_OK);
+                assert_int_equal(lego_sketch_scan(fresh, b, &other), LEGO_OK);
+                assert_memory_equal(&one, &other, sizeof one);
+            }
+            lego_sketch_destroy(fresh);
+        }
+        lego_sketch_destroy(sketch);
+    }
+    lego_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_vectors),
         cmocka_unit_test(the_rule_decodes_outside_the_range),
         cmocka_unit_test(queries_leave_no_trace),
+        cmocka_unit_test(scans_follow_stores),
     };
     return cmocka_run_group_tests_name("networks", tests, NULL, NULL);
 }
