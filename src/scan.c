@@ -5,8 +5,8 @@
 
 #include "network.h"
 
-/* Sums are of integers, 2^-20, so that they are the same however a brick came to its content. A number beyond 2^33, made
- * of a cell beyond any that networks know, counts as that: so that the sum over 2^10 cells fits. */
+/* Sums are of integers, 2^-20, so that they are the same however a brick came to its content. A number beyond 2^33,
+ * made of a cell beyond any that networks know, counts as that: so the sum over 2^10 cells fits. */
 static const double fixed_point = 0x1p20, most = 0x1p33;
 
 /* How many cells of a row are looked at. */

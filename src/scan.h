@@ -16,8 +16,8 @@
 /* What g_scan says of a brick, from the cache if it is there. */
 struct stream scan_brick(const struct lego_model *model, const struct memory *memory, const struct brick *brick);
 
-/* Around a store, after which the brick would have to be scanned again: the sums of what is cached of it follow. The second
- * is called if there is something, the state not being SUMMARY_EMPTY. */
+/* Around a store, after which the brick would have to be scanned again: the sums of what is cached of it follow. The
+ * second is called if there is something, the state not being SUMMARY_EMPTY. */
 struct scan_follow {
     struct brick brick;
     uint32_t state; /* of its summary */
