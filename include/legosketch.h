@@ -21,7 +21,7 @@
  * through the caller's allocator. Their size, lego_sketch_bytes(), is at most the budget and stays the same whatever is
  * added, with one exception below: cells, overflow, totals and bookkeeping are all inside. As counts grow cells get
  * fewer and wider in the same bytes: block by block with the default model, brick by brick with others. That needs no
- * heap; it uses up to 32 KB of stack for a moment. The scan results of a trained model are cached behind the memory;
+ * heap; it uses up to 64 KB of stack for a moment. The scan results of a trained model are cached behind the memory;
  * lego_sketch_cache_bytes() tells how much that is. Functions that add many items allocate for as long as they run: at
  * most 64 MB, or the bytes of the sketch and 4 MB a thread if that is more; if they can not get it they go on without,
  * more slowly.
