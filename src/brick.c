@@ -22,7 +22,7 @@ uint64_t memory_bytes(const struct shape *shape)
 
 uint64_t memory_summary_bytes(const struct shape *shape)
 {
-    return shape->bricks * (uint64_t)sizeof(struct summary);
+    return shape->bricks * (sizeof(struct summary) + (uint64_t)shape->rows * sizeof(struct summary_row));
 }
 
 void memory_init(struct memory *memory, const struct shape *shape)
@@ -51,7 +51,7 @@ void memory_attach(struct memory *memory, void *bytes, bool summaries)
     memory->cells = bytes; /* first, so that rows start where the allocation does: on a cache line if that does */
     memory->totals = (int64_t *)(void *)(memory->cells + cell_bytes(&memory->shape));
     memory->spill.slots = (uint64_t *)(void *)(memory->totals + memory->shape.bricks);
-    if (summaries) memory->summaries = (struct summary *)(void *)(memory->spill.slots + memory->spill.size);
+    if (summaries) memory->summaries = (unsigned char *)(memory->spill.slots + memory->spill.size);
 }
 
 void memory_clear(struct memory *memory)
@@ -93,7 +93,8 @@ void brick_read(const struct memory *memory, const struct brick *brick, const st
 
 static void brick_changed(struct memory *memory, uint32_t number)
 {
-    if (memory->summaries) atomic_store_explicit(&memory->summaries[number].state, SUMMARY_EMPTY, memory_order_relaxed);
+    if (!memory->summaries) return;
+    atomic_store_explicit(&brick_summary(memory, number)->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
 
 void memory_fold(struct memory *memory)

@@ -43,9 +43,14 @@ enum { SCAN_SET = 32 }; /* numbers that g_scan makes of a cell */
 struct summary {
     _Atomic uint32_t state;
     uint32_t lag;    /* stores that were followed since the networks have run */
-    uint32_t behind; /* bit k: the sums of row k have changed since row[k] was made of them */
-    struct stream stream, row[LEGO_ROWS_MAX]; /* of the brick, the mean of its rows */
-    int64_t sum[LEGO_ROWS_MAX][SCAN_SET];     /* over the cells of a row that are looked at, in fixed point */
+    uint32_t behind; /* bit k: the sums of row k have changed since what is seen in it was made of them */
+    struct stream stream; /* the mean of what is seen in the rows */
+    struct summary_row {
+        struct stream seen;
+        struct fixed {
+            uint64_t low, high; /* of 128 bits, signed */
+        } sum[SCAN_SET]; /* over the cells that are looked at */
+    } row[];
 };
 
 struct level {
@@ -65,8 +70,14 @@ struct memory {
     int64_t *totals;     /* stream length of each brick, by its number in its level */
     unsigned char *cells;
     struct spill spill;
-    struct summary *summaries; /* one a brick, or NULL if the model has no networks */
+    unsigned char *summaries; /* one a brick, or NULL if the model has no networks */
 };
+
+static inline struct summary *brick_summary(const struct memory *memory, uint32_t number)
+{
+    size_t size = sizeof(struct summary) + memory->shape.rows * sizeof(struct summary_row);
+    return (struct summary *)(void *)(memory->summaries + number * size);
+}
 
 /* A brick as it is now. */
 struct brick {
