@@ -296,7 +296,7 @@ void flat_add_values(struct flat *into, uint32_t block, int64_t value[BLOCK_CELL
         else ((int32_t *)into->cells)[at] = (int32_t)v;
     }
     into->step[block] = (uint8_t)later;
-    into->is_coarse |= later > 0;
+    if (later > 0 && !into->is_coarse) into->is_coarse = true; /* batch_tally: threads that share it only read */
     flat_forget(into, block);
 }
 
