@@ -66,7 +66,7 @@ void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which
     struct dense *dense = &sketch->dense;
     struct flat *flat = is_flat(sketch) ? &sketch->flat : NULL;
     struct blocks_summary *summary = sketch->summary;
-    const struct block *block = &dense->block[half->block];
+    const struct block *block = flat ? NULL : &dense->block[half->block];
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
     unsigned step = flat ? flat_known_step(flat, half->block) : block_step(block);
     int64_t before = 0;
