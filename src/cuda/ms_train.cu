@@ -23,6 +23,7 @@
 #include "ms_query.cuh"
 #include "ms_sum.cuh"
 #include "ms_update.cuh"
+#include "steps.cuh"
 
 struct ms_session {
     device s;
@@ -246,32 +247,9 @@ enum backend_result cuda_task(ms_session *t, uint64_t step, uint32_t place, stru
                : BACKEND_FAILED;
 }
 
-/* Losses of `count` steps, at most HISTORY, from `first` on. */
-bool fetch_losses(const ms_session *t, uint64_t first, uint32_t count, struct ms_losses losses[])
-{
-    uint32_t slot = (uint32_t)(first % HISTORY), before = HISTORY - slot < count ? HISTORY - slot : count;
-    return get(losses, t->s.history + slot, sizeof *losses * before) &&
-           get(losses + before, t->s.history, sizeof *losses * (count - before));
-}
-
 enum backend_result cuda_steps(ms_session *t, uint32_t count, struct ms_losses losses[], uint32_t *done)
 {
-    for (*done = 0; *done < count;) {
-        uint32_t part = count - *done < HISTORY ? count - *done : HISTORY;
-        uint64_t first, after;
-        int broken;
-        if (!get(&first, t->s.step, sizeof first)) return BACKEND_FAILED;
-        for (uint32_t i = 0; i < part; i++)
-            if (cudaGraphLaunch(t->graph, t->stream) != cudaSuccess) return BACKEND_FAILED;
-        if (cudaStreamSynchronize(t->stream) != cudaSuccess || !get(&after, t->s.step, sizeof after) ||
-            !get(&broken, t->s.broken, sizeof broken))
-            return BACKEND_FAILED;
-        uint32_t real = (uint32_t)(after - first);
-        if (!fetch_losses(t, first, real + (broken != 0), losses + *done)) return BACKEND_FAILED;
-        *done += real;
-        if (broken) return BACKEND_NOT_FINITE;
-    }
-    return BACKEND_DONE;
+    return run_steps<HISTORY>(t, count, losses, done);
 }
 
 } // namespace
