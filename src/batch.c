@@ -5,7 +5,7 @@
 
 enum { FEW = 1024,     /* items of blocks, fewer than which are added singly */
        MANY = 1 << 15, /* items, from which on other threads are asked */
-       FAR = 1 << 23,  /* bytes of flat blocks, beyond which it is worth while to sort what comes by block */
+       FAR = 1 << 23,  /* bytes of flat blocks, beyond which equal items are better added up on the way there */
        FORGET_ALL = 64 /* bytes that are set in the time it takes to hash an item once more */ };
 
 static bool offsets_rise(const uint64_t *offsets, size_t n)
