@@ -3,6 +3,8 @@
 
 #include "query.h"
 
+#include <string.h>
+
 enum { FEW = 1024,     /* items of blocks, fewer than which are added singly */
        MANY = 1 << 15, /* items, from which on other threads are asked */
        FAR = 1 << 23,  /* bytes of flat blocks, beyond which equal items are better added up on the way there */
@@ -45,30 +47,64 @@ static void forget_blocks(const struct batch *batch)
     }
 }
 
+unsigned reader_next(struct reader *reader, struct decode_places *places, int64_t counts[])
+{
+    const struct batch *batch = reader->batch;
+    const struct items *items = batch->items;
+    if (!batch->hot) {
+        size_t left = reader->end - reader->next;
+        unsigned n = left < DECODE_MOST ? (unsigned)left : DECODE_MOST;
+        items_place(items, reader->next, n, batch->sketch, places);
+        for (unsigned i = 0; i < n; i++) counts[i] = batch_count(batch, reader->next + i);
+        reader->next += n;
+        return n;
+    }
+    while (reader->rests < DECODE_MOST && reader->next < reader->end) {
+        size_t left = reader->end - reader->next, n = left < DECODE_MOST ? left : DECODE_MOST;
+        reader->rests += hot_pass(batch->hot, items->keys + reader->next, n, reader->times, reader->rest + reader->rests);
+        reader->next += n;
+    }
+    unsigned n = reader->rests < DECODE_MOST ? reader->rests : DECODE_MOST;
+    items_place(&(struct items){.keys = reader->rest}, 0, n, batch->sketch, places);
+    for (unsigned i = 0; i < n; i++) counts[i] = 1;
+    reader->rests -= n;
+    memmove(reader->rest, reader->rest + n, reader->rests * sizeof *reader->rest);
+    return n;
+}
+
 void batch_add_flat(const struct batch *batch, size_t first, size_t end, struct flat *flat)
 {
+    uint32_t times[HOT_SLOTS] = {0};
+    struct reader reader = {.batch = batch, .next = first, .end = end, .times = times};
     struct flat_ahead ahead = {.turn = 0};
-    for (size_t start = first; start < end; start += DECODE_MOST) {
-        struct flat_items *now = &ahead.items[ahead.turn];
-        now->n = end - start < DECODE_MOST ? (unsigned)(end - start) : DECODE_MOST;
-        items_place(batch->items, start, now->n, batch->sketch, &now->places);
-        for (unsigned i = 0; i < now->n; i++) now->counts[i] = batch_count(batch, start + i);
+    for (struct flat_items *now = ahead.items; (now->n = reader_next(&reader, &now->places, now->counts)) > 0;) {
         flat_add_ahead(flat, &ahead);
+        now = &ahead.items[ahead.turn];
     }
     flat_add_ahead(flat, &ahead);
+    for (unsigned slot = 0; batch->hot && slot < HOT_SLOTS; slot++) {
+        if (times[slot] == 0) continue;
+        struct hash hash = hash_u64(batch->hot->key[slot], batch->sketch->seed);
+        for (unsigned which = 0; which < 2; which++) {
+            struct half half = dense_half(&flat->dense, hash, which);
+            flat_add_columns(flat, half.block, which, half.column, times[slot]);
+        }
+    }
 }
 
 static int64_t sum_counts(const struct batch *batch)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < batch->n; i++) sum += batch_count(batch, i);
+    int64_t sum = batch->counts ? 0 : (int64_t)batch->n;
+    for (size_t i = 0; batch->counts && i < batch->n; i++) sum += batch->counts[i];
     return sum;
 }
 
 /* Flat blocks take an item in next to no time: only where they are far, or other threads help, does a detour pay. */
-static void add_to_blocks(const struct batch *batch)
+static void add_to_blocks(struct batch *batch)
 {
     lego_sketch *sketch = batch->sketch;
+    struct hot hot;
+    if (batch->items->keys && !batch->counts && hot_find(&hot, batch->items->keys, batch->n)) batch->hot = &hot;
     bool done = false, together = sketch->threads > 1 && batch->n >= MANY;
     if (is_flat(sketch)) {
         bool far = flat_bytes(sketch->dense.blocks, FLAT_NARROW) > FAR && batch->n > sketch->dense.blocks;
@@ -86,7 +122,7 @@ static void add_to_blocks(const struct batch *batch)
 
 static lego_status add_items(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)
 {
-    const struct batch batch = {sketch, items, counts, n};
+    struct batch batch = {sketch, items, counts, n, NULL};
     lego_status status = sketch_take_counts(sketch, counts, n);
     if (status != LEGO_OK) return status;
     blocks_changed(sketch);

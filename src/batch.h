@@ -8,6 +8,7 @@
 #ifndef LEGO_SRC_BATCH_H
 #define LEGO_SRC_BATCH_H
 
+#include "hot.h"
 #include "parallel.h"
 #include "sketch.h"
 
@@ -50,12 +51,25 @@ struct batch {
     const struct items *items;
     const int64_t *counts; /* NULL: each once */
     size_t n;
+    const struct hot *hot; /* keys that are counted aside; then there are no counts. Or NULL */
 };
 
 static inline int64_t batch_count(const struct batch *batch, size_t i)
 {
     return batch->counts ? batch->counts[i] : 1;
 }
+
+/* Items on their way from a batch to blocks, without those that are hot. */
+struct reader {
+    const struct batch *batch;
+    size_t next, end;
+    uint64_t rest[2 * DECODE_MOST]; /* keys that are not hot */
+    unsigned rests;
+    uint32_t *times; /* how often the hot ones came, HOT_SLOTS of them */
+};
+
+/* The places of the next items, and their counts, at most DECODE_MOST; returns how many these are, and 0 in the end. */
+unsigned reader_next(struct reader *reader, struct decode_places *places, int64_t counts[]);
 
 /* Adds items first .. end - 1 to flat blocks as they come. */
 void batch_add_flat(const struct batch *batch, size_t first, size_t end, struct flat *flat);

@@ -107,33 +107,36 @@ void flat_add_ahead(struct flat *flat, struct flat_ahead *ahead)
     before->n = 0;
 }
 
-/* wide is a constant where this is called; all blocks are at step 0. */
-static inline void add_fine_notes(struct flat *flat, const uint64_t note[], size_t n, bool wide)
+/* wide and counted are constants where this is called; all blocks are at step 0. */
+static inline void add_fine_notes(struct flat *flat, uint32_t first, const uint32_t note[], size_t n, bool wide,
+                                  bool counted)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t block = note_block(note[i]);
+    const size_t from = (size_t)first * BLOCK_CELLS;
+    for (size_t i = 0; i < n; i++, note += 1 + counted) {
+        int32_t count = counted ? (int32_t)note[1] : 1;
         for (unsigned k = 0; k < 2; k++) {
-            size_t cell = (size_t)block * BLOCK_CELLS;
-            cell += block_place(0, note_which(note[i]) + 2 * k, note_column(note[i], k));
-            if (wide) ((int64_t *)flat->cells)[cell] += note_count(note[i]);
-            else ((int32_t *)flat->cells)[cell] += note_count(note[i]);
+            size_t cell = from + note_block(*note) * BLOCK_CELLS;
+            cell += block_place(0, note_which(*note) + 2 * k, note_column(*note, k));
+            if (wide) ((int64_t *)flat->cells)[cell] += count;
+            else ((int32_t *)flat->cells)[cell] += count;
         }
     }
 }
 
-void flat_add_notes(struct flat *flat, const uint64_t note[], size_t n)
+void flat_add_notes(struct flat *flat, uint32_t first, const uint32_t note[], size_t n, bool counted)
 {
-    if (!flat->is_coarse && flat->is_wide) {
-        add_fine_notes(flat, note, n, true);
-        return;
-    }
-    if (!flat->is_coarse) {
-        add_fine_notes(flat, note, n, false);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct half half = {note_block(note[i]), {note_column(note[i], 0), note_column(note[i], 1)}};
-        flat_add_columns(flat, half.block, note_which(note[i]), half.column, note_count(note[i]));
+    if (!flat->is_coarse && !flat->is_wide && !counted) {
+        add_fine_notes(flat, first, note, n, false, false);
+    } else if (!flat->is_coarse && !flat->is_wide) {
+        add_fine_notes(flat, first, note, n, false, true);
+    } else if (!flat->is_coarse) {
+        add_fine_notes(flat, first, note, n, true, counted);
+    } else {
+        for (size_t i = 0; i < n; i++, note += 1 + counted) {
+            const uint32_t column[2] = {note_column(*note, 0), note_column(*note, 1)};
+            flat_add_columns(flat, first + note_block(*note), note_which(*note), column,
+                             counted ? (int32_t)note[1] : 1);
+        }
     }
 }
 

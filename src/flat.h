@@ -121,8 +121,8 @@ struct flat_ahead {
  * Neither N nor packed steps are changed: see flat_forget_all(). */
 void flat_add_ahead(struct flat *flat, struct flat_ahead *ahead);
 
-/* n notes; likewise. */
-void flat_add_notes(struct flat *flat, const uint64_t note[], size_t n);
+/* n notes of blocks that are counted from `first`, each once, or with `counted` each followed by its count; likewise. */
+void flat_add_notes(struct flat *flat, uint32_t first, const uint32_t note[], size_t n, bool counted);
 
 /* Adds values of a step to a block, which they are folded to, or which is folded to them. */
 void flat_add_values(struct flat *flat, uint32_t block, int64_t value[BLOCK_CELLS], unsigned step, int sign);

@@ -82,9 +82,9 @@ struct block_kernels {
     void (*read_items)(const struct block block[], const struct decode_places *place, unsigned n,
                        struct decode_items *items);
 
-    /* Adds notes, n >= 1, all of them of this block. Nothing is said about the order, and a sum that is too large for the
-     * step only between two of them is not seen. */
-    void (*add_notes)(struct block *block, const uint64_t note[], size_t n);
+    /* Adds notes, n >= 1, all of them of this block, each once, or as often as `count` says. Nothing is said about the
+     * order, and a sum that is too large for the step only between two of them is not seen. */
+    void (*add_notes)(struct block *block, const uint32_t note[], const int32_t count[], size_t n);
 };
 
 /* Best first; those that do not run on this CPU say so. NULL ends the list. */
@@ -123,40 +123,33 @@ const struct decode_kernels *decode_kernels_best(void);
 
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
-/* A note: half an item and a count, in 8 bytes.
+/* A note: half an item, in 4 bytes.
  *
- *     bit 0    32 bits: the block
- *     bit 32    7 bits: the column in row 0 or 1, before any modulus
- *     bit 39    6 bits: the column in row 2 or 3
- *     bit 45    1 bit:  which half
- *     bit 46   18 bits: the count, signed */
-enum { NOTE_MOST = (1 << 17) - 1 };
+ *     bit 0     6 bits: the column in row 2 or 3, before any modulus
+ *     bit 6     7 bits: the column in row 0 or 1
+ *     bit 13    1 bit:  which half
+ *     bit 14   18 bits: the block, counted from one that is agreed on */
+enum { NOTE_BLOCK_AT = 14, NOTE_BLOCKS = 1 << (32 - NOTE_BLOCK_AT) };
 
-static inline uint64_t note_of(uint32_t block, unsigned which, const uint32_t column[2], int32_t count)
+static inline uint32_t note_of(uint32_t block, unsigned which, uint32_t column0, uint32_t column1)
 {
-    return block | (uint64_t)(column[0] & 127) << 32 | (uint64_t)(column[1] & 63) << 39 | (uint64_t)which << 45 |
-           (uint64_t)count << 46;
+    return block << NOTE_BLOCK_AT | which << 13 | (column0 & 127) << 6 | (column1 & 63);
 }
 
-static inline uint32_t note_block(uint64_t note)
+static inline uint32_t note_block(uint32_t note)
 {
-    return (uint32_t)note;
+    return note >> NOTE_BLOCK_AT;
 }
 
-static inline unsigned note_which(uint64_t note)
+static inline unsigned note_which(uint32_t note)
 {
-    return note >> 45 & 1;
+    return note >> 13 & 1;
 }
 
 /* The column in the first or the second of the half's rows. */
-static inline uint32_t note_column(uint64_t note, unsigned i)
+static inline uint32_t note_column(uint32_t note, unsigned i)
 {
-    return (uint32_t)(note >> (i == 0 ? 32 : 39)) & (i == 0 ? 127 : 63);
-}
-
-static inline int32_t note_count(uint64_t note)
-{
-    return (int32_t)((int64_t)note >> 46);
+    return i == 0 ? note >> 6 & 127 : note & 63;
 }
 
 #endif

@@ -9,6 +9,7 @@
  *     kernels_open.h          a block opened, changed and closed
  *     kernels_pack.h          all values of a block at once, and the ladder
  *     kernels_place.h         keys to hashes to places
+ *     kernels_notes.h         many additions to one block
  *     here                    adding, checking bytes, and what others call */
 #include "kernels_bits.h"
 #include "kernels_read.h"
@@ -99,19 +100,6 @@ static void add(struct block *b, const unsigned row[2], const uint32_t hash[2], 
     if (count < 0 || !add_there(b, cell, (uint64_t)count)) add_opened(b, cell, count);
 }
 
-static void add_notes(struct block *b, const uint64_t note[], size_t n)
-{
-    struct sum s;
-    unsigned step = block_step(b);
-    sum_open(&s, b, n > BLOCK_CELLS ? BLOCK_CELLS : 2 * (unsigned)n);
-    for (size_t i = 0; i < n; i++) {
-        unsigned which = note_which(note[i]);
-        sum_add(&s, block_place(step, which, note_column(note[i], 0)), note_count(note[i]));
-        sum_add(&s, block_place(step, which + 2, note_column(note[i], 1)), note_count(note[i]));
-    }
-    sum_close(&s);
-}
-
 static void add_all(struct block *into, const struct block *from, int sign)
 {
     int64_t value[2][BLOCK_CELLS];
@@ -133,6 +121,8 @@ static void add_values(struct block *b, int64_t value[])
     for (unsigned i = 0; i < cells; i++) own[i] += value[i];
     pack_values(b, own, step);
 }
+
+#include "kernels_notes.h"
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 

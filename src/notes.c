@@ -3,42 +3,100 @@
 
 #include <string.h>
 
-void notes_start(struct notes *notes, const struct dense *dense, uint64_t *pool, uint32_t chunks)
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+static unsigned bucket_shift(const struct dense *dense)
 {
-    notes->pool = pool;
-    notes->chunks = chunks;
-    notes->used = 1; /* index 0 means nothing */
-    notes->bucket_shift = 0;
-    while ((dense->blocks - 1) >> notes->bucket_shift >= NOTE_BUCKETS) notes->bucket_shift++;
+    unsigned shift = 0;
+    while ((dense->blocks - 1) >> shift >= NOTE_BUCKETS) shift++;
+    return shift;
+}
+
+bool notes_pay(const struct dense *dense, uint64_t notes)
+{
+    enum { BLOCKS_A_NOTE = 16 }; /* these are looked at in half the time that it takes to add one */
+    return UINT64_C(1) << bucket_shift(dense) <= NOTE_SPAN && notes * BLOCKS_A_NOTE >= dense->blocks;
+}
+
+void notes_start(struct notes *notes, const struct dense *dense)
+{
+    notes->used = NOTE_LINES;
+    notes->bucket_shift = bucket_shift(dense);
+    memset(notes->words, 0, sizeof notes->words);
     memset(notes->at, 0, sizeof notes->at);
 }
 
-void notes_take(struct notes *notes, const struct decode_places *places, const int32_t count[], unsigned n)
+/* A line that will not be read soon: it need not be fetched to be written, nor push something else out of the caches. */
+static inline void write_far(uint32_t *to, const uint32_t line[NOTE_LINE])
 {
+#ifdef __SSE2__
+    for (unsigned i = 0; i < NOTE_LINE; i += 4)
+        _mm_stream_si128((__m128i *)(void *)(to + i), _mm_load_si128((const __m128i *)(const void *)(line + i)));
+#else
+    memcpy(to, line, NOTE_LINE * sizeof *to);
+#endif
+}
+
+void notes_end(const struct notes *notes)
+{
+#ifdef __SSE2__
+    if (notes->far) _mm_sfence();
+#else
+    (void)notes;
+#endif
+}
+
+/* Moves the line of a bucket, which is full, to its chunks. */
+static void move_line(struct notes *notes, uint32_t bucket)
+{
+    uint32_t at = notes->at[bucket];
+    if (at % NOTE_CHUNK == 0) {
+        uint32_t chunk = notes->used++;
+        notes->before[chunk] = at;
+        at = chunk * NOTE_CHUNK;
+    }
+    const uint32_t *line = notes->pool + bucket * NOTE_LINE;
+    if (notes->far) write_far(notes->pool + at, line);
+    else memcpy(notes->pool + at, line, NOTE_LINE * sizeof *line);
+    notes->at[bucket] = at + NOTE_LINE;
+}
+
+/* counted is a constant where this is called. */
+static inline void take(struct notes *notes, const struct decode_places *places, const int32_t count[], unsigned n,
+                        bool counted)
+{
+    const uint32_t in_bucket = (UINT32_C(1) << notes->bucket_shift) - 1;
     for (unsigned which = 0; which < 2; which++) {
-        uint64_t note[DECODE_MOST];
+        const uint32_t *block = places->block[which];
+        uint32_t note[DECODE_MOST];
+        for (unsigned i = 0; i < n; i++)
+            note[i] = note_of(block[i] & in_bucket, which, places->column[which][0][i], places->column[which][1][i]);
         for (unsigned i = 0; i < n; i++) {
-            const uint32_t column[2] = {places->column[which][0][i], places->column[which][1][i]};
-            note[i] = note_of(places->block[which][i], which, column, count[i]);
-        }
-        for (unsigned i = 0; i < n; i++) {
-            uint32_t *at = &notes->at[places->block[which][i] >> notes->bucket_shift];
-            if (*at % NOTE_CHUNK == 0) {
-                uint32_t chunk = notes->used++ * NOTE_CHUNK;
-                notes->pool[chunk] = *at;
-                *at = chunk + 1;
-            }
-            notes->pool[(*at)++] = note[i];
+            uint32_t bucket = block[i] >> notes->bucket_shift, words = notes->words[bucket];
+            uint32_t *word = notes->pool + bucket * NOTE_LINE + words % NOTE_LINE;
+            word[0] = note[i];
+            if (counted) word[1] = (uint32_t)count[i];
+            words += 1 + counted;
+            notes->words[bucket] = words;
+            if (words % NOTE_LINE == 0) move_line(notes, bucket);
         }
     }
 }
 
-/* Goes through the chunks of a bucket, of all threads. Notes first .. end - 1 are those of one. */
+void notes_take(struct notes *notes, const struct decode_places *places, const int32_t count[], unsigned n)
+{
+    if (notes->counted) take(notes, places, count, n, true);
+    else take(notes, places, NULL, n, false);
+}
+
+/* Goes through the lines of a bucket, of all threads. Words first .. end - 1 are those of a chunk. */
 struct walk {
     const struct notes *notes; /* of the first of the threads that are left */
     unsigned members, bucket;  /* how many these are */
     uint32_t next;             /* in the pool of the thread before them */
-    const uint64_t *first, *end;
+    const uint32_t *first, *end;
 };
 
 static struct walk walk_bucket(const struct notes all[], unsigned members, unsigned bucket)
@@ -48,53 +106,30 @@ static struct walk walk_bucket(const struct notes all[], unsigned members, unsig
 
 static bool walk_on(struct walk *walk)
 {
+    const struct notes *notes = walk->notes - 1;
     while (walk->next == 0) {
         if (walk->members == 0) return false;
         walk->members--;
-        walk->next = walk->notes++->at[walk->bucket];
+        notes = walk->notes++;
+        walk->next = notes->at[walk->bucket];
+        walk->first = notes->pool + walk->bucket * NOTE_LINE;
+        walk->end = walk->first + notes->words[walk->bucket] % NOTE_LINE;
+        if (walk->first < walk->end) return true;
     }
-    const uint64_t *chunk = walk->notes[-1].pool + (walk->next - 1) / NOTE_CHUNK * NOTE_CHUNK;
-    walk->first = chunk + 1;
-    walk->end = walk->notes[-1].pool + walk->next;
-    walk->next = (uint32_t)*chunk;
+    uint32_t chunk = (walk->next - 1) / NOTE_CHUNK;
+    walk->first = notes->pool + (size_t)chunk * NOTE_CHUNK;
+    walk->end = notes->pool + walk->next;
+    walk->next = notes->before[chunk];
+    if (walk->next > 0) {
+        const uint32_t *ahead = notes->pool + (size_t)((walk->next - 1) / NOTE_CHUNK) * NOTE_CHUNK;
+        for (unsigned i = 0; i < NOTE_CHUNK; i += NOTE_LINE) __builtin_prefetch(ahead + i);
+    }
     return true;
 }
 
-/* ---- to dense blocks --------------------------------------------------------------------------------------------- */
-
-enum { SPAN_MOST = 4096,   /* blocks of a bucket whose notes are sorted by them, */
-       BLOCKS_A_NOTE = 4 }; /* if there are not many blocks without any */
-
-/* Adds notes of a bucket of `span` blocks from `block` on, after sorting them by block: as many as fit the scratch. */
-static void add_sorted(struct walk *walk, struct block *block, unsigned span, const struct dense *dense,
-                       uint64_t sorted[NOTE_SCRATCH])
+static bool walk_ends(const struct walk *walk)
 {
-    uint32_t in_block[SPAN_MOST], at[SPAN_MOST], start = 0;
-    struct walk again = *walk;
-    size_t n = 0;
-    memset(in_block, 0, span * sizeof *in_block);
-    for (; n + NOTE_CHUNK <= NOTE_SCRATCH && walk_on(walk); n += (size_t)(walk->end - walk->first))
-        for (const uint64_t *note = walk->first; note < walk->end; note++) in_block[note_block(*note) & (span - 1)]++;
-    for (unsigned b = 0; b < span; b++) {
-        at[b] = start;
-        start += in_block[b];
-    }
-    for (; n > 0 && walk_on(&again); n -= (size_t)(again.end - again.first))
-        for (const uint64_t *note = again.first; note < again.end; note++)
-            sorted[at[note_block(*note) & (span - 1)]++] = *note;
-    for (unsigned b = 0; b < span; sorted += in_block[b++])
-        if (in_block[b] > 0) dense->kernels->add_notes(&block[b], sorted, in_block[b]);
-}
-
-/* The same where a block has hardly more than one note: as they come. */
-static void add_unsorted(struct walk *walk, const struct dense *dense)
-{
-    while (walk_on(walk)) {
-        for (const uint64_t *note = walk->first; note < walk->end; note++)
-            __builtin_prefetch(&dense->block[note_block(*note)], 1);
-        for (const uint64_t *note = walk->first; note < walk->end; note++)
-            dense->kernels->add_notes(&dense->block[note_block(*note)], note, 1);
-    }
+    return walk->next == 0 && walk->members == 0;
 }
 
 static unsigned count_buckets(const struct notes *notes, const struct dense *dense)
@@ -102,28 +137,90 @@ static unsigned count_buckets(const struct notes *notes, const struct dense *den
     return ((dense->blocks - 1) >> notes->bucket_shift) + 1;
 }
 
-void notes_to_dense(const struct notes all[], unsigned members, unsigned index, struct dense *dense,
-                    uint64_t scratch[NOTE_SCRATCH])
+static size_t count_words(const struct notes all[], unsigned members, unsigned bucket)
 {
-    const unsigned span = 1u << all->bucket_shift, buckets = count_buckets(all, dense);
-    uint64_t notes = 0; /* about */
-    for (unsigned t = 0; t < members; t++) notes += (uint64_t)all[t].used * NOTE_CHUNK;
-    const bool sorted = span <= SPAN_MOST && notes * BLOCKS_A_NOTE >= dense->blocks;
-    for (unsigned bucket = index; bucket < buckets; bucket += members) {
-        struct walk walk = walk_bucket(all, members, bucket);
-        if (!sorted) add_unsorted(&walk, dense);
-        else while (walk.next != 0 || walk.members > 0)
-            add_sorted(&walk, dense->block + (size_t)bucket * span, span, dense, scratch);
+    size_t words = 0;
+    for (unsigned t = 0; t < members; t++) words += all[t].words[bucket];
+    return words;
+}
+
+/* Fetches what lies from `from` to `to`, evenly while so many words of notes are gone through. */
+struct fetch {
+    const char *at, *to;
+    size_t a_word; /* bytes, rounded up */
+};
+
+static struct fetch fetch_while(const void *from, const void *to, size_t words)
+{
+    size_t bytes = (size_t)((const char *)to - (const char *)from);
+    return (struct fetch){from, to, words > 0 ? bytes / words + 1 : 0};
+}
+
+static void fetch_on(struct fetch *fetch, size_t words)
+{
+    for (size_t bytes = words * fetch->a_word; bytes > 0 && fetch->at < fetch->to; fetch->at += DENSE_LINE) {
+        __builtin_prefetch(fetch->at, 1);
+        bytes = bytes > DENSE_LINE ? bytes - DENSE_LINE : 0;
     }
+}
+
+/* ---- to dense blocks --------------------------------------------------------------------------------------------- */
+
+/* Adds notes of a bucket of `span` blocks from `block` on, after sorting them by block: as many as fit the scratch. */
+static void add_sorted(struct walk *walk, struct block *block, uint32_t span, const struct dense *dense, bool counted,
+                       struct note_scratch *sorted)
+{
+    const unsigned size = 1 + counted;
+    struct walk again = *walk;
+    size_t n = 0;
+    memset(sorted->in_block, 0, span * sizeof *sorted->in_block);
+    for (; n + NOTE_CHUNK <= NOTE_SCRATCH && walk_on(walk); n += (size_t)(walk->end - walk->first) / size)
+        for (const uint32_t *note = walk->first; note < walk->end; note += size) sorted->in_block[note_block(*note)]++;
+    for (uint32_t b = 0, start = 0; b < span; start += sorted->in_block[b++]) sorted->at[b] = start;
+    for (; n > 0 && walk_on(&again); n -= (size_t)(again.end - again.first) / size)
+        for (const uint32_t *note = again.first; note < again.end; note += size) {
+            uint32_t to = sorted->at[note_block(*note)]++;
+            sorted->note[to] = *note;
+            if (counted) sorted->count[to] = (int32_t)note[1];
+        }
+    for (uint32_t b = 0, from = 0; b < span; from += sorted->in_block[b++])
+        if (sorted->in_block[b] > 0)
+            dense->kernels->add_notes(&block[b], sorted->note + from, counted ? sorted->count + from : NULL,
+                                      sorted->in_block[b]);
+}
+
+void notes_to_dense(const struct notes all[], unsigned members, unsigned index, struct dense *dense,
+                    struct note_scratch *scratch)
+{
+    const uint32_t span = UINT32_C(1) << all->bucket_shift;
+    const unsigned buckets = count_buckets(all, dense);
+    for (unsigned bucket = index; bucket < buckets; bucket += members)
+        for (struct walk walk = walk_bucket(all, members, bucket); !walk_ends(&walk);)
+            add_sorted(&walk, dense->block + (size_t)bucket * span, span, dense, all->counted, scratch);
 }
 
 /* ---- to flat blocks ---------------------------------------------------------------------------------------------- */
 
-/* A thread has neighbours, so that hardly a line of the memory has two owners. */
+static const void *flat_block_at(const struct flat *flat, uint64_t block)
+{
+    if (block > flat->dense.blocks) block = flat->dense.blocks;
+    return (const char *)flat->cells + block * BLOCK_CELLS * (flat->is_wide ? sizeof(int64_t) : sizeof(int32_t));
+}
+
+/* A thread has neighbours, so that hardly a line of the memory has two owners. While notes of a bucket are added, the
+ * next one is fetched. */
 void notes_to_flat(const struct notes all[], unsigned members, unsigned index, struct flat *flat)
 {
     const unsigned buckets = count_buckets(all, &flat->dense);
-    for (unsigned bucket = buckets * index / members; bucket < buckets * (index + 1) / members; bucket++)
-        for (struct walk walk = walk_bucket(all, members, bucket); walk_on(&walk);)
-            flat_add_notes(flat, walk.first, (size_t)(walk.end - walk.first));
+    const uint64_t span = UINT64_C(1) << all->bucket_shift;
+    for (unsigned bucket = buckets * index / members; bucket < buckets * (index + 1) / members; bucket++) {
+        uint64_t first = bucket * span;
+        struct fetch fetch = fetch_while(flat_block_at(flat, first + span), flat_block_at(flat, first + 2 * span),
+                                         count_words(all, members, bucket));
+        for (struct walk walk = walk_bucket(all, members, bucket); walk_on(&walk);) {
+            size_t words = (size_t)(walk.end - walk.first);
+            fetch_on(&fetch, words);
+            flat_add_notes(flat, (uint32_t)first, walk.first, words / (1 + all->counted), all->counted);
+        }
+    }
 }

@@ -3,6 +3,8 @@
 #include "batch.h"
 #include "support.h"
 
+#include <string.h>
+
 static lego_sketch *blocks_of(uint32_t blocks, lego_packing packing, const lego_allocator *allocator)
 {
     lego_options options = LEGO_OPTIONS_INIT;
@@ -34,7 +36,7 @@ static bool take_way(bool (*way)(const struct batch *), const struct batch *batc
     return true;
 }
 
-/* blocks: so few that a tally fits, or so many that a bucket has thousands of them, or more than are sorted. */
+/* blocks: so few that a tally fits, or so many that a bucket has some of them. */
 static void check_way(bool (*way)(const struct batch *), uint64_t seed, uint32_t blocks, lego_packing packing)
 {
     uint64_t state = seed;
@@ -49,13 +51,15 @@ static void check_way(bool (*way)(const struct batch *), uint64_t seed, uint32_t
     const struct items items[2] = {{.keys = s.items}, {.bytes = bytes, .offsets = offsets}};
     lego_sketch *single = blocks_of(blocks, packing, NULL);
     const int64_t *counts = seed % 3 ? s.counts : NULL;
+    struct hot hot = {{0}}; /* of every slot some item, often or not */
+    for (size_t i = 0; i < n; i++) hot.key[hot_slot(s.items[i])] = s.items[i];
     for (int twice = 0; twice < 2; twice++)
         for (size_t i = 0; i < n; i++)
             assert_int_equal(lego_sketch_add_u64(single, s.items[i], counts ? counts[i] : 1), LEGO_OK);
     for (unsigned threads = 1; threads <= 3; threads++)
         for (int kind = 0; kind < 2; kind++) {
             lego_sketch *many = blocks_of(blocks, packing, NULL);
-            struct batch batch = {many, &items[kind], counts, n};
+            struct batch batch = {many, &items[kind], counts, n, kind == 0 && !counts && seed % 2 ? &hot : NULL};
             lego_sketch_set_threads(many, threads);
             for (int twice = 0; twice < 2; twice++) { /* into an empty sketch, and into one that is not */
                 if (tally) assert_int_equal(batch_tally_fits(&batch), !(deletions && counts));
@@ -74,12 +78,11 @@ static void check_way(bool (*way)(const struct batch *), uint64_t seed, uint32_t
 static void notes_are_single_calls(void **unused)
 {
     (void)unused;
-    static const uint32_t blocks[] = {1, 7, 1000, 5000, 1024 * 4096 + 1};
+    static const uint32_t blocks[] = {1, 7, 1000, 60000}; /* 64 blocks a bucket, and one note for many blocks */
     for (uint64_t seed = 1; seed <= ROUNDS(20); seed++) {
         check_way(batch_notes, seed, blocks[seed % 4], LEGO_DENSE);
         check_way(batch_notes, seed, blocks[seed % 4], LEGO_FLAT);
     }
-    if (FULL) check_way(batch_notes, 5, blocks[4], LEGO_DENSE);
 }
 
 static void tallies_are_single_calls(void **unused)
@@ -104,7 +107,7 @@ static void long_batches(void **unused)
         lego_sketch *whole = blocks_of(BLOCKS, (lego_packing)packing, NULL);
         lego_sketch *parts = blocks_of(BLOCKS, (lego_packing)packing, NULL);
         lego_sketch_set_threads(whole, 2);
-        assert_true(take_way(batch_notes, &(struct batch){whole, &items, s.counts, N}));
+        assert_true(take_way(batch_notes, &(struct batch){whole, &items, s.counts, N, NULL}));
         for (size_t i = 0; i < N; i += 1000)
             assert_int_equal(lego_sketch_add_u64s(parts, s.items + i, s.counts + i, 1000), LEGO_OK);
         assert_same(whole, parts);
@@ -112,6 +115,33 @@ static void long_batches(void **unused)
         lego_sketch_destroy(parts);
     }
     free_stream(&s);
+}
+
+/* The items that make up most of a stream are found, and counted where they come; what is left is the rest, in order. */
+static void hot_items_are_counted_aside(void **unused)
+{
+    (void)unused;
+    enum { N = 1 << 18, HEAVY = 500 };
+    static struct hot hot;
+    static uint32_t times[HOT_SLOTS];
+    static uint64_t keys[N], rest[N];
+    uint64_t state = 5, seen = 0;
+    for (size_t i = 0; i < N; i++) keys[i] = draw_below(&state, 2) ? draw_below(&state, HEAVY) : HEAVY + i;
+    assert_true(hot_find(&hot, keys, N));
+    unsigned left = hot_pass(&hot, keys, N, times, rest);
+    assert_in_range(left, N * 45 / 100, N * 7 / 10); /* a few light ones are in, and two heavy ones of a slot may be out */
+    for (size_t i = 0, j = 0; i < N; i++) {
+        bool is_hot = hot.key[hot_slot(keys[i])] == keys[i];
+        seen += is_hot;
+        if (!is_hot) assert_true(rest[j++] == keys[i]);
+    }
+    for (size_t i = 0; i < HOT_SLOTS; i++) seen -= times[i];
+    assert_true(seen == 0);
+    for (size_t i = 0; i < N; i++) keys[i] = i;
+    assert_false(hot_find(&hot, keys, N)); /* none is */
+    memset(keys, 0, sizeof keys);
+    assert_false(hot_find(&hot, keys, 1000)); /* too few to look at */
+    assert_true(hot_find(&hot, keys, N));
 }
 
 static void tallies_know_when_not_to(void **unused)
@@ -124,11 +154,11 @@ static void tallies_know_when_not_to(void **unused)
     for (int i = 0; i < N; i++) counts[i] = 1;
     for (int packing = LEGO_DENSE; packing <= LEGO_FLAT; packing++) {
         lego_sketch *few = blocks_of(4, (lego_packing)packing, NULL), *many = blocks_of(N, (lego_packing)packing, NULL);
-        const struct batch batch = {few, &items, counts, N};
+        const struct batch batch = {few, &items, counts, N, NULL};
         assert_true(batch_tally_fits(&batch));
-        assert_true(batch_tally_fits(&(struct batch){few, &items, NULL, N}));
-        assert_false(batch_tally_fits(&(struct batch){few, &items, NULL, 100}));
-        assert_false(batch_tally_fits(&(struct batch){many, &items, NULL, N}));
+        assert_true(batch_tally_fits(&(struct batch){few, &items, NULL, N, NULL}));
+        assert_false(batch_tally_fits(&(struct batch){few, &items, NULL, 100, NULL}));
+        assert_false(batch_tally_fits(&(struct batch){many, &items, NULL, N, NULL}));
         counts[9] = INT32_MAX - N + 1;
         assert_true(batch_tally_fits(&batch));
         counts[9]++;
@@ -221,7 +251,7 @@ static void many_hashes_have_their_places(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(notes_are_single_calls),     cmocka_unit_test(tallies_are_single_calls),
+        cmocka_unit_test(hot_items_are_counted_aside), cmocka_unit_test(notes_are_single_calls),     cmocka_unit_test(tallies_are_single_calls),
         cmocka_unit_test(long_batches),               cmocka_unit_test(tallies_know_when_not_to),
         cmocka_unit_test(memory_may_be_short),        cmocka_unit_test(many_keys_hash_as_one),
         cmocka_unit_test(many_hashes_have_their_places),

@@ -499,9 +499,10 @@ static void notes_add_up(void **unused)
 {
     (void)unused;
     static struct trial t;
-    static uint64_t note[MAX_ADDS];
-    for (uint64_t seed = 1; seed <= ROUNDS(300); seed++) {
-        bool negative = seed % 3 == 0;
+    static uint32_t note[MAX_ADDS];
+    static int32_t count[MAX_ADDS];
+    for (uint64_t seed = 1; seed <= ROUNDS(600); seed++) {
+        bool negative = seed % 3 == 0, once = seed % 3 == 1;
         make_trial(&t, seed, negative);
         uint64_t often = 1 + draw_below(&t.state, 100);
         struct block one = {{0}}, many = {{0}};
@@ -510,12 +511,13 @@ static void notes_add_up(void **unused)
             struct add *add = &t.add[i];
             add->row[0] %= 2;
             add->row[1] = add->row[0] + 2;
-            add->count = i % 50 ? add->count % NOTE_MOST : negative ? -NOTE_MOST : NOTE_MOST;
+            add->count = once ? 1 : i % 50 ? add->count % INT32_MAX : negative ? INT32_MIN : INT32_MAX;
             add_to(&one, &truth, add, 1);
-            note[n++] = note_of(7, add->row[0], add->hash, (int32_t)add->count);
-            assert_true(note_block(note[n - 1]) == 7);
+            count[n] = (int32_t)add->count;
+            note[n++] = note_of(NOTE_BLOCKS - 1, add->row[0], add->hash[0], add->hash[1]);
+            assert_true(note_block(note[n - 1]) == NOTE_BLOCKS - 1);
             if (i + 1 < t.n && draw_below(&t.state, often)) continue;
-            kernels->add_notes(&many, note, n);
+            kernels->add_notes(&many, note, once ? NULL : count, n);
             n = 0;
         }
         assert_content(&many, &truth);
