@@ -7,7 +7,9 @@
 
 enum { FEW = 1024,     /* items of blocks, fewer than which are added singly */
        MANY = 1 << 15, /* items, from which on other threads are asked */
-       FAR = 1 << 23,  /* bytes of flat blocks, beyond which equal items are better added up on the way there */
+       FAR = 1 << 23,  /* bytes of flat blocks, beyond which it is better to go through them in order, */
+       A_BLOCK = 8,    /* if there are so many items for each: then that takes less than the cache misses of these */
+       HOT_DENSE = 1 << 12, HOT_FLAT = 1 << 16, /* items, from which on the hot ones are looked for: that takes 2 us */
        FORGET_ALL = 64 /* bytes that are set in the time it takes to hash an item once more */ };
 
 static bool offsets_rise(const uint64_t *offsets, size_t n)
@@ -17,6 +19,7 @@ static bool offsets_rise(const uint64_t *offsets, size_t n)
     return true;
 }
 
+/* To the paper's bricks. */
 static void add_singly(const struct batch *batch)
 {
     enum { AHEAD = 16 };
@@ -72,24 +75,57 @@ unsigned reader_next(struct reader *reader, struct decode_places *places, int64_
     return n;
 }
 
+/* Where the hot items that came are, with how often: one after the other, from *slot on. */
+static bool next_hot(const struct batch *batch, const uint32_t times[], unsigned *slot, struct half half[2])
+{
+    while (batch->hot && *slot < HOT_SLOTS && times[*slot] == 0) ++*slot;
+    if (!batch->hot || *slot == HOT_SLOTS) return false;
+    struct hash hash = hash_u64(batch->hot->key[*slot], batch->sketch->seed);
+    for (unsigned which = 0; which < 2; which++) half[which] = dense_half(&batch->sketch->dense, hash, which);
+    return true;
+}
+
 void batch_add_flat(const struct batch *batch, size_t first, size_t end, struct flat *flat)
 {
-    uint32_t times[HOT_SLOTS] = {0};
+    uint32_t times[HOT_SLOTS];
     struct reader reader = {.batch = batch, .next = first, .end = end, .times = times};
+    if (batch->hot) memset(times, 0, sizeof times);
     struct flat_ahead ahead = {.turn = 0};
     for (struct flat_items *now = ahead.items; (now->n = reader_next(&reader, &now->places, now->counts)) > 0;) {
         flat_add_ahead(flat, &ahead);
         now = &ahead.items[ahead.turn];
     }
     flat_add_ahead(flat, &ahead);
-    for (unsigned slot = 0; batch->hot && slot < HOT_SLOTS; slot++) {
-        if (times[slot] == 0) continue;
-        struct hash hash = hash_u64(batch->hot->key[slot], batch->sketch->seed);
-        for (unsigned which = 0; which < 2; which++) {
-            struct half half = dense_half(&flat->dense, hash, which);
-            flat_add_columns(flat, half.block, which, half.column, times[slot]);
-        }
+    struct half half[2];
+    for (unsigned slot = 0; next_hot(batch, times, &slot, half); slot++)
+        for (unsigned which = 0; which < 2; which++)
+            flat_add_columns(flat, half[which].block, which, half[which].column, times[slot]);
+}
+
+/* Adds items to dense blocks as they come: while those of some are on their way, the ones before them are added. */
+static void add_dense(const struct batch *batch)
+{
+    struct dense *dense = &batch->sketch->dense;
+    uint32_t times[HOT_SLOTS];
+    struct reader reader = {.batch = batch, .end = batch->n, .times = times};
+    if (batch->hot) memset(times, 0, sizeof times);
+    struct decode_places places[2];
+    int64_t counts[2][DECODE_MOST];
+    for (unsigned before = 0, n = 1, turn = 0; n > 0; before = n, turn ^= 1) {
+        n = reader_next(&reader, &places[turn], counts[turn]);
+        for (unsigned i = 0; i < n; i++)
+            for (unsigned which = 0; which < 2; which++)
+                __builtin_prefetch(&dense->block[places[turn].block[which][i]], 1);
+        const struct decode_places *p = &places[turn ^ 1];
+        for (unsigned i = 0; i < before; i++)
+            for (unsigned which = 0; which < 2; which++) {
+                struct half half = {p->block[which][i], {p->column[which][0][i], p->column[which][1][i]}};
+                dense_add_half(dense, &half, which, counts[turn ^ 1][i]);
+            }
     }
+    struct half half[2];
+    for (unsigned slot = 0; next_hot(batch, times, &slot, half); slot++)
+        for (unsigned which = 0; which < 2; which++) dense_add_half(dense, &half[which], which, times[slot]);
 }
 
 static int64_t sum_counts(const struct batch *batch)
@@ -104,10 +140,12 @@ static void add_to_blocks(struct batch *batch)
 {
     lego_sketch *sketch = batch->sketch;
     struct hot hot;
-    if (batch->items->keys && !batch->counts && hot_find(&hot, batch->items->keys, batch->n)) batch->hot = &hot;
+    if (batch->items->keys && !batch->counts && batch->n >= (is_flat(sketch) ? HOT_FLAT : HOT_DENSE) &&
+        hot_find(&hot, batch->items->keys, batch->n))
+        batch->hot = &hot;
     bool done = false, together = sketch->threads > 1 && batch->n >= MANY;
     if (is_flat(sketch)) {
-        bool far = flat_bytes(sketch->dense.blocks, FLAT_NARROW) > FAR && batch->n > sketch->dense.blocks;
+        bool far = flat_bytes(sketch->dense.blocks, FLAT_NARROW) > FAR && batch->n / A_BLOCK > sketch->dense.blocks;
         if (together && batch_tally_fits(batch)) done = batch_tally(batch);
         if (!done && (far || together)) done = batch_notes(batch);
         if (!done) batch_add_flat(batch, 0, batch->n, &sketch->flat);
@@ -115,9 +153,9 @@ static void add_to_blocks(struct batch *batch)
     } else {
         if (batch_tally_fits(batch)) done = batch_tally(batch);
         if (!done && batch->n >= FEW) done = batch_notes(batch);
-        if (!done) add_singly(batch);
+        if (!done) add_dense(batch);
     }
-    if (done || is_flat(sketch)) sketch->dense.total += sum_counts(batch);
+    sketch->dense.total += sum_counts(batch);
 }
 
 static lego_status add_items(lego_sketch *sketch, const struct items *items, const int64_t *counts, size_t n)

@@ -148,9 +148,11 @@ bool batch_notes(const struct batch *batch)
 {
     lego_sketch *sketch = batch->sketch;
     lego_allocator *a = &sketch->allocator;
-    struct noting job = {.batch = batch, .stretch = has_falls(batch) ? NOTE_WINDOW : batch->n};
+    struct noting job = {.batch = batch, .stretch = batch->n};
     const unsigned threads = batch->n < ALONE ? 1 : sketch->threads;
-    if (!notes_pay(&sketch->dense, 2 * (uint64_t)job.stretch)) return false;
+    if (!notes_pay(&sketch->dense, batch->n)) return false;
+    if (has_falls(batch)) job.stretch = NOTE_WINDOW;
+    if (!notes_pay(&sketch->dense, job.stretch)) return false;
     for (size_t i = 0; batch->counts && i < batch->n; i++) job.has_large |= is_large(batch->counts[i]);
 
     const uint64_t chunks = threads * (notes_chunks(count_words(batch) / threads + 1) + 2 * DECODE_MOST);

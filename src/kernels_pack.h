@@ -197,9 +197,11 @@ static bool to_codes(const int64_t value[], unsigned cells, uint64_t code[])
 static void fold(int64_t value[], unsigned step)
 {
     const uint8_t *from = block_columns[step], *to = block_columns[step + 1];
-    int64_t *in = value, *out = value;
-    for (unsigned k = 0; k < BLOCK_ROWS; in += from[k], out += to[k], k++)
-        for (unsigned i = 0; i < to[k]; i++) out[i] = to[k] < from[k] ? in[i] + in[i + to[k]] : in[i];
+    unsigned k = 0, cells = cells_at[step];
+    for (; to[k] == from[k]; k++) value += from[k], cells -= from[k];
+    const int64_t *restrict upper = value + to[k]; /* one row changes: it has as many cells less as there are left, or none */
+    for (unsigned i = 0; i < to[k]; i++) value[i] += upper[i];
+    memmove(value + to[k], value + from[k], (cells - from[k]) * sizeof *value);
 }
 
 /* Packs values of a step into the block, going as far down the ladder as it takes. */

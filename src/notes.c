@@ -14,10 +14,9 @@ static unsigned bucket_shift(const struct dense *dense)
     return shift;
 }
 
-bool notes_pay(const struct dense *dense, uint64_t notes)
+bool notes_pay(const struct dense *dense, uint64_t items)
 {
-    enum { BLOCKS_A_NOTE = 16 }; /* these are looked at in half the time that it takes to add one */
-    return UINT64_C(1) << bucket_shift(dense) <= NOTE_SPAN && notes * BLOCKS_A_NOTE >= dense->blocks;
+    return UINT64_C(1) << bucket_shift(dense) <= NOTE_SPAN && 2 * items >= dense->blocks;
 }
 
 void notes_start(struct notes *notes, const struct dense *dense)
