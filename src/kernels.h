@@ -2,8 +2,8 @@
  *
  * The body is kernels_block.h: blocks read and written a level at a time. On x86-64 it is compiled plainly and for
  * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For
- * x86-64-v4 it also reads eight blocks at a time (kernels_gather.h). And kernels_decode.h: the network that decodes,
- * for many items at once, in vectors of each width. All give the same bits. */
+ * x86-64-v4 it also reads eight blocks at a time (kernels_gather.h), or the two of one item (kernels_item.h). And
+ * kernels_decode.h: the network that decodes, for many items at once, in vectors of each width. All give the same bits. */
 #ifndef LEGO_SRC_KERNELS_H
 #define LEGO_SRC_KERNELS_H
 
