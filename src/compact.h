@@ -46,8 +46,8 @@ struct compact_view {
 };
 
 /* What is counted of the scanned blocks: integers, so that they can follow a change of a cell, and it does not matter
- * how they came to be what they are. A width has at most 64 * 128 = 2^13 cells, so a count takes 14 bits: all of them are
- * kept behind the memory of every sketch, however small. */
+ * how they came to be what they are. A width has at most 64 * 128 = 2^13 cells, so a count takes 14 bits: all of them
+ * are kept behind the memory of every sketch, however small. */
 enum { COMPACT_COUNT_BITS = 14 };
 struct compact_counts {
     int64_t mass; /* of row 0 */
@@ -75,8 +75,8 @@ void compact_reads(const struct dense *dense, unsigned rows, const int64_t value
 void compact_scan(const float *weights, const struct compact_view *view, double stream[COMPACT_STREAM]);
 double compact_decode(const float *weights, const double stream[COMPACT_STREAM], const float reads[COMPACT_READS]);
 
-/* The scan in two parts, of which the first is most of the work and the second has the mass: the sums of layer FACTS over
- * what layer CELLS sees; and the rest. */
+/* The scan in two parts, of which the first is most of the work and the second has the mass: the sums of layer FACTS
+ * over what layer CELLS sees; and the rest. */
 void compact_scan_cells(const float *weights, const float cells[COMPACT_HISTOGRAM], double sums[COMPACT_OUT_FACTS]);
 void compact_scan_rest(const float *weights, const double sums[COMPACT_OUT_FACTS], const float facts[COMPACT_FACTS],
                        double stream[COMPACT_STREAM]);

@@ -1,7 +1,7 @@
 /* Reading of one item alone (read_items() of kernels_read.h), its four cells in the lanes of a vector: for CPUs that
  * count ones in vectors. Both blocks are in registers, and nothing branches on what the cells are: a wrong guess would
- * cost more than the way. Blocks with low bits, with negative cells, or with more entries on a level than a window shows
- * are left to the scalar code. Lanes are those of kernels_gather.h.
+ * cost more than the way. Blocks with low bits, with negative cells, or with more entries on a level than a window
+ * shows are left to the scalar code. Lanes are those of kernels_gather.h.
  *
  * Lanes 0 to 3 are of half 0, 4 to 7 of half 1, whose bits are counted from 512 on. In each, cells 0 and 1 come twice:
  * the first two lanes look at maps, the others at digits. */
@@ -87,7 +87,8 @@ static inline bool item_walk(struct item *item, unsigned cell[2][2], const unsig
         ones_before(item->word[1], cell[1][0], cell[1][1], cells[1]), 1);
     sums = _mm512_add_epi64(sums, exchanged(sums));
     sums = _mm512_add_epi64(sums, _mm512_shuffle_epi32(sums, _MM_PERM_BADC));
-    lanes n = _mm512_srli_epi64(sums, 32), mine = _mm512_srlv_epi64(sums, _mm512_set_epi64(16, 0, 16, 0, 16, 0, 16, 0));
+    lanes n = _mm512_srli_epi64(sums, 32);
+    lanes mine = _mm512_srlv_epi64(sums, _mm512_set_epi64(16, 0, 16, 0, 16, 0, 16, 0));
     lanes at = _mm512_add_epi64(start, _mm512_mask_mov_epi64(all(cells[0]), 0xf0, all(cells[1])));
     mine = _mm512_min_epi64(_mm512_and_si512(mine, all(0xffff)), n);
     __mmask8 there = _mm512_cmpneq_epi64_mask(place, all(NOWHERE)), crowded = _mm512_cmpgt_epi64_mask(n, all(128));
