@@ -37,8 +37,9 @@ struct stream {
 };
 
 /* What a scan found, kept until the brick changes. Its sums follow single stores; then what the networks make of them
- * is behind: COUNTED. Readers may fill it at the same time: the first to move state to BUSY writes. */
-enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED };
+ * is behind: COUNTED. Readers may fill it at the same time: the first to move state to BUSY writes. (MASS is of blocks:
+ * of what was counted only the mass has changed.) */
+enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED, SUMMARY_MASS };
 enum { SCAN_SET = 32 }; /* numbers that g_scan makes of a cell */
 struct summary {
     _Atomic uint32_t state;

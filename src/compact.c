@@ -29,9 +29,32 @@ static int shift_for(double mean)
     return exponent - 17;
 }
 
-static uint16_t *count_of(struct compact_counts *counts, uint32_t columns, int64_t value)
+/* Which count a cell belongs to. */
+static unsigned place_of(const struct compact_counts *counts, uint32_t columns, int64_t value)
 {
-    return &counts->count[(log2_of(columns) - 1) * COMPACT_BUCKETS + bucket(value >> counts->shift)];
+    return (log2_of(columns) - 1) * COMPACT_BUCKETS + bucket(value >> counts->shift);
+}
+
+/* The three bytes that count i is in, and at which bit of them. */
+static uint32_t bytes_of(const struct compact_counts *counts, unsigned i, unsigned *at, unsigned *shift)
+{
+    *at = i * COMPACT_COUNT_BITS / 8;
+    *shift = i * COMPACT_COUNT_BITS % 8;
+    return counts->count[*at] | (uint32_t)counts->count[*at + 1] << 8 | (uint32_t)counts->count[*at + 2] << 16;
+}
+
+static uint32_t get_count(const struct compact_counts *counts, unsigned i)
+{
+    unsigned at, shift;
+    uint32_t bytes = bytes_of(counts, i, &at, &shift);
+    return bytes >> shift & ((1u << COMPACT_COUNT_BITS) - 1);
+}
+
+static void add_count(struct compact_counts *counts, unsigned i, int by)
+{
+    unsigned at, shift;
+    uint32_t bytes = bytes_of(counts, i, &at, &shift) + ((uint32_t)by << shift);
+    for (unsigned k = 0; k < 3; k++) counts->count[at + k] = (uint8_t)(bytes >> 8 * k);
 }
 
 static double mean_of(const struct compact_counts *counts)
@@ -44,6 +67,7 @@ static void count_blocks(const struct dense *dense, int shift, struct compact_co
 {
     *counts = (struct compact_counts){.blocks = dense->blocks < COMPACT_SCANNED ? dense->blocks : COMPACT_SCANNED,
                                       .shift = shift};
+    uint16_t count[COMPACT_HISTOGRAM] = {0};
     for (uint32_t i = 0; i < counts->blocks; i++) {
         int64_t value[BLOCK_CELLS], *at = value;
         dense->kernels->unpack(&dense->block[i], value);
@@ -51,12 +75,13 @@ static void count_blocks(const struct dense *dense, int shift, struct compact_co
             uint32_t columns = block_columns[block_step(&dense->block[i])][k];
             for (uint32_t c = 0; c < columns; c++, at++) {
                 if (k == 0) counts->mass += *at;
-                ++*count_of(counts, columns, *at);
+                count[place_of(counts, columns, *at)]++;
             }
             counts->cells += columns;
             counts->widths += columns * log2_of(columns);
         }
     }
+    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) add_count(counts, i, count[i]);
 }
 
 void compact_count(const struct dense *dense, struct compact_counts *counts)
@@ -67,30 +92,37 @@ void compact_count(const struct dense *dense, struct compact_counts *counts)
 }
 
 bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after,
-                     bool *changed)
+                     enum compact_change *change)
 {
-    uint16_t *from = count_of(counts, columns, before), *to = count_of(counts, columns, after);
-    --*from;
-    ++*to;
-    *changed = from != to || (row == 0 && before != after);
+    unsigned from = place_of(counts, columns, before), to = place_of(counts, columns, after);
+    add_count(counts, from, -1);
+    add_count(counts, to, 1);
+    *change = from != to ? COMPACT_CELLS : row == 0 && before != after ? COMPACT_MASS : COMPACT_SAME;
     if (row != 0) return true;
     counts->mass += after - before;
     return shift_for(mean_of(counts)) == counts->shift;
 }
 
-void compact_view(const struct compact_counts *counts, struct compact_view *view)
+void compact_view_cells(const struct compact_counts *counts, float cells[COMPACT_HISTOGRAM])
 {
-    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++)
-        view->cells[i] = counts->count[i] ? (float)(4 * sqrt((double)counts->count[i] / counts->cells)) : 0;
-    view->facts[0] = (float)(log(ldexp(mean_of(counts), -counts->shift) + 1) / 5);
-    view->facts[1] = (float)((double)counts->widths / counts->cells / 8);
+    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) {
+        uint32_t count = get_count(counts, i);
+        cells[i] = count ? (float)(4 * sqrt((double)count / counts->cells)) : 0;
+    }
+}
+
+void compact_view_facts(const struct compact_counts *counts, float facts[COMPACT_FACTS])
+{
+    facts[0] = (float)(log(ldexp(mean_of(counts), -counts->shift) + 1) / 5);
+    facts[1] = (float)((double)counts->widths / counts->cells / 8);
 }
 
 void compact_look(const struct dense *dense, struct compact_view *view)
 {
     struct compact_counts counts;
     compact_count(dense, &counts);
-    compact_view(&counts, view);
+    compact_view_cells(&counts, view->cells);
+    compact_view_facts(&counts, view->facts);
 }
 
 static double mean_mass(const struct dense *dense)
@@ -133,34 +165,56 @@ static void layer(const float *w, int in, int out, double slope, const double x[
 #define LAYER(name, slope, x, y) \
     layer(weights + COMPACT_AT_##name, COMPACT_IN_##name, COMPACT_OUT_##name, slope, x, y)
 
-/* The first layer of the scan. Most buckets are empty, and add nothing. Eight sums go side by side, or each addition
- * would wait for the one before. */
-static void layer_of_cells(const float *w, const float cells[COMPACT_HISTOGRAM], double y[24])
+/* Layer CELLS. Most buckets are empty, and add nothing. Eight sums go side by side, or each addition would wait for the
+ * one before. */
+static void see_cells(const float *w, const float cells[COMPACT_HISTOGRAM], double seen[COMPACT_OUT_CELLS])
 {
-    const float *bias = w + COMPACT_HISTOGRAM * 24;
+    const float *bias = w + COMPACT_HISTOGRAM * COMPACT_OUT_CELLS;
     unsigned n = 0, at[COMPACT_HISTOGRAM];
     for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) {
         at[n] = i;
         n += cells[i] > 0;
     }
-    for (int o = 0; o < 24; o += 8) {
+    for (int o = 0; o < COMPACT_OUT_CELLS; o += 8) {
         double sum[8];
         for (int k = 0; k < 8; k++) sum[k] = (double)bias[o + k];
         for (unsigned i = 0; i < n; i++) {
             double x = (double)cells[at[i]];
             for (int k = 0; k < 8; k++) sum[k] += (double)w[(o + k) * COMPACT_HISTOGRAM + (int)at[i]] * x;
         }
-        for (int k = 0; k < 8; k++) y[o + k] = sum[k] < 0 ? NETWORK_LEAKY * sum[k] : sum[k];
+        for (int k = 0; k < 8; k++) seen[o + k] = sum[k] < 0 ? NETWORK_LEAKY * sum[k] : sum[k];
     }
+}
+
+void compact_scan_cells(const float *weights, const float cells[COMPACT_HISTOGRAM], double sums[COMPACT_OUT_FACTS])
+{
+    const float *w = weights + COMPACT_AT_FACTS, *bias = w + COMPACT_IN_FACTS * COMPACT_OUT_FACTS;
+    double seen[COMPACT_OUT_CELLS];
+    see_cells(weights + COMPACT_AT_CELLS, cells, seen);
+    for (int o = 0; o < COMPACT_OUT_FACTS; o++) {
+        sums[o] = (double)bias[o];
+        for (int i = 0; i < COMPACT_OUT_CELLS; i++) sums[o] += (double)w[o * COMPACT_IN_FACTS + i] * seen[i];
+    }
+}
+
+void compact_scan_rest(const float *weights, const double sums[COMPACT_OUT_FACTS], const float facts[COMPACT_FACTS],
+                       double stream[COMPACT_STREAM])
+{
+    const float *w = weights + COMPACT_AT_FACTS + COMPACT_OUT_CELLS;
+    double mixed[COMPACT_OUT_FACTS];
+    for (int o = 0; o < COMPACT_OUT_FACTS; o++) {
+        double sum = sums[o];
+        for (int i = 0; i < COMPACT_FACTS; i++) sum += (double)w[o * COMPACT_IN_FACTS + i] * (double)facts[i];
+        mixed[o] = sum < 0 ? NETWORK_LEAKY * sum : sum;
+    }
+    LAYER(STREAM, NETWORK_LINEAR, mixed, stream);
 }
 
 void compact_scan(const float *weights, const struct compact_view *view, double stream[COMPACT_STREAM])
 {
-    double joined[24 + COMPACT_FACTS], mixed[24];
-    layer_of_cells(weights + COMPACT_AT_CELLS, view->cells, joined);
-    for (int i = 0; i < COMPACT_FACTS; i++) joined[24 + i] = (double)view->facts[i];
-    LAYER(FACTS, NETWORK_LEAKY, joined, mixed);
-    LAYER(STREAM, NETWORK_LINEAR, mixed, stream);
+    double sums[COMPACT_OUT_FACTS];
+    compact_scan_cells(weights, view->cells, sums);
+    compact_scan_rest(weights, sums, view->facts, stream);
 }
 
 double compact_decode(const float *weights, const double stream[COMPACT_STREAM], const float reads[COMPACT_READS])

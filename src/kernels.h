@@ -1,9 +1,9 @@
 /* kernels: what is compiled more than once, for CPUs with more or fewer instructions; the only choice made at run time.
  *
  * The body is kernels_block.h: blocks read and written a level at a time. On x86-64 it is compiled plainly and for
- * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For
- * x86-64-v4 it also reads eight blocks at a time (kernels_gather.h). And kernels_decode.h: the network that decodes,
- * for many items at once, in vectors of each width. All give the same bits. */
+ * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For x86-64-v4 it also
+ * reads eight blocks at a time (kernels_gather.h), or the two of one item (kernels_item.h). And kernels_decode.h: the
+ * network that decodes, for many items at once, in vectors of each width. All give the same bits. */
 #ifndef LEGO_SRC_KERNELS_H
 #define LEGO_SRC_KERNELS_H
 
@@ -99,7 +99,7 @@ const struct block_kernels *block_kernels_best(void);
 struct decode_weights {
     float reads[DECODE_READS][DECODE_HIDDEN_ROOM];
     float mix[DECODE_HIDDEN][DECODE_MIXED_ROOM], mix_bias[DECODE_MIXED_ROOM];
-    float answer[DECODE_MIXED], answer_bias;
+    float answer[DECODE_MIXED_ROOM], answer_bias;
 };
 
 /* What all items share: the first layer's bias with what the stream's shape adds to it; what values are multiplied with

@@ -5,7 +5,6 @@
  *     SUPPORTED                whether this CPU can run them
  *     LANES                    floats in a vector register
  *     FUSED(a, b, c)           a * b + c of vectors, rounded once
- *     FUSED_ONE(a, b, c)       the same of single floats
  *     LOOK_UP(table, index)    table[index], lane by lane; index is below 8
  *     TILE_READS, TILE_MIX     outputs of these layers that are summed in registers at once ...
  *     TILE_VECTORS             ... for so many vectors of items
@@ -255,13 +254,13 @@ INLINE void answer_many(const struct decode_weights *w, const float b[MIXED][MAN
     }
 }
 
-INLINE float answer_one(const struct decode_weights *w, const float b[MIXED])
+INLINE float answer_one(const struct decode_weights *w, const float b[DECODE_MIXED_ROOM])
 {
-    float part[8];
-    UNROLL for (int i = 0; i < 8; i++) {
-        part[i] = w->answer[i] * b[i];
-        part[i] = FUSED_ONE(w->answer[i + 8], b[i + 8], part[i]);
-        part[i] = FUSED_ONE(w->answer[i + 16], b[i + 16], part[i]);
+    float part[TABLE];
+    UNROLL for (int i = 0; i < 8; i += LANES) {
+        vec sum = load(w->answer + i) * load(b + i);
+        sum = FUSED(load(w->answer + i + 8), load(b + i + 8), sum);
+        store(part + i, FUSED(load(w->answer + i + 16), load(b + i + 16), sum));
     }
     UNROLL for (int i = 0; i < 4; i++) part[i] += part[i + 4];
     return ((part[0] + part[2]) + (part[1] + part[3])) + w->answer_bias;

@@ -13,7 +13,6 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #define FUSED(a, b, c) ((vec)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
-#define FUSED_ONE(a, b, c) __builtin_fmaf(a, b, c)
 #else
 /* a * b + c rounded once, on CPUs that can not: answers must not depend on the machine. In doubles the product is
  * exact. If the sum is not, its last bit is made odd, so that it stays on its side of what is half way between two
@@ -32,7 +31,6 @@ static inline float fused(float a, float b, float c)
 }
 
 #define FUSED(a, b, c) fused_lanes(a, b, c)
-#define FUSED_ONE(a, b, c) fused(a, b, c)
 
 typedef float four __attribute__((vector_size(16)));
 static __attribute__((noinline)) four fused_singly(four a, four b, four c)

@@ -8,12 +8,20 @@
 
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
-void query_bias(const lego_model *model, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM])
+void query_sums(const lego_model *model, const struct compact_counts *counts, double sums[COMPACT_OUT_FACTS])
 {
-    struct compact_view view;
+    float cells[COMPACT_HISTOGRAM];
+    compact_view_cells(counts, cells);
+    compact_scan_cells(model->weights, cells, sums);
+}
+
+void query_bias(const lego_model *model, const struct compact_counts *counts, const double sums[COMPACT_OUT_FACTS],
+                float bias[DECODE_HIDDEN_ROOM])
+{
+    float facts[COMPACT_FACTS];
     double stream[COMPACT_STREAM];
-    compact_view(counts, &view);
-    compact_scan(model->weights, &view, stream);
+    compact_view_facts(counts, facts);
+    compact_scan_rest(model->weights, sums, facts, stream);
     compact_bias(model->weights, stream, bias);
 }
 
@@ -38,13 +46,17 @@ static void count_blocks(const lego_sketch *sketch, struct compact_counts *count
 static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
 {
     struct blocks_summary *summary = sketch->summary;
-    struct compact_counts counts;
+    struct compact_counts made;
+    double sums[COMPACT_OUT_FACTS];
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
-    bool counted = state == SUMMARY_COUNTED;
-    if (!counted) count_blocks(sketch, &counts);
-    query_bias(sketch->model, counted ? &summary->counts : &counts, bias);
+    bool is_summed = state == SUMMARY_MASS, is_counted = is_summed || state == SUMMARY_COUNTED;
+    const struct compact_counts *counts = is_counted ? &summary->counts : &made; /* what is there, nobody writes */
+    if (!is_counted) count_blocks(sketch, &made);
+    if (!is_summed) query_sums(sketch->model, counts, sums);
+    query_bias(sketch->model, counts, is_summed ? summary->sums : sums, bias);
     if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return;
-    if (!counted) summary->counts = counts;
+    if (!is_counted) summary->counts = made;
+    if (!is_summed) memcpy(summary->sums, sums, sizeof sums);
     memcpy(summary->bias, bias, sizeof summary->bias);
     summary->lag = 0;
     atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
@@ -77,12 +89,13 @@ void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which
     if (flat) flat_add_half(flat, half, which, count);
     else dense_add_half(dense, half, which, count);
     unsigned now = flat ? flat_known_step(flat, half->block) : block_step(block);
-    bool changed = true;
+    enum compact_change change;
     if (state != SUMMARY_EMPTY) {
         if (now != step || ++summary->lag > LAG_MOST ||
-            !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &changed))
+            !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &change))
             state = SUMMARY_EMPTY;
-        else if (changed) state = SUMMARY_COUNTED;
+        else if (change == COMPACT_CELLS) state = SUMMARY_COUNTED;
+        else if (change == COMPACT_MASS && state == SUMMARY_READY) state = SUMMARY_MASS;
     }
     atomic_store_explicit(&summary->state, state, memory_order_relaxed);
 }

@@ -48,9 +48,12 @@ void query_answer(struct query *query, const struct decode_places *place, unsign
 /* One item. */
 lego_estimate query_one(const lego_sketch *sketch, struct hash hash);
 
-/* Parts of an answer, for who makes it elsewhere. The bias of the decoder's first layer, from what a scan counted; and
- * how far the least read may be above the true count, by the widths of an item's rows as in struct decode_items. */
-void query_bias(const lego_model *model, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM]);
+/* Parts of an answer, for who makes it elsewhere. The sums that a scan makes of what was counted; from these and the
+ * mass that was counted, the bias of the decoder's first layer; and how far the least read may be above the true count,
+ * by the widths of an item's rows as in struct decode_items. */
+void query_sums(const lego_model *model, const struct compact_counts *counts, double sums[COMPACT_OUT_FACTS]);
+void query_bias(const lego_model *model, const struct compact_counts *counts, const double sums[COMPACT_OUT_FACTS],
+                float bias[DECODE_HIDDEN_ROOM]);
 double query_slack(const struct dense *dense, uint32_t widths);
 
 /* Adds half an item to one of the first COMPACT_SCANNED blocks; the scan's counts follow. */

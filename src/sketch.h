@@ -14,6 +14,7 @@ struct blocks_summary {
     _Atomic uint32_t state;
     uint32_t lag; /* changes since the networks have run */
     float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
+    double sums[COMPACT_OUT_FACTS];  /* of compact_scan_cells(); few stores change them */
     struct compact_counts counts;
 };
 

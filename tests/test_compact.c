@@ -249,6 +249,16 @@ static void kernels_read_as_the_scalar_code(void **unused)
                 put_asked(&a, &same, c);
                 for (unsigned i = 0; i < BLOCK_ROWS; i++) assert_int_equal(items.key[i][c], same.key[i][c]);
                 assert_int_equal(items.widths[c], same.widths[c]);
+
+                struct decode_places alone; /* one item goes another way */
+                for (unsigned which = 0; which < 2; which++) {
+                    alone.block[which][0] = place.block[which][c];
+                    for (unsigned j = 0; j < 2; j++) alone.column[which][j][0] = place.column[which][j][c];
+                }
+                (*k)->read_items(block, &alone, 1, &same);
+                for (unsigned i = 0; i < BLOCK_ROWS; i++) assert_int_equal(items.key[i][c], same.key[i][0]);
+                for (unsigned i = 0; i < 2; i++) assert_int_equal(items.step[i][c], same.step[i][0]);
+                assert_int_equal(items.widths[c], same.widths[0]);
             }
         }
     }
