@@ -204,6 +204,14 @@ static void fold(int64_t value[], unsigned step)
     memmove(value + to[k], value + from[k], (cells - from[k]) * sizeof *value);
 }
 
+/* gcc 12 forgets this after pack(); the SSE code that comes next, the caller's too, would pay for it. */
+static inline void leave_vectors(void)
+{
+#ifdef __AVX__
+    _mm256_zeroupper();
+#endif
+}
+
 /* Packs values of a step into the block, going as far down the ladder as it takes. */
 static void pack_values(struct block *b, int64_t value[], unsigned step)
 {
@@ -213,6 +221,7 @@ static void pack_values(struct block *b, int64_t value[], unsigned step)
         unsigned length, g = choose_order(code, cells_at[step], &length);
         if (length <= BITS) {
             pack(b, code, step, g, is_signed);
+            leave_vectors();
             return;
         }
         fold(value, step);
