@@ -64,7 +64,8 @@ unsigned reader_next(struct reader *reader, struct decode_places *places, int64_
     }
     while (reader->rests < DECODE_MOST && reader->next < reader->end) {
         size_t left = reader->end - reader->next, n = left < DECODE_MOST ? left : DECODE_MOST;
-        reader->rests += hot_pass(batch->hot, items->keys + reader->next, n, reader->times, reader->rest + reader->rests);
+        uint64_t *rest = reader->rest + reader->rests;
+        reader->rests += hot_pass(batch->hot, items->keys + reader->next, n, reader->times, rest);
         reader->next += n;
     }
     unsigned n = reader->rests < DECODE_MOST ? reader->rests : DECODE_MOST;

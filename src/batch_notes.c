@@ -135,7 +135,7 @@ static uint64_t count_words(const struct batch *batch)
     return words < most ? words : most;
 }
 
-/* Whether what becomes of a block depends on what is added together. (All of a batch that is no longer than a window is.) */
+/* Whether what becomes of a block depends on what is added together. (A batch that is no longer than a window is.) */
 static bool has_falls(const struct batch *batch)
 {
     if (is_flat(batch->sketch) || batch->n <= NOTE_WINDOW) return false;

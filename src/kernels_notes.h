@@ -42,8 +42,8 @@ static inline uint64_t in_planes(const struct planes *planes, unsigned word)
     return any;
 }
 
-/* Makes entries for all cells that are counted, in a block of one group; those that are new have T = 0, which they do not
- * keep. `times` gets the planes, by entry. Returns which entries there were. */
+/* Makes entries for all cells that are counted, in a block of one group; those that are new have T = 0, which they do
+ * not keep. `times` gets the planes, by entry. Returns which entries there were. */
 static inline uint64_t open_entries(struct open *o, const struct planes *planes, uint64_t times[PLANES])
 {
     struct group *group = o->group;

@@ -199,7 +199,7 @@ static void fold(int64_t value[], unsigned step)
     const uint8_t *from = block_columns[step], *to = block_columns[step + 1];
     unsigned k = 0, cells = cells_at[step];
     for (; to[k] == from[k]; k++) value += from[k], cells -= from[k];
-    const int64_t *restrict upper = value + to[k]; /* one row changes: it has as many cells less as there are left, or none */
+    const int64_t *restrict upper = value + to[k]; /* one row changes: half of its cells are left, or none */
     for (unsigned i = 0; i < to[k]; i++) value[i] += upper[i];
     memmove(value + to[k], value + from[k], (cells - from[k]) * sizeof *value);
 }

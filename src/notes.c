@@ -27,7 +27,7 @@ void notes_start(struct notes *notes, const struct dense *dense)
     memset(notes->at, 0, sizeof notes->at);
 }
 
-/* A line that will not be read soon: it need not be fetched to be written, nor push something else out of the caches. */
+/* A line that will not be read soon: it need not be fetched to be written, nor push other things out of the caches. */
 static inline void write_far(uint32_t *to, const uint32_t line[NOTE_LINE])
 {
 #ifdef __SSE2__

@@ -52,7 +52,8 @@ void notes_take(struct notes *notes, const struct decode_places *places, const i
 /* Has all of them written: to be called before another thread reads any. */
 void notes_end(const struct notes *notes);
 
-/* Whether it pays to take notes of so many items together: there is one for every block, and blocks can be told apart. */
+/* Whether it pays to take notes of so many items together: there is one for every block, and blocks can be told
+ * apart. */
 bool notes_pay(const struct dense *dense, uint64_t items);
 
 /* Notes of a bucket, sorted by block. */
