@@ -105,16 +105,16 @@ static struct walk walk_bucket(const struct notes all[], unsigned members, unsig
 
 static bool walk_on(struct walk *walk)
 {
-    const struct notes *notes = walk->notes - 1;
     while (walk->next == 0) {
         if (walk->members == 0) return false;
         walk->members--;
-        notes = walk->notes++;
-        walk->next = notes->at[walk->bucket];
-        walk->first = notes->pool + walk->bucket * NOTE_LINE;
-        walk->end = walk->first + notes->words[walk->bucket] % NOTE_LINE;
+        const struct notes *next = walk->notes++;
+        walk->next = next->at[walk->bucket];
+        walk->first = next->pool + walk->bucket * NOTE_LINE;
+        walk->end = walk->first + next->words[walk->bucket] % NOTE_LINE;
         if (walk->first < walk->end) return true;
     }
+    const struct notes *notes = walk->notes - 1;
     uint32_t chunk = (walk->next - 1) / NOTE_CHUNK;
     walk->first = notes->pool + (size_t)chunk * NOTE_CHUNK;
     walk->end = notes->pool + walk->next;
