@@ -38,6 +38,16 @@ bool keys_room_text(gathered *gathered, size_t used, size_t more)
     return true;
 }
 
+/* A pandas Series of one of numpy's types is the array below it, which is not converted to Arrow. */
+static PyObject *unwrap(PyObject *object)
+{
+    PyObject *type = PyObject_HasAttrString(object, "to_numpy") ? PyObject_GetAttrString(object, "dtype") : NULL;
+    bool numpy = type != NULL && PyObject_HasAttrString(type, "isnative"); /* only numpy's types have that */
+    Py_XDECREF(type);
+    PyErr_Clear();
+    return numpy ? PyObject_CallMethod(object, "to_numpy", NULL) : Py_NewRef(object);
+}
+
 int keys_open(keys *keys, PyObject *object, keys_as as)
 {
     memset(keys, 0, sizeof *keys);
@@ -45,13 +55,14 @@ int keys_open(keys *keys, PyObject *object, keys_as as)
         PyErr_SetString(PyExc_TypeError, "str and bytes are one item, for add() and estimate(); many are a list or an array");
         return -1;
     }
+    PyObject *array = as == KEYS_PAIRS ? Py_NewRef(object) : unwrap(object);
+    if (array == NULL) return -1;
     int found = 0;
-    if (as != KEYS_PAIRS) {
-        found = keys_open_arrow(keys, object);
-        if (found == 0) found = keys_open_buffer(keys, object);
-    }
-    if (found == 0) found = keys_open_objects(keys, object, as);
+    if (as != KEYS_PAIRS) found = keys_open_arrow(keys, array);
+    if (found == 0 && as != KEYS_PAIRS) found = keys_open_buffer(keys, array);
+    if (found == 0) found = keys_open_objects(keys, array, as);
     if (found < 0) keys_close(keys);
+    Py_DECREF(array);
     return found < 0 ? -1 : 0;
 }
 
