@@ -8,22 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool keys_room_numbers(gathered *gathered)
-{
-    if (gathered->numbers == NULL) gathered->numbers = malloc(KEYS_CHUNK * sizeof *gathered->numbers);
-    return gathered->numbers != NULL;
-}
+/* An array that is asked for, or there already, gets longer if it is too short. */
+#define GROW(flag, array)                                                                                              \
+    (((arrays & (flag)) == 0 && gathered->array == NULL) || (gathered->array != NULL && rows <= gathered->rows) ||     \
+     ((longer = realloc(gathered->array, (most + 1) * sizeof *gathered->array)) != NULL &&                             \
+      (gathered->array = longer, true)))
 
-bool keys_room_offsets(gathered *gathered)
+bool keys_room(gathered *gathered, unsigned arrays, size_t rows)
 {
-    if (gathered->offsets == NULL) gathered->offsets = malloc((KEYS_CHUNK + 1) * sizeof *gathered->offsets);
-    return gathered->offsets != NULL;
-}
-
-bool keys_room_row(gathered *gathered)
-{
-    if (gathered->row == NULL) gathered->row = malloc(KEYS_CHUNK * sizeof *gathered->row);
-    return gathered->row != NULL;
+    void *longer;
+    size_t most = rows > gathered->rows ? rows : gathered->rows;
+    if (!GROW(KEYS_NUMBERS, numbers) || !GROW(KEYS_OFFSETS, offsets) || !GROW(KEYS_COUNTS, counts) ||
+        !GROW(KEYS_ROW, row))
+        return false;
+    gathered->rows = most;
+    return true;
 }
 
 bool keys_room_text(gathered *gathered, size_t used, size_t more)
@@ -52,7 +51,8 @@ int keys_open(keys *keys, PyObject *object, keys_as as)
 {
     memset(keys, 0, sizeof *keys);
     if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object)) {
-        PyErr_SetString(PyExc_TypeError, "str and bytes are one item, for add() and estimate(); many are a list or an array");
+        PyErr_SetString(PyExc_TypeError,
+                        "str and bytes are one item, for add() and estimate(); many are a list or an array");
         return -1;
     }
     PyObject *array = as == KEYS_PAIRS ? Py_NewRef(object) : unwrap(object);
@@ -93,12 +93,9 @@ int keys_each(keys *keys, int (*use)(void *context, const chunk *chunk), void *c
         if (keys->python && PyErr_CheckSignals() < 0) return -1;
     }
     if (!keys->python) PyEval_RestoreThread(released);
-    if (status != LEGO_OK)
-        raise_status((lego_status)status);
-    else if (got < 0 && keys->failure != NULL)
-        PyErr_SetString(PyExc_ValueError, keys->failure);
-    else if (got < 0 && !PyErr_Occurred())
-        PyErr_NoMemory();
+    if (status != LEGO_OK) raise_status((lego_status)status);
+    else if (got < 0 && keys->failure != NULL) PyErr_SetString(PyExc_ValueError, keys->failure);
+    else if (got < 0 && !PyErr_Occurred()) PyErr_NoMemory();
     return status != LEGO_OK || got < 0 ? -1 : 0;
 }
 

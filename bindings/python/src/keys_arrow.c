@@ -173,13 +173,13 @@ static int next_whole(keys *keys, const column *column, size_t from, chunk *chun
         if (column->type.size == 8 && (uintptr_t)at % alignof(uint64_t) == 0) { /* the rest of the array, where it is */
             chunk->rows = column->length - from;
         } else {
-            if (!keys_room_numbers(to)) return -1;
+            if (!keys_room(to, KEYS_NUMBERS, chunk->rows)) return -1;
             keys_widen(to->numbers, at, chunk->rows, (Py_ssize_t)column->type.size, column->type.size,
                        column->type.is_signed);
             chunk->numbers = to->numbers;
         }
     } else {
-        if (!keys_room_offsets(to)) return -1;
+        if (!keys_room(to, KEYS_OFFSETS, chunk->rows)) return -1;
         bool hold = true;
         for (size_t i = 0; i <= chunk->rows; i++) {
             to->offsets[i] = offset_at(column, from + i);
@@ -199,17 +199,18 @@ static int next_picked(keys *keys, const column *column, const struct column *va
     gathered *to = &keys->gathered;
     const struct column *source = values == NULL ? column : values;
     bool integers = source->type.layout == INTEGERS || source->type.layout == NOTHING;
-    if (!keys_room_row(to) || !(integers ? keys_room_numbers(to) : keys_room_offsets(to))) return -1;
-    size_t used = 0, n = 0;
-    for (size_t i = 0; i < chunk->rows; i++) {
-        size_t row = from + i;
+    if (!keys_room(to, KEYS_ROW | (integers ? KEYS_NUMBERS : KEYS_OFFSETS), chunk->rows)) return -1;
+    size_t used = 0, n = 0, most = chunk->rows;
+    for (chunk->rows = 0; chunk->rows < most && used < KEYS_TEXT; chunk->rows++) {
+        size_t row = from + chunk->rows;
         if (!is_valid(column, row)) continue;
         if (values != NULL) {
             row = number_at(column, row);
-            if (row >= values->length) return keys->failure = "an index of an Arrow array is outside its dictionary", -1;
+            if (row >= values->length)
+                return keys->failure = "an index of an Arrow array is outside its dictionary", -1;
             if (!is_valid(values, row)) continue;
         }
-        to->row[n] = (uint32_t)i;
+        to->row[n] = (uint32_t)chunk->rows;
         if (integers) {
             to->numbers[n++] = number_at(source, row);
             continue;
@@ -333,7 +334,8 @@ static int take(keys *keys, PyObject *result, int (*how)(struct arrow *arrow, Py
                             !read_type(values->format, &arrow->values)))) {
         PyErr_Format(PyExc_TypeError, "items are integers, strings or binaries, not an Arrow column of format '%s'%s",
                      format == NULL ? "" : format,
-                     format != NULL && format[0] == '+' ? ": give one column of plain values" : ": cast it to one of these");
+                     format != NULL && format[0] == '+' ? ": give one column of plain values"
+                                                        : ": cast it to one of these");
         return -1;
     }
     keys->kinds = (values != NULL ? arrow->values : arrow->type).kind;
