@@ -1,4 +1,7 @@
-"""The examples run from top to bottom; what they claim they check themselves."""
+"""The examples run from top to bottom; what they claim they check themselves.
+
+SPDX-License-Identifier: MIT
+"""
 
 import importlib.util
 import pathlib
@@ -9,7 +12,7 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples" / "count_a_lo
 
 
 def run(folder, *arguments):
-    return subprocess.run([sys.executable, EXAMPLE, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, EXAMPLE, *arguments], cwd=folder, capture_output=True, text=True)
 
 
 def test_made_log(tmp_path):
@@ -19,7 +22,7 @@ def test_made_log(tmp_path):
     assert (tmp_path / "estimates.png").exists() == (importlib.util.find_spec("matplotlib") is not None)
 
 
-def test_log_of_ones_own(tmp_path):
+def test_own_log(tmp_path):
     log = tmp_path / "words.txt"
     log.write_text("the whale\nthe sea\n\na ship\n", encoding="utf-8")
     done = run(tmp_path, log)
