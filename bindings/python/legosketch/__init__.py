@@ -8,12 +8,13 @@
 
 Items are str (their UTF-8), bytes, or int (0 to 2**64 - 1; negative ones from -2**63 are the same item as n + 2**64). A
 sketch may be used from several threads at once. docs/python.md of the project has more.
-
-SPDX-License-Identifier: MIT
 """
+
+# SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import secrets
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LegoError", "Sketch", "Top"]
 __version__ = _core.version
+
+_LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
 
 
 class Top(NamedTuple):
@@ -49,7 +52,7 @@ def _size(size: int | str) -> int:
     (1536, 2147483648, 4096)
     """
     if not isinstance(size, str):
-        return size
+        return operator.index(size)
     match = re.fullmatch(r"(\d+)(\.\d+)?(?:B|([kKmMgGtT])(?:[bB]|iB)?)?", size, re.ASCII)
     if match is None:
         raise ValueError(f"{size!r} is no size: write 4096, '300K', '1.5M' or '2G'")
@@ -64,8 +67,28 @@ def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
         return model
     if isinstance(model, (bytes, bytearray, memoryview)):
         return _core.load_model(model)
-    with open(model, "rb") as file:
-        return _core.load_model(file.read())
+    path = os.fspath(model)
+    try:
+        with open(path, "rb") as file:
+            return _core.load_model(file.read())
+    except FileNotFoundError as error:
+        error.strerror = "There is no such file, nor a built-in model of this name: those are compact, paper and rule"
+        raise
+
+
+def _heavy(heavy: bool | int | str | None, budget: int) -> int | None:
+    """Bytes for the most frequent items, 0 if the library is to choose; None without them."""
+    if heavy is True:
+        kept = 0
+    else:
+        kept = 0 if heavy is None else _size(heavy)
+        if kept == 0:
+            return None
+        if not 512 <= kept <= budget - _LEAST:
+            raise ValueError(f"heavy is from 512 bytes to {budget - _LEAST}: 4K of the budget are for other items")
+    if budget < 2 * _LEAST:
+        raise ValueError("with heavy, a budget is at least 8K")
+    return kept
 
 
 def _array(data: bytearray, code: str) -> Any:
@@ -111,12 +134,17 @@ class Sketch(_core.Sketch):
         *,
         model: str | os.PathLike[str] | bytes | None = None,
         seed: int = 0,
-        heavy: bool | int | str = False,
+        heavy: bool | int | str | None = False,
         flat: bool = False,
         threads: int = 1,
     ) -> Self:
-        kept = None if heavy is False else 0 if heavy is True else _size(heavy)
-        return super().__new__(cls, _size(budget), _model(model), seed, kept, flat, threads)
+        size = _size(budget)
+        if not _LEAST <= size <= _MOST:
+            raise ValueError(f"a budget is from 4K to 64G, not {size}")
+        seed = operator.index(seed)
+        if not 0 <= seed < 1 << 64:
+            raise ValueError("a seed is from 0 to 2**64 - 1")
+        return super().__new__(cls, size, _model(model), seed, _heavy(heavy, size), flat, threads)
 
     def estimate_many(self, keys: Any) -> NDArray[float64] | array[float]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
@@ -156,6 +184,11 @@ class Sketch(_core.Sketch):
         """
         if items is None:
             items = {1: str, 2: bytes, 4: int}.get(self._kinds, bytes)
+        elif items not in (str, bytes, int):
+            raise TypeError("items is one of the types str, bytes and int")
+        n = operator.index(n)
+        if n < 0:
+            raise ValueError("n is 0 or more")
 
         def shown(item: bytes) -> str | bytes | int:
             if items is int and len(item) == 8:
@@ -167,7 +200,7 @@ class Sketch(_core.Sketch):
                     pass
             return item
 
-        return [Top(shown(item), value, lower, upper, exact) for item, value, lower, upper, exact in self._top(n)]
+        return [Top(shown(item), value, lower, upper, exact) for item, value, lower, upper, exact in self._top(min(n, _MOST))]
 
     @classmethod
     def from_bytes(
@@ -192,15 +225,20 @@ class Sketch(_core.Sketch):
         >>> Sketch.load(path) == s
         True
         """
-        path = os.path.realpath(path)  # of a link the target is replaced
-        folder, name = os.path.split(path)
+        target = os.path.realpath(path)  # of a link the target is replaced
+        folder, name = os.path.split(target)
         temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(8)}")
-        with open(temporary, "xb") as file:
+        try:
+            opened = open(temporary, "xb")
+        except OSError as error:
+            error.filename = os.fspath(path)  # the name that the caller knows
+            raise
+        with opened as file:
             try:
                 file.write(self.to_bytes())
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(temporary, path)
+                os.replace(temporary, target)
             except BaseException:
                 os.unlink(temporary)
                 raise

@@ -179,15 +179,19 @@ static int next_whole(struct keys *keys, const struct column *column, size_t fro
             chunk->numbers = to->numbers;
         }
     } else {
-        if (!keys_room(to, KEYS_OFFSETS, chunk->rows)) return -1;
-        bool hold = true;
+        bool in_place = column->type.size == 8 && (uintptr_t)column->values % alignof(uint64_t) == 0, hold = true;
+        if (in_place) chunk->rows = column->length - from;
+        else if (!keys_room(to, KEYS_OFFSETS, chunk->rows)) return -1;
+        uint64_t before = offset_at(column, from);
         for (size_t i = 0; i <= chunk->rows; i++) {
-            to->offsets[i] = offset_at(column, from + i);
-            hold &= offsets_hold(column, to->offsets[i == 0 ? 0 : i - 1], to->offsets[i]);
+            uint64_t next = offset_at(column, from + i);
+            hold &= offsets_hold(column, before, next);
+            if (!in_place) to->offsets[i] = next;
+            before = next;
         }
         if (!hold) return keys->failure = bad_offsets, -1;
         chunk->text = column->text == NULL ? "" : column->text;
-        chunk->offsets = to->offsets;
+        chunk->offsets = in_place ? (const uint64_t *)column->values + column->offset + from : to->offsets;
     }
     chunk->n = chunk->rows;
     return 1;

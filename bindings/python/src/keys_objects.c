@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows at a time. A list takes longer to read than the library to count, so a quarter of the room will do. */
-#define KEYS_OBJECTS (KEYS_CHUNK / 4)
+/* Rows at a time. A list takes longer to read than the library to count, so a part of the room will do. */
+#define KEYS_OBJECTS (KEYS_CHUNK / 16)
 
 static bool is_null(PyObject *object)
 {

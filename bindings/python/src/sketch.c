@@ -274,10 +274,12 @@ static PyObject *sketch_fold(PyObject *self, PyObject *object)
     lego_status status = LEGO_ERR_SHAPE;
     PyThreadState *released = PyEval_SaveThread();
     pthread_rwlock_wrlock(&sketch->lock);
-    if (bricks <= UINT32_MAX) status = lego_sketch_fold(sketch->plain, (uint32_t)bricks);
+    if (bricks > 0 && bricks <= UINT32_MAX) status = lego_sketch_fold(sketch->plain, (uint32_t)bricks);
     pthread_rwlock_unlock(&sketch->lock);
     PyEval_RestoreThread(released);
-    return status == LEGO_OK ? Py_NewRef(Py_None) : (raise_status(status), NULL);
+    if (status == LEGO_ERR_SHAPE) raise_refused("a sketch folds to a divisor of its bricks");
+    else if (status != LEGO_OK) raise_status(status);
+    return status == LEGO_OK ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *sketch_scan(PyObject *self, PyObject *object)

@@ -69,7 +69,11 @@ static int counts_open(struct counts *counts, PyObject *object, size_t length)
 {
     memset(counts, 0, sizeof *counts);
     if (object == Py_None) return 0;
-    if (keys_open(&counts->in_place, object, KEYS_STREAM) < 0) return -1;
+    if (keys_open(&counts->in_place, object, KEYS_STREAM) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) /* it spoke of items */
+            PyErr_SetString(PyExc_TypeError, "counts are integers, one for each key");
+        return -1;
+    }
     if (counts->in_place.python) return copy_count_objects(counts, object, length);
     return (size_t)counts->in_place.length == length ? copy_counts(counts, length) : counts_mismatch();
 }
@@ -87,6 +91,8 @@ struct adding {
     const int64_t *counts;
     size_t at;       /* the chunk's first row */
     int64_t *picked; /* counts of those rows of a chunk that are not null */
+    const struct keys *keys;
+    unsigned kinds; /* of what was counted */
 };
 
 static int add_chunk(void *context, const struct chunk *chunk)
@@ -112,15 +118,16 @@ static int add_chunk(void *context, const struct chunk *chunk)
                      ? lego_sketch_add_batch(sketch->plain, chunk->text, chunk->offsets, counts, chunk->n)
                      : lego_elastic_add_batch(sketch->elastic, chunk->text, chunk->offsets, counts, chunk->n);
     pthread_rwlock_unlock(&sketch->lock);
+    if (status == LEGO_OK) adding->kinds = adding->keys->kinds;
     return (int)status;
 }
 
 static PyObject *add_all(Sketch *sketch, struct keys *keys, const int64_t *counts)
 {
-    struct adding adding = {.sketch = sketch, .counts = counts};
+    struct adding adding = {.sketch = sketch, .counts = counts, .keys = keys};
     int failed = keys_each(keys, add_chunk, &adding);
     free(adding.picked);
-    sketch->kinds |= keys->kinds;
+    sketch->kinds |= adding.kinds;
     return failed ? NULL : Py_NewRef(Py_None);
 }
 

@@ -9,6 +9,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
+np = pytest.importorskip("numpy")
 
 from legosketch import Sketch
 
@@ -60,9 +61,10 @@ def test_fixed_and_null(batched, counted):
 
 
 def test_many_chunks_of_text(counted):
-    n = 2**21 + 10  # KEYS_CHUNK, and a little
-    words = pa.array(["w%d" % (i % 100) for i in range(n)])
-    some = pa.array([None if i % 5 == 0 else "w%d" % (i % 100) for i in range(n)])
+    n = 2**23 + 10  # KEYS_CHUNK, and a little
+    rows = np.arange(n) % 100
+    words = pa.array(["w%d" % i for i in range(100)]).take(pa.array(rows))
+    some = pa.array([None if i % 5 == 0 else "w%d" % i for i in range(100)]).take(pa.array(rows))
     s, t = Sketch("64K"), Sketch("64K")
     s.add_many(words)
     t.add_many(some)
