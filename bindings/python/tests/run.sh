@@ -19,7 +19,8 @@ environment() { # name, packages...
     [ -e "$name/bin/pip" ] || /usr/bin/python3 -m venv "$name"
     "$name/bin/pip" install -q --disable-pip-version-check "$@"
 }
-if ! { environment bare pytest && environment full build scikit-build-core pytest mypy numpy pandas pyarrow; } 2>pip.log
+beside='numpy pandas pyarrow matplotlib'
+if ! { environment bare pytest && environment full build scikit-build-core pytest mypy $beside; } 2>pip.log
 then
     cat pip.log
     echo 'skipped: the packages for this test can not be had from PyPI'
