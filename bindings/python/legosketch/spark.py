@@ -1,0 +1,192 @@
+"""Sketches in Spark: of a column of any size, or one for each key; built in the executors, merged exactly.
+
+    from legosketch import spark as ls
+    words = ls.sketch_column(df, "word", "4M")                          # one Sketch, here
+    days = ls.sketch_groups(df, "day", "word", "300K")                  # a DataFrame: day, sketch
+    days.write.parquet("days")                                          # binary columns, merged whenever wanted
+    june = ls.merge_column(spark.read.parquet("days"), "sketch")
+    df.select("word", ls.estimate(words, "word"))                       # a column expression
+
+Merging is exact, so neither partitions, nor the order of rows, nor tasks that Spark runs again change a byte of a
+sketch (docs/spark.md has the conditions). Needs Spark 4.1 or later and its driver's RDDs, which Spark Connect lacks.
+"""
+
+from typing import Iterator, Tuple
+
+import pyarrow as pa
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from . import Sketch
+
+FAN_IN = 16  # sketches that one task of the tree merges, and about as many arrive at the driver in the end
+HELD = 64 << 20  # bytes of sketches that a task holds for different keys: as many as an Arrow batch of Spark's has
+
+_ITEMS = (T.StringType, T.BinaryType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_SKETCH = T.StructField("sketch", T.BinaryType())
+
+
+def sketch_column(df, column, budget="1M", *, weight=None, model=None, seed=0):
+    """The Sketch of a column: strings, binary or integers. `weight` names an integer column, how often each row counts.
+    Rows in which either is null do not count. Runs a job."""
+    make = _maker(budget, model, seed)
+    items = _items(df, [], column, weight)
+
+    def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sketch = None
+        for batch in batches:
+            if sketch is None:  # a partition without rows costs no bytes
+                sketch = make()
+            sketch.add_many(*batch.columns)
+        if sketch is not None:
+            yield pa.record_batch([pa.array([sketch.to_bytes()], pa.binary())], ["sketch"])
+
+    sketch = _merge_tree(items.mapInArrow(partial, T.StructType([_SKETCH])))
+    return make() if sketch is None else sketch
+
+
+def sketch_groups(df, keys, column, budget="1M", *, weight=None, model=None, seed=0):
+    """A DataFrame of the key columns and a binary column `sketch`, one row for each combination of keys that has an
+    item. `keys` is a column or a list of them. A task holds 64 MB of sketches or less; where keys are so many that
+    theirs are more than that, df.repartition(keys) before makes the sketches of each in one task."""
+    make = _maker(budget, model, seed)
+    keys = _keys(df, keys)
+    items = _items(df, keys, column, weight)
+    schema = T.StructType([*items.schema.fields[: len(keys)], _SKETCH])
+    most = max(1, HELD // make().bytes)
+
+    def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = {}
+        for batch in batches:
+            types = batch.schema.types[: len(keys)]
+            for key, columns in _split(batch, len(keys)):
+                if key not in held:
+                    if len(held) == most:
+                        yield _rows(schema, types, held)
+                        held.clear()
+                    held[key] = make()
+                held[key].add_many(*columns)
+        if held:
+            yield _rows(schema, types, held)
+
+    return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1])
+
+
+def merge_column(df, column="sketch"):
+    """The Sketch of all streams whose sketches are in a binary column. Nulls do not count; ValueError if there is no
+    sketch. Runs a job."""
+    sketch = _merge_tree(df.select(column))
+    if sketch is None:
+        raise ValueError("there is no sketch to merge")
+    return sketch
+
+
+def merge_groups(df, keys, column="sketch"):
+    """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged."""
+    keys = _keys(df, keys)
+    sketches = df.select(*keys, _column(column).alias("sketch"))
+    schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
+
+    def merge(key: Tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sketch = None
+        for batch in batches:
+            types = batch.schema.types[:-1]
+            for saved in batch.column(len(key)):
+                sketch = _merge(sketch, Sketch.from_bytes(saved.as_py()))
+        yield _rows(schema, types, {key: sketch})
+
+    return sketches.where(F.col("sketch").isNotNull()).groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
+
+
+def estimate(sketch, column):
+    """How often each item of a column is in the sketch, as a column of doubles; null for null."""
+    shared = SparkSession.active().sparkContext.broadcast(sketch)
+
+    @F.arrow_udf("double")
+    def ask(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for items in columns:
+            yield pa.array(shared.value.estimate_many(items), from_pandas=True)
+
+    return ask(column)
+
+
+def _maker(budget, model, seed):
+    """Makes empty sketches; arguments that are wrong are an error at once, not in an executor."""
+
+    def make():
+        return Sketch(budget, model=model, seed=seed)
+
+    make()
+    return make
+
+
+def _column(column):
+    return F.col(column) if isinstance(column, str) else column
+
+
+def _keys(df, keys):
+    keys = [keys] if isinstance(keys, (str, Column)) else list(keys)
+    for field in df.select(*keys).schema.fields:
+        if isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
+            raise TypeError(f"key {field.name} is {field.dataType.simpleString()}; select what is inside it")
+        if field.name == _SKETCH.name:
+            raise ValueError("a key can not be called sketch, as the result is; rename it")
+    return keys
+
+
+def _items(df, keys, column, weight):
+    """Keys, item and weight, where neither of the last two is null."""
+    columns = {"item": column} if weight is None else {"item": column, "weight": weight}
+    for name, types, cast in ("item", _ITEMS, "string, binary or bigint"), ("weight", _WEIGHTS, "bigint"):
+        if name in columns:
+            field = df.select(columns[name]).schema[0]
+            if not isinstance(field.dataType, types):
+                raise TypeError(f"column {field.name} is {field.dataType.simpleString()}; cast it to {cast}")
+    columns = {name: _column(column) for name, column in columns.items()}
+    for column in columns.values():
+        df = df.where(column.isNotNull())
+    if weight is not None:
+        columns["weight"] = columns["weight"].cast("bigint")
+    return df.select(*keys, *(column.alias(f"legosketch {name}") for name, column in columns.items()))
+
+
+def _split(batch, keys):
+    """(key, [items] or [items, weights]) for each combination of the first `keys` columns."""
+    names = [str(i) for i in range(batch.num_columns)]
+    table = pa.table(batch.columns, names)
+    lists = table.group_by(names[:keys], use_threads=False).aggregate([(name, "list") for name in names[keys:]])
+    lists = lists.combine_chunks()
+    of_keys = [lists.column(name) for name in names[:keys]]
+    of_rows = [lists.column(f"{name}_list").combine_chunks() for name in names[keys:]]
+    for i in range(lists.num_rows):
+        yield tuple(column[i] for column in of_keys), [column[i].values for column in of_rows]
+
+
+def _rows(schema, types, sketches):
+    columns = [pa.array(column, kind) for column, kind in zip(zip(*sketches), types)]
+    saved = pa.array([sketch.to_bytes() for sketch in sketches.values()], pa.binary())
+    return pa.record_batch([*columns, saved], schema.names)
+
+
+def _merge(into, other):
+    """None is the sketch of nothing, of whatever shape."""
+    if into is None or other is None:
+        return other if into is None else into
+    into.merge(other)
+    return into
+
+
+def _merge_tree(sketches):
+    """All sketches of the one column there is, merged in rounds: in each, tasks merge FAN_IN or fewer of the round before.
+    The last such few are merged here."""
+    rows = sketches.rdd
+    depth, leaves = 1, FAN_IN
+    while leaves < rows.getNumPartitions():
+        depth, leaves = depth + 1, leaves * FAN_IN
+
+    def load(into, row):
+        return into if row[0] is None else _merge(into, Sketch.from_bytes(bytes(row[0])))
+
+    return rows.treeAggregate(None, load, _merge, depth)
