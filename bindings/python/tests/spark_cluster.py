@@ -83,7 +83,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": self.java_options(),
+            "SPARK_DAEMON_JAVA_OPTS": self.java_options() + " -XX:TieredStopAtLevel=1",  # they start sooner
             "TMPDIR": str(self.folder / "tmp"),
             "PYSPARK_PYTHON": sys.executable,
         }
