@@ -1,0 +1,232 @@
+"""Count everything in a stream, in almost no memory: how often did item x occur?
+
+>>> from legosketch import Sketch
+>>> s = Sketch("300K")                      # bytes, all of them, for ever
+>>> s.update(["apple", "pear", "apple"])
+>>> s.estimate("apple"), s.bounds("apple")
+(2.0, (2, 2))
+
+Items are str (their UTF-8), bytes, or int (0 to 2**64 - 1; negative ones from -2**63 are the same item as n + 2**64). A
+sketch may be used from several threads at once. docs/python.md of the project has more.
+
+SPDX-License-Identifier: MIT
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from . import _core
+from ._core import LegoError
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+__all__ = ["LegoError", "Sketch", "Top"]
+__version__ = _core.version
+
+
+class Top(NamedTuple):
+    """One of the most frequent items."""
+
+    item: str | bytes | int
+    estimate: float
+    lower: int
+    upper: int
+    exact: bool  # lower, estimate and upper are its count
+
+
+def _size(size: int | str) -> int:
+    """Bytes as the command reads them: 4096, "300K", "1.5M", "2GiB"; units are powers of 1024.
+
+    >>> _size("1.5K"), _size("2GiB"), _size(4096)
+    (1536, 2147483648, 4096)
+    """
+    if not isinstance(size, str):
+        return size
+    match = re.fullmatch(r"(\d+)(\.\d+)?(?:B|([kKmMgGtT])(?:[bB]|iB)?)?", size, re.ASCII)
+    if match is None:
+        raise ValueError(f"{size!r} is no size: write 4096, '300K', '1.5M' or '2G'")
+    whole, fraction, unit = match.groups()
+    scale = 1024 ** " KMGT".index((unit or " ").upper())
+    return int(whole) * scale + int(float(fraction or 0) * scale + 1e-6)
+
+
+def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
+    """What _core takes: None, the name of a built-in model, or the capsule of one from bytes or a file."""
+    if model is None or model in ("compact", "paper", "rule"):
+        return model
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return _core.load_model(model)
+    with open(model, "rb") as file:
+        return _core.load_model(file.read())
+
+
+def _array(data: bytearray, code: str) -> Any:
+    """8 bytes an element as an array of numpy's, or of Python's own where there is no numpy."""
+    try:
+        import numpy
+    except ImportError:
+        result = array(code)
+        result.frombytes(data)
+        return result
+    return numpy.frombuffer(data, {"d": "f8", "q": "i8"}[code])
+
+
+def _restore(kind: type[Sketch], data: bytes, model: bytes | None, flat: bool, threads: int, kinds: int) -> Sketch:
+    """A pickled sketch."""
+    sketch = kind.from_bytes(data, model=model, flat=flat, threads=threads)
+    sketch._kinds = kinds
+    return sketch
+
+
+class Sketch(_core.Sketch):
+    """How often did each item of a stream occur? From `budget` bytes, however long the stream.
+
+    budget   all bytes of the sketch: 300 * 1024, "300K", "1.5M"
+    model    "compact" (the default), "paper", "rule", or the path or the bytes of a .lego file
+    seed     of the hash; only sketches of one seed merge
+    heavy    True: also keep the most frequent items, with exact counts, for top(), in an eighth of the budget;
+             "100K": in so much of it
+    flat     plain integers as counters: up to five times as fast to count, far less accurate for the same budget
+    threads  how many add_many() and estimate_many() may use; nothing depends on it
+
+    >>> s = Sketch("1M", heavy=True)
+    >>> s.update({"apple": 3, "pear": 1})
+    >>> s.top(1)
+    [Top(item='apple', estimate=3.0, lower=3, upper=3, exact=True)]
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        budget: int | str = "1M",
+        *,
+        model: str | os.PathLike[str] | bytes | None = None,
+        seed: int = 0,
+        heavy: bool | int | str = False,
+        flat: bool = False,
+        threads: int = 1,
+    ) -> Self:
+        kept = None if heavy is False else 0 if heavy is True else _size(heavy)
+        return super().__new__(cls, _size(budget), _model(model), seed, kept, flat, threads)
+
+    def estimate_many(self, keys: Any) -> NDArray[float64] | array[float]:
+        """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
+        Python's. Nulls have NaN.
+
+        >>> s = Sketch()
+        >>> s.update(["apple", "pear", "apple"])
+        >>> list(map(float, s.estimate_many(["apple", "plum"])))
+        [2.0, 0.0]
+        """
+        return _array(self._estimate_many(keys), "d")
+
+    def bounds_many(self, keys: Any) -> tuple[NDArray[int64], NDArray[int64]] | tuple[array[int], array[int]]:
+        """The lower bounds of all keys, and the upper ones; no key may be null.
+
+        >>> s = Sketch()
+        >>> s.add("apple", 5)
+        >>> lower, upper = s.bounds_many(["apple", "plum"])
+        >>> list(map(int, upper))
+        [5, 0]
+        """
+        lower, upper = self._bounds_many(keys)
+        return _array(lower, "q"), _array(upper, "q")
+
+    def top(self, n: int = 10, items: type[str] | type[bytes] | type[int] | None = None) -> list[Top]:
+        """The n most frequent items, most frequent first; the sketch must have been made with heavy.
+
+        A sketch holds bytes. They are shown as `items`: str, bytes or int; without it as what was added, or as bytes if
+        that was of several kinds or is not known, as after load(). Bytes that are no UTF-8, or not the 8 of an
+        integer, stay bytes.
+
+        >>> s = Sketch(heavy="10K")
+        >>> s.update([7, 8, 7])
+        >>> [(t.item, t.estimate) for t in s.top()]
+        [(7, 2.0), (8, 1.0)]
+        """
+        if items is None:
+            items = {1: str, 2: bytes, 4: int}.get(self._kinds, bytes)
+
+        def shown(item: bytes) -> str | bytes | int:
+            if items is int and len(item) == 8:
+                return int.from_bytes(item, "little")
+            if items is str:
+                try:
+                    return item.decode()
+                except UnicodeDecodeError:
+                    pass
+            return item
+
+        return [Top(shown(item), *estimate) for item, *estimate in self._top(n)]
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes | bytearray | memoryview,
+        *,
+        model: str | os.PathLike[str] | bytes | None = None,
+        flat: bool = False,
+        threads: int = 1,
+    ) -> Self:
+        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again."""
+        return cls._from_bytes(data, _model(model), flat, threads)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .sketch file, as the command reads and writes them: whole, in place of the old one, or not at all.
+
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "fruit.sketch")
+        >>> s = Sketch("4K")
+        >>> s.save(path)
+        >>> Sketch.load(path) == s
+        True
+        """
+        path = os.path.realpath(path)  # of a link the target is replaced
+        folder, name = os.path.split(path)
+        number, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+        try:
+            with open(number, "wb") as file:
+                file.write(self.to_bytes())
+                file.flush()
+                os.fsync(number)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)  # mkstemp() gives 0600
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        model: str | os.PathLike[str] | bytes | None = None,
+        flat: bool = False,
+        threads: int = 1,
+    ) -> Self:
+        """The sketch of a .sketch file."""
+        with open(path, "rb") as file:
+            return cls.from_bytes(file.read(), model=model, flat=flat, threads=threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        model = self._model()
+        flat = self.flat and not self.heavy
+        return _restore, (
+            type(self), self.to_bytes(), model and _core.model_bytes(model), flat, self.threads, self._kinds
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"{self.bytes:,} bytes", self.model] + ["flat"] * self.flat
+        if self.heavy:
+            parts.append(f"{self.residents:,} frequent items")
+        return f"<Sketch of {self.total:,} items: {', '.join(parts)}>"

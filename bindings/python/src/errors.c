@@ -1,0 +1,39 @@
+/* What went wrong, as a Python exception; see errors.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "errors.h"
+
+/* Kept for as long as the process lives; the module says that it has such state (m_size in module.c). */
+static PyObject *lego_error;
+
+int errors_start(PyObject *module)
+{
+    lego_error = PyErr_NewExceptionWithDoc("legosketch.LegoError",
+                                           "What the library refuses, in its own words. `status` is its number, as in "
+                                           "legosketch.h.",
+                                           PyExc_ValueError, NULL);
+    return lego_error == NULL ? -1 : PyModule_AddObjectRef(module, "LegoError", lego_error);
+}
+
+static void raise_with(const char *message, lego_status status)
+{
+    PyObject *error = PyObject_CallFunction(lego_error, "s", message);
+    PyObject *number = PyLong_FromLong(status);
+    if (error != NULL && number != NULL && PyObject_SetAttrString(error, "status", number) == 0)
+        PyErr_SetObject(lego_error, error);
+    Py_XDECREF(number);
+    Py_XDECREF(error);
+}
+
+void raise_status(lego_status status)
+{
+    if (status == LEGO_ERR_MEMORY)
+        PyErr_NoMemory();
+    else
+        raise_with(lego_status_message(status), status);
+}
+
+void raise_refused(const char *message)
+{
+    raise_with(message, LEGO_ERR_ARGUMENT);
+}

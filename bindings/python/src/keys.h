@@ -1,0 +1,83 @@
+/* Many items, from whatever holds them: arrays, Arrow columns, anything that can be iterated over. They are read in
+ * chunks that the batch functions of the library take as they are.
+ *
+ *     numpy, array.array, memoryview ...   keys_buffer.c    integers of 64 bits stay where they are
+ *     Arrow, pandas, polars                keys_arrow.c     so does the text of strings
+ *     lists, generators, mappings          keys_objects.c   one by one
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PYTHON_KEYS_H
+#define PYTHON_KEYS_H
+
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Rows that are gathered at once where they can not stay where they are: the library wants large batches, we want
+ * little memory, and from here on it makes no more difference. TODO measured */
+#define KEYS_CHUNK ((size_t)1 << 16)
+
+typedef struct chunk {
+    size_t rows;             /* of the input, those that are null included */
+    size_t n;                /* items in them */
+    const uint64_t *numbers; /* the items, or NULL: item i is text[offsets[i] .. offsets[i + 1]) */
+    const char *text;
+    const uint64_t *offsets;
+    const uint32_t *row;   /* in which row of the chunk item i is; NULL: in row i */
+    const int64_t *counts; /* of pairs, that of each item; else NULL */
+} chunk;
+
+/* Room for what does not stay where it is; allocated when first needed. */
+typedef struct gathered {
+    uint64_t *numbers; /* KEYS_CHUNK of each, and one more offset */
+    uint64_t *offsets;
+    uint32_t *row;
+    int64_t *counts;
+    char *text;
+    size_t room; /* of text */
+} gathered;
+
+typedef struct keys keys;
+struct keys {
+    /* 1; 0: there is no more; -1: it failed, for the reason in `failure`, or NULL: an exception is set, or memory. */
+    int (*next)(keys *keys, chunk *chunk);
+    void (*close)(keys *keys);
+    const char *failure;
+    Py_ssize_t length;   /* rows in all; -1: nobody knows */
+    unsigned kinds;      /* ITEM_ values, of all items seen so far */
+    bool python;         /* next() needs the GIL, and runs code of others */
+    bool is_signed;      /* of numbers: they were int64_t */
+    PyObject *iterator;  /* keys_objects.c */
+    bool pairs;          /* ... it gives items with their counts */
+    Py_buffer view;      /* keys_buffer.c */
+    struct arrow *arrow; /* keys_arrow.c */
+    size_t at;           /* the next row */
+    gathered gathered;
+};
+
+/* How keys_open() is to read: NULL-ended lists become known in length where that matters. */
+typedef enum keys_as { KEYS_STREAM, KEYS_SIZED, KEYS_PAIRS } keys_as;
+
+/* 0, or -1 with an exception. With KEYS_SIZED length is known; KEYS_PAIRS are (item, count), from an iterable. */
+int keys_open(keys *keys, PyObject *object, keys_as as);
+void keys_close(keys *keys);
+
+/* Gives each chunk to use(), without the GIL, until there is no more or use() returns not LEGO_OK; that or an exception
+ * of the keys' is raised: 0, or -1. */
+int keys_each(keys *keys, int (*use)(void *context, const chunk *chunk), void *context);
+
+/* The sources: 1 if the object is of that kind, 0 if it is not, -1 with an exception. */
+int keys_open_buffer(keys *keys, PyObject *object);
+int keys_open_arrow(keys *keys, PyObject *object);
+int keys_open_objects(keys *keys, PyObject *object, keys_as as);
+
+/* Room in keys->gathered: false if there is no memory. */
+bool keys_room_numbers(gathered *gathered);
+bool keys_room_offsets(gathered *gathered);
+bool keys_room_row(gathered *gathered);
+bool keys_room_text(gathered *gathered, size_t used, size_t more);
+
+/* Integers of `size` bytes, `stride` bytes apart, as 64 bits each. */
+void keys_widen(uint64_t *numbers, const char *from, size_t n, Py_ssize_t stride, size_t size, bool is_signed);
+
+#endif

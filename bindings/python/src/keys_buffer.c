@@ -1,0 +1,159 @@
+/* Items from anything with the buffer protocol: integers of every width, and numpy's 'S' and 'U' of a fixed length.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "item.h"
+#include "keys.h"
+
+#include <ctype.h>
+#include <stdalign.h>
+#include <string.h>
+
+static const char *row_at(const keys *keys, size_t row)
+{
+    return (const char *)keys->view.buf + (Py_ssize_t)row * keys->view.strides[0];
+}
+
+static size_t rows_left(const keys *keys)
+{
+    size_t left = (size_t)keys->length - keys->at;
+    return left < KEYS_CHUNK ? left : KEYS_CHUNK;
+}
+
+/* All of them at once, where they are. */
+static int next_in_place(keys *keys, chunk *chunk)
+{
+    chunk->rows = chunk->n = (size_t)keys->length - keys->at;
+    chunk->numbers = keys->view.buf;
+    keys->at = (size_t)keys->length;
+    return chunk->n > 0;
+}
+
+static int next_widened(keys *keys, chunk *chunk)
+{
+    if (!keys_room_numbers(&keys->gathered)) return -1;
+    chunk->rows = chunk->n = rows_left(keys);
+    chunk->numbers = keys->gathered.numbers;
+    keys_widen(keys->gathered.numbers, row_at(keys, keys->at), chunk->n, keys->view.strides[0],
+               (size_t)keys->view.itemsize, keys->is_signed);
+    keys->at += chunk->n;
+    return chunk->n > 0;
+}
+
+/* UTF-8 of what numpy holds as code points; the size, or 0 for what has none. */
+static size_t encode(char *text, uint32_t point)
+{
+    if (point < 0x80) return text[0] = (char)point, 1;
+    if (point < 0x800) {
+        text[0] = (char)(0xc0 | point >> 6);
+        text[1] = (char)(0x80 | (point & 0x3f));
+        return 2;
+    }
+    if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return 0;
+    size_t size = point < 0x10000 ? 3 : 4;
+    text[0] = (char)(size == 3 ? 0xe0 | point >> 12 : 0xf0 | point >> 18);
+    for (size_t i = 1; i < size; i++)
+        text[i] = (char)(0x80 | (point >> 6 * (size - 1 - i) & 0x3f));
+    return size;
+}
+
+static int next_texts(keys *keys, chunk *chunk)
+{
+    gathered *to = &keys->gathered;
+    size_t width = (size_t)keys->view.itemsize, used = 0, n = rows_left(keys);
+    bool points = keys->kinds == ITEM_STR;
+    if (!keys_room_offsets(to)) return -1;
+    for (size_t i = 0; i < n; i++) {
+        const char *from = row_at(keys, keys->at + i);
+        size_t size = width;
+        to->offsets[i] = used;
+        if (!keys_room_text(to, used, width)) return -1; /* UTF-8 is never longer than 4 bytes a code point */
+        while (size > 0 && from[size - 1] == 0) /* numpy fills up with zeros, which are no part of the item */
+            size--;
+        if (!points) {
+            memcpy(to->text + used, from, size);
+            used += size;
+            continue;
+        }
+        for (size_t j = 0; j < size; j += 4) {
+            uint32_t point;
+            memcpy(&point, from + j, sizeof point);
+            size_t more = encode(to->text + used, point);
+            used += more;
+            if (more == 0) return keys->failure = "a str of the array has a surrogate, which can not be UTF-8", -1;
+        }
+    }
+    to->offsets[n] = used;
+    keys->at += n;
+    chunk->rows = chunk->n = n;
+    chunk->text = to->text == NULL ? "" : to->text;
+    chunk->offsets = to->offsets;
+    return n > 0;
+}
+
+static void close_buffer(keys *keys)
+{
+    PyBuffer_Release(&keys->view);
+}
+
+static int refuse(const char *format, const char *advice)
+{
+    PyErr_Format(PyExc_TypeError, "items are integers or strings, not an array of format '%s'%s", format, advice);
+    return -1;
+}
+
+/* 1, 0 if it has to be read object by object, -1. */
+static int choose(keys *keys, const char *format)
+{
+    const Py_buffer *view = &keys->view;
+    size_t size = (size_t)view->itemsize;
+    uint16_t one = 1;
+    bool little = *(const char *)&one == 1, swapped = false;
+    const char *letter = format;
+    if (*letter != '\0' && strchr("@=<>!", *letter) != NULL) {
+        swapped = strchr(little ? ">!" : "<", *letter) != NULL;
+        letter++;
+    }
+    const char *digits = letter;
+    while (isdigit((unsigned char)*letter))
+        letter++;
+    if (*letter == '\0' || letter[1] != '\0') return refuse(format, "");
+    if (*letter == 'O' || (swapped && size > 1 && *letter != 's')) return 0; /* one by one, with the numbers' own int() */
+    if (*letter == '?') return refuse(format, ": convert it, as in keys.astype('u1')");
+    if (strchr("efdg", *letter) != NULL) return refuse(format, ": convert it, as in keys.astype('i8'), or to bytes");
+    if (*letter == 's' || (*letter == 'w' && size % 4 == 0)) {
+        keys->kinds = *letter == 'w' ? ITEM_STR : ITEM_BYTES;
+        keys->next = next_texts;
+        return 1;
+    }
+    if (digits != letter || strchr("bBhHiIlLqQnN", *letter) == NULL || size == 0 || size > 8 || (size & (size - 1)) != 0)
+        return refuse(format, "");
+    keys->kinds = ITEM_INT;
+    keys->is_signed = islower((unsigned char)*letter);
+    bool in_place = size == 8 && view->strides[0] == 8 && (uintptr_t)view->buf % alignof(uint64_t) == 0;
+    keys->next = in_place ? next_in_place : next_widened;
+    return 1;
+}
+
+int keys_open_buffer(keys *keys, PyObject *object)
+{
+    if (!PyObject_CheckBuffer(object)) return 0;
+    if (PyObject_GetBuffer(object, &keys->view, PyBUF_RECORDS_RO) < 0) {
+        /* numpy has types that no buffer can have, dates and strings of any length: they are read one by one */
+        if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_BufferError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    keys->close = close_buffer;
+    const char *format = keys->view.format == NULL ? "B" : keys->view.format;
+    if (keys->view.ndim != 1 || keys->view.shape == NULL || keys->view.strides == NULL) {
+        PyErr_Format(PyExc_TypeError, "an array of items has one dimension, not %d: give keys.ravel()", keys->view.ndim);
+        return -1;
+    }
+    keys->length = keys->view.shape[0];
+    int chosen = choose(keys, format);
+    if (chosen == 0) {
+        close_buffer(keys);
+        keys->close = NULL;
+    }
+    return chosen;
+}

@@ -1,0 +1,105 @@
+/* Items from anything that can be iterated over: str, bytes and int in any mixture. None and NaN are null.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "errors.h"
+#include "item.h"
+#include "keys.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text that a chunk ends at: its rows are far fewer if items are long. */
+enum { TEXT_ENOUGH = 8 << 20 };
+
+static bool is_null(PyObject *object)
+{
+    return object == Py_None || (PyFloat_Check(object) && isnan(PyFloat_AsDouble(object)));
+}
+
+/* The item of a pair and its count. */
+static PyObject *split(PyObject *pair, int64_t *count)
+{
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_TypeError, "the items() of a mapping are pairs of an item and its count");
+        return NULL;
+    }
+    *count = PyLong_AsLongLong(PyTuple_GetItem(pair, 1));
+    return *count == -1 && PyErr_Occurred() ? NULL : PyTuple_GetItem(pair, 0);
+}
+
+/* Copies an item behind the text so far, which it makes longer. */
+static int append(keys *keys, PyObject *object, size_t *used)
+{
+    gathered *to = &keys->gathered;
+    item item;
+    if (item_read(object, &item) < 0) return -1;
+    size_t size = item.kind == ITEM_INT ? 8 : item.size;
+    bool room = keys_room_text(to, *used, size);
+    if (room && item.kind == ITEM_INT)
+        item_write_number(to->text + *used, item.number);
+    else if (room)
+        memcpy(to->text + *used, item.text, size);
+    item_release(&item);
+    if (!room) return PyErr_NoMemory(), -1;
+    keys->kinds |= (unsigned)item.kind;
+    *used += size;
+    return 0;
+}
+
+static int next_objects(keys *keys, chunk *chunk)
+{
+    gathered *to = &keys->gathered;
+    if (keys->pairs && to->counts == NULL) to->counts = malloc(KEYS_CHUNK * sizeof *to->counts);
+    if (!keys_room_offsets(to) || !keys_room_row(to) || (keys->pairs && to->counts == NULL) || !keys_room_text(to, 0, 1))
+        return -1;
+    size_t used = 0, n = 0, rows = 0;
+    while (rows < KEYS_CHUNK && used < TEXT_ENOUGH) {
+        PyObject *next = PyIter_Next(keys->iterator);
+        if (next == NULL) break;
+        PyObject *object = keys->pairs ? split(next, &to->counts[n]) : next;
+        int failed = object == NULL ? -1 : 0;
+        if (object != NULL && !is_null(object)) {
+            to->offsets[n] = used;
+            to->row[n] = (uint32_t)rows;
+            failed = append(keys, object, &used);
+            n++;
+        }
+        rows++;
+        Py_DECREF(next);
+        if (failed) return -1;
+    }
+    if (PyErr_Occurred()) return -1;
+    to->offsets[n] = used;
+    chunk->rows = rows;
+    chunk->n = n;
+    chunk->text = to->text;
+    chunk->offsets = to->offsets;
+    chunk->row = n < rows ? to->row : NULL;
+    chunk->counts = to->counts;
+    return rows > 0;
+}
+
+static void close_objects(keys *keys)
+{
+    Py_CLEAR(keys->iterator);
+}
+
+int keys_open_objects(keys *keys, PyObject *object, keys_as as)
+{
+    keys->python = true;
+    keys->close = close_objects;
+    keys->next = next_objects;
+    keys->pairs = as == KEYS_PAIRS;
+    keys->length = -1;
+    if (as == KEYS_SIZED) { /* in a tuple, which nobody changes while it is read */
+        PyObject *all = PySequence_Tuple(object);
+        if (all == NULL) return -1;
+        keys->length = PyTuple_Size(all);
+        keys->iterator = PyObject_GetIter(all);
+        Py_DECREF(all);
+    } else {
+        keys->iterator = PyObject_GetIter(object);
+    }
+    return keys->iterator == NULL ? -1 : 1;
+}

@@ -1,0 +1,63 @@
+/* Models as Python has them; see model.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "model.h"
+
+#include "errors.h"
+
+static const char capsule_name[] = "legosketch.model";
+
+int model_find(PyObject *object, const lego_model **model)
+{
+    *model = NULL;
+    if (object == Py_None) return 0;
+    if (PyUnicode_Check(object)) {
+        const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
+        if (name == NULL) return -1;
+        *model = lego_model_builtin(name);
+        if (*model == NULL) PyErr_Format(PyExc_LookupError, "there is no built-in model '%U'", object);
+    } else {
+        *model = PyCapsule_GetPointer(object, capsule_name);
+    }
+    return *model == NULL ? -1 : 0;
+}
+
+static void destroy(PyObject *capsule)
+{
+    lego_model_destroy(PyCapsule_GetPointer(capsule, capsule_name));
+}
+
+PyObject *model_load(PyObject *module, PyObject *object)
+{
+    (void)module;
+    Py_buffer bytes;
+    lego_model *model;
+    if (PyObject_GetBuffer(object, &bytes, PyBUF_SIMPLE) < 0) return NULL;
+    lego_status status = lego_model_load(bytes.buf, (size_t)bytes.len, NULL, &model);
+    PyBuffer_Release(&bytes);
+    if (status != LEGO_OK) return raise_status(status), NULL;
+    PyObject *capsule = PyCapsule_New(model, capsule_name, destroy);
+    if (capsule == NULL) lego_model_destroy(model);
+    return capsule;
+}
+
+static int append(void *list, const void *bytes, size_t size)
+{
+    PyObject *part = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
+    int failed = part == NULL || PyList_Append(list, part) < 0;
+    Py_XDECREF(part);
+    return failed;
+}
+
+PyObject *model_bytes(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    const lego_model *model;
+    if (model_find(capsule, &model) < 0) return NULL;
+    PyObject *parts = PyList_New(0), *nothing = PyBytes_FromStringAndSize(NULL, 0), *bytes = NULL;
+    if (parts != NULL && nothing != NULL && lego_model_save(model, append, parts) == LEGO_OK)
+        bytes = PyObject_CallMethod(nothing, "join", "O", parts);
+    Py_XDECREF(parts);
+    Py_XDECREF(nothing);
+    return bytes;
+}

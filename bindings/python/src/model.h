@@ -1,0 +1,17 @@
+/* Models as Python has them: None, the name of a built-in one, or a capsule that owns one from a file.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PYTHON_MODEL_H
+#define PYTHON_MODEL_H
+
+#include <Python.h>
+#include <legosketch.h>
+
+/* The model that an object stands for, NULL for None; 0, or -1 with an exception. */
+int model_find(PyObject *object, const lego_model **model);
+
+/* load_model(bytes): a capsule. model_bytes(capsule): the bytes again. Functions of the module. */
+PyObject *model_load(PyObject *module, PyObject *bytes);
+PyObject *model_bytes(PyObject *module, PyObject *capsule);
+
+#endif

@@ -1,0 +1,32 @@
+/* The module legosketch._core.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "errors.h"
+#include "model.h"
+#include "sketch.h"
+
+extern PyType_Spec sketch_spec;
+
+static PyMethodDef functions[] = {
+    {"load_model", model_load, METH_O, NULL},
+    {"model_bytes", model_bytes, METH_O, NULL},
+    {0},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "legosketch._core",
+    .m_size = -1, /* the types are kept outside the module, so there is one for a process */
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) return NULL;
+    sketch_type = (PyTypeObject *)PyType_FromSpec(&sketch_spec);
+    if (sketch_type == NULL || PyModule_AddType(module, sketch_type) < 0 || errors_start(module) < 0 ||
+        PyModule_AddStringConstant(module, "version", LEGO_VERSION) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,241 @@
+/* Many items at once: counting them, asking for them.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "errors.h"
+#include "keys.h"
+#include "sketch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- counts: one for each key ------------------------------------------------------------------------------------ */
+
+typedef struct counts {
+    const int64_t *all; /* NULL: each item once */
+    keys in_place;      /* where they are, or the copy: */
+    int64_t *copy;
+} counts;
+
+static int counts_mismatch(void)
+{
+    PyErr_SetString(PyExc_ValueError, "keys and counts differ in length");
+    return -1;
+}
+
+/* Numbers of the library's items have no sign; what was a large uint64 is no count. */
+static int copy_counts(counts *counts, size_t length)
+{
+    keys *from = &counts->in_place;
+    chunk chunk = {0};
+    for (size_t at = 0; at < length; at += chunk.rows) {
+        if (from->next(from, &chunk) <= 0) return PyErr_NoMemory(), -1;
+        if (chunk.numbers == NULL || chunk.n < chunk.rows) {
+            PyErr_SetString(PyExc_TypeError, "counts are integers, none of them null");
+            return -1;
+        }
+        for (size_t i = 0; i < chunk.n && !from->is_signed; i++)
+            if (chunk.numbers[i] > INT64_MAX) return PyErr_SetString(PyExc_OverflowError, "a count is below 2**63"), -1;
+        if (chunk.rows == length) { /* all at once, so they can stay */
+            counts->all = (const int64_t *)chunk.numbers;
+            return 0;
+        }
+        if (counts->copy == NULL) counts->copy = malloc(length * sizeof *counts->copy);
+        if (counts->copy == NULL) return PyErr_NoMemory(), -1;
+        memcpy(counts->copy + at, chunk.numbers, chunk.rows * sizeof *chunk.numbers);
+    }
+    counts->all = counts->copy;
+    return 0;
+}
+
+static int copy_count_objects(counts *counts, PyObject *object, size_t length)
+{
+    PyObject *all = PySequence_Tuple(object);
+    if (all == NULL) return -1;
+    int failed = (size_t)PyTuple_Size(all) == length ? 0 : counts_mismatch();
+    counts->copy = failed ? NULL : malloc((length + 1) * sizeof *counts->copy);
+    if (!failed && counts->copy == NULL) PyErr_NoMemory(), failed = -1;
+    for (size_t i = 0; i < length && !failed; i++) {
+        counts->copy[i] = PyLong_AsLongLong(PyTuple_GetItem(all, (Py_ssize_t)i));
+        failed = counts->copy[i] == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    counts->all = counts->copy;
+    Py_DECREF(all);
+    return failed;
+}
+
+static int counts_open(counts *counts, PyObject *object, size_t length)
+{
+    memset(counts, 0, sizeof *counts);
+    if (object == Py_None) return 0;
+    if (keys_open(&counts->in_place, object, KEYS_STREAM) < 0) return -1;
+    if (counts->in_place.python) return copy_count_objects(counts, object, length);
+    return (size_t)counts->in_place.length == length ? copy_counts(counts, length) : counts_mismatch();
+}
+
+static void counts_close(counts *counts)
+{
+    keys_close(&counts->in_place);
+    free(counts->copy);
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------- */
+
+struct adding {
+    Sketch *sketch;
+    const int64_t *counts;
+    size_t at;       /* the chunk's first row */
+    int64_t *picked; /* counts of those rows of a chunk that are not null */
+};
+
+static int add_chunk(void *context, const chunk *chunk)
+{
+    struct adding *adding = context;
+    Sketch *sketch = adding->sketch;
+    const int64_t *counts = adding->counts == NULL ? chunk->counts : adding->counts + adding->at;
+    adding->at += chunk->rows;
+    if (adding->counts != NULL && chunk->row != NULL) {
+        if (adding->picked == NULL) adding->picked = malloc(KEYS_CHUNK * sizeof *adding->picked);
+        if (adding->picked == NULL) return LEGO_ERR_MEMORY;
+        for (size_t i = 0; i < chunk->n; i++)
+            adding->picked[i] = counts[chunk->row[i]];
+        counts = adding->picked;
+    }
+    pthread_rwlock_wrlock(&sketch->lock);
+    lego_status status;
+    if (chunk->numbers != NULL)
+        status = sketch->plain != NULL ? lego_sketch_add_u64s(sketch->plain, chunk->numbers, counts, chunk->n)
+                                       : lego_elastic_add_u64s(sketch->elastic, chunk->numbers, counts, chunk->n);
+    else
+        status = sketch->plain != NULL
+                     ? lego_sketch_add_batch(sketch->plain, chunk->text, chunk->offsets, counts, chunk->n)
+                     : lego_elastic_add_batch(sketch->elastic, chunk->text, chunk->offsets, counts, chunk->n);
+    pthread_rwlock_unlock(&sketch->lock);
+    return (int)status;
+}
+
+static PyObject *add_all(Sketch *sketch, keys *keys, const int64_t *counts)
+{
+    struct adding adding = {.sketch = sketch, .counts = counts};
+    int failed = keys_each(keys, add_chunk, &adding);
+    free(adding.picked);
+    sketch->kinds |= keys->kinds;
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"keys", "counts", NULL};
+    PyObject *object, *count = Py_None, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:add_many", names, &object, &count)) return NULL;
+    keys keys;
+    if (keys_open(&keys, object, count == Py_None ? KEYS_STREAM : KEYS_SIZED) < 0) return NULL;
+    counts counts;
+    if (counts_open(&counts, count, (size_t)keys.length) == 0) result = add_all((Sketch *)self, &keys, counts.all);
+    counts_close(&counts);
+    keys_close(&keys);
+    return result;
+}
+
+PyObject *sketch_update(PyObject *self, PyObject *items)
+{
+    keys keys;
+    /* As dict.update() does: what has keys() is a mapping. A pandas Series has them too, so arrays come first. */
+    bool mapping = PyDict_Check(items);
+    if (!mapping && !PyObject_HasAttrString(items, "dtype") && PyObject_HasAttrString(items, "keys")) mapping = true;
+    PyObject *pairs = mapping ? PyObject_CallMethod(items, "items", NULL) : Py_NewRef(items);
+    if (pairs == NULL) return NULL;
+    int failed = keys_open(&keys, pairs, mapping ? KEYS_PAIRS : KEYS_STREAM);
+    Py_DECREF(pairs);
+    if (failed) return NULL;
+    PyObject *result = add_all((Sketch *)self, &keys, NULL);
+    keys_close(&keys);
+    return result;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------- */
+
+/* Estimates that are held at a time, before what was asked for of them is written out. */
+#define ESTIMATES ((size_t)1 << 14)
+
+struct asking {
+    Sketch *sketch;
+    size_t at;     /* the chunk's first row */
+    double *value; /* this is written, or both that follow */
+    int64_t *lower, *upper;
+    lego_estimate *estimates;
+};
+
+static lego_status ask(const Sketch *sketch, const chunk *chunk, size_t from, size_t n, lego_estimate *estimates)
+{
+    if (chunk->numbers != NULL)
+        return sketch->plain != NULL
+                   ? lego_sketch_estimate_u64s(sketch->plain, chunk->numbers + from, n, estimates)
+                   : lego_elastic_estimate_u64s(sketch->elastic, chunk->numbers + from, n, estimates);
+    return sketch->plain != NULL
+               ? lego_sketch_estimate_batch(sketch->plain, chunk->text, chunk->offsets + from, n, estimates)
+               : lego_elastic_estimate_batch(sketch->elastic, chunk->text, chunk->offsets + from, n, estimates);
+}
+
+static int ask_chunk(void *context, const chunk *chunk)
+{
+    struct asking *asking = context;
+    if (chunk->row != NULL && asking->value == NULL) return LEGO_ERR_ARGUMENT;
+    for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++)
+        asking->value[asking->at + i] = NAN;
+    lego_status status = LEGO_OK;
+    pthread_rwlock_rdlock(&asking->sketch->lock);
+    for (size_t from = 0; from < chunk->n && status == LEGO_OK; from += ESTIMATES) {
+        size_t n = chunk->n - from < ESTIMATES ? chunk->n - from : ESTIMATES;
+        status = ask(asking->sketch, chunk, from, n, asking->estimates);
+        for (size_t i = 0; i < n; i++) {
+            size_t row = asking->at + (chunk->row == NULL ? from + i : chunk->row[from + i]);
+            if (asking->value != NULL) {
+                asking->value[row] = asking->estimates[i].value;
+            } else {
+                asking->lower[row] = asking->estimates[i].lower;
+                asking->upper[row] = asking->estimates[i].upper;
+            }
+        }
+    }
+    pthread_rwlock_unlock(&asking->sketch->lock);
+    asking->at += chunk->rows;
+    return (int)status;
+}
+
+/* 8 bytes for each row, in one or two bytearrays, which hold them for arrays of every kind. */
+static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
+{
+    keys keys;
+    if (keys_open(&keys, object, KEYS_SIZED) < 0) return NULL;
+    PyObject *first = NULL, *second = NULL, *result = NULL;
+    struct asking asking = {.sketch = sketch, .estimates = malloc(ESTIMATES * sizeof(lego_estimate))};
+    if (asking.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8)
+        PyErr_NoMemory();
+    else if ((first = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL &&
+             (!bounds || (second = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL)) {
+        if (bounds) {
+            asking.lower = (int64_t *)PyByteArray_AsString(first);
+            asking.upper = (int64_t *)PyByteArray_AsString(second);
+        } else {
+            asking.value = (double *)PyByteArray_AsString(first);
+        }
+        if (keys_each(&keys, ask_chunk, &asking) == 0)
+            result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
+    }
+    free(asking.estimates);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    keys_close(&keys);
+    return result;
+}
+
+PyObject *sketch_estimate_many(PyObject *self, PyObject *keys)
+{
+    return ask_all((Sketch *)self, keys, false);
+}
+
+PyObject *sketch_bounds_many(PyObject *self, PyObject *keys)
+{
+    return ask_all((Sketch *)self, keys, true);
+}
