@@ -11,6 +11,8 @@ Merging is exact, so neither partitions, nor the order of rows, nor tasks that S
 sketch (docs/spark.md has the conditions). Needs Spark 4.1 or later and its driver's RDDs, which Spark Connect lacks.
 """
 
+import os
+import pathlib
 from typing import Iterator, Tuple
 
 import pyarrow as pa
@@ -43,7 +45,7 @@ def sketch_column(df, column, budget="1M", *, weight=None, model=None, seed=0):
         if sketch is not None:
             yield pa.record_batch([pa.array([sketch.to_bytes()], pa.binary())], ["sketch"])
 
-    sketch = _merge_tree(items.mapInArrow(partial, T.StructType([_SKETCH])))
+    sketch = _merge_tree(items.mapInArrow(partial, T.StructType([_SKETCH])), _bytes(model))
     return make() if sketch is None else sketch
 
 
@@ -71,21 +73,22 @@ def sketch_groups(df, keys, column, budget="1M", *, weight=None, model=None, see
         if held:
             yield _rows(schema, types, held)
 
-    return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1])
+    return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1], model=model)
 
 
-def merge_column(df, column="sketch"):
+def merge_column(df, column="sketch", *, model=None):
     """The Sketch of all streams whose sketches are in a binary column. Nulls do not count; ValueError if there is no
-    sketch. Runs a job."""
-    sketch = _merge_tree(df.select(column))
+    sketch. `model` is for those of a model of your own. Runs a job."""
+    sketch = _merge_tree(df.select(column), _bytes(model))
     if sketch is None:
         raise ValueError("there is no sketch to merge")
     return sketch
 
 
-def merge_groups(df, keys, column="sketch"):
+def merge_groups(df, keys, column="sketch", *, model=None):
     """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged."""
     keys = _keys(df, keys)
+    model = _bytes(model)
     sketches = df.select(*keys, _column(column).alias("sketch"))
     schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
 
@@ -94,7 +97,7 @@ def merge_groups(df, keys, column="sketch"):
         for batch in batches:
             types = batch.schema.types[:-1]
             for saved in batch.column(len(key)):
-                sketch = _merge(sketch, Sketch.from_bytes(saved.as_py()))
+                sketch = _merge(sketch, Sketch.from_bytes(saved.as_py(), model=model))
         yield _rows(schema, types, {key: sketch})
 
     return sketches.where(F.col("sketch").isNotNull()).groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
@@ -114,12 +117,18 @@ def estimate(sketch, column):
 
 def _maker(budget, model, seed):
     """Makes empty sketches; arguments that are wrong are an error at once, not in an executor."""
+    model = _bytes(model)
 
     def make():
         return Sketch(budget, model=model, seed=seed)
 
     make()
     return make
+
+
+def _bytes(model):
+    """Executors may not see the driver's files: a model that is one goes there as its bytes."""
+    return pathlib.Path(model).read_bytes() if isinstance(model, os.PathLike) else model
 
 
 def _column(column):
@@ -178,7 +187,7 @@ def _merge(into, other):
     return into
 
 
-def _merge_tree(sketches):
+def _merge_tree(sketches, model):
     """All sketches of the one column there is, merged in rounds: in each, tasks merge FAN_IN or fewer of the round before.
     The last such few are merged here."""
     rows = sketches.rdd
@@ -187,6 +196,6 @@ def _merge_tree(sketches):
         depth, leaves = depth + 1, leaves * FAN_IN
 
     def load(into, row):
-        return into if row[0] is None else _merge(into, Sketch.from_bytes(bytes(row[0])))
+        return into if row[0] is None else _merge(into, Sketch.from_bytes(bytes(row[0]), model=model))
 
     return rows.treeAggregate(None, load, _merge, depth)
