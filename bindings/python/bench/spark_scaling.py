@@ -7,6 +7,7 @@ those of one process, fits four constants to some of the runs, tests them on the
 to 10^12 rows. It prints the tables of docs/spark.md.
 """
 
+import functools
 import json
 import math
 import os
@@ -81,6 +82,7 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@functools.cache
 def expected(rows, budget):
     sketch = Sketch(budget * MB)
     for start in range(0, rows, 10**6):
@@ -129,6 +131,7 @@ def main():
             measure(spark, driver, 10**6, 32, 1)  # Java compiles, Pythons start
             for run in FITTED + TESTED:
                 measured[(*run, executors)] = measure(spark, driver, *run)
+                print(*run, executors, *measured[(*run, executors)], file=sys.stderr)
 
     def row(run):
         rows, partitions, budget, executors = run
