@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from . import _core
 from ._core import LegoError
+from ._picture import picture
 
 if TYPE_CHECKING:
     from numpy import float64, int64
@@ -230,3 +231,6 @@ class Sketch(_core.Sketch):
         if self.heavy:
             parts.append(f"{self.residents:,} frequent items")
         return f"<Sketch of {self.total:,} items: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return picture(self)

@@ -27,10 +27,8 @@ static void raise_with(const char *message, lego_status status)
 
 void raise_status(lego_status status)
 {
-    if (status == LEGO_ERR_MEMORY)
-        PyErr_NoMemory();
-    else
-        raise_with(lego_status_message(status), status);
+    if (status == LEGO_ERR_MEMORY) PyErr_NoMemory();
+    else raise_with(lego_status_message(status), status);
 }
 
 void raise_refused(const char *message)

@@ -5,7 +5,7 @@
 #define PYTHON_ERRORS_H
 
 #include <Python.h>
-#include <legosketch.h>
+#include "legosketch.h"
 
 /* Makes legosketch.LegoError and puts it into the module; 0, or -1 with an exception. */
 int errors_start(PyObject *module);

@@ -16,7 +16,8 @@ static int read_integer(PyObject *integer, uint64_t *number)
         overflow = *number == UINT64_MAX && PyErr_Occurred();
     }
     if (overflow == 0) return 0;
-    PyErr_SetString(PyExc_OverflowError, "an integer item is from -2**63 to 2**64 - 1; give larger ones as str or bytes");
+    PyErr_SetString(PyExc_OverflowError,
+                    "an integer item is from -2**63 to 2**64 - 1; give larger ones as str or bytes");
     return -1;
 }
 
@@ -73,6 +74,5 @@ void item_release(item *item)
 
 void item_write_number(char bytes[8], uint64_t number)
 {
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (char)(number >> 8 * i);
+    for (int i = 0; i < 8; i++) bytes[i] = (char)(number >> 8 * i);
 }

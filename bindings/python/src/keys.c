@@ -8,22 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool keys_room_numbers(gathered *gathered)
-{
-    if (gathered->numbers == NULL) gathered->numbers = malloc(KEYS_CHUNK * sizeof *gathered->numbers);
-    return gathered->numbers != NULL;
-}
+/* An array that is asked for, or there already, gets longer if it is too short. */
+#define GROW(flag, array)                                                                                              \
+    (((arrays & (flag)) == 0 && gathered->array == NULL) || (gathered->array != NULL && rows <= gathered->rows) ||     \
+     ((longer = realloc(gathered->array, (most + 1) * sizeof *gathered->array)) != NULL &&                             \
+      (gathered->array = longer, true)))
 
-bool keys_room_offsets(gathered *gathered)
+bool keys_room(gathered *gathered, unsigned arrays, size_t rows)
 {
-    if (gathered->offsets == NULL) gathered->offsets = malloc((KEYS_CHUNK + 1) * sizeof *gathered->offsets);
-    return gathered->offsets != NULL;
-}
-
-bool keys_room_row(gathered *gathered)
-{
-    if (gathered->row == NULL) gathered->row = malloc(KEYS_CHUNK * sizeof *gathered->row);
-    return gathered->row != NULL;
+    void *longer;
+    size_t most = rows > gathered->rows ? rows : gathered->rows;
+    if (!GROW(KEYS_NUMBERS, numbers) || !GROW(KEYS_OFFSETS, offsets) || !GROW(KEYS_COUNTS, counts) ||
+        !GROW(KEYS_ROW, row))
+        return false;
+    gathered->rows = most;
+    return true;
 }
 
 bool keys_room_text(gathered *gathered, size_t used, size_t more)
@@ -38,20 +37,32 @@ bool keys_room_text(gathered *gathered, size_t used, size_t more)
     return true;
 }
 
+/* A pandas Series of one of numpy's types is the array below it, which is not converted to Arrow. */
+static PyObject *unwrap(PyObject *object)
+{
+    PyObject *type = PyObject_HasAttrString(object, "to_numpy") ? PyObject_GetAttrString(object, "dtype") : NULL;
+    bool numpy = type != NULL && PyObject_HasAttrString(type, "isnative"); /* only numpy's types have that */
+    Py_XDECREF(type);
+    PyErr_Clear();
+    return numpy ? PyObject_CallMethod(object, "to_numpy", NULL) : Py_NewRef(object);
+}
+
 int keys_open(keys *keys, PyObject *object, keys_as as)
 {
     memset(keys, 0, sizeof *keys);
     if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object)) {
-        PyErr_SetString(PyExc_TypeError, "str and bytes are one item, for add() and estimate(); many are a list or an array");
+        PyErr_SetString(PyExc_TypeError,
+                        "str and bytes are one item, for add() and estimate(); many are a list or an array");
         return -1;
     }
+    PyObject *array = as == KEYS_PAIRS ? Py_NewRef(object) : unwrap(object);
+    if (array == NULL) return -1;
     int found = 0;
-    if (as != KEYS_PAIRS) {
-        found = keys_open_arrow(keys, object);
-        if (found == 0) found = keys_open_buffer(keys, object);
-    }
-    if (found == 0) found = keys_open_objects(keys, object, as);
+    if (as != KEYS_PAIRS) found = keys_open_arrow(keys, array);
+    if (found == 0 && as != KEYS_PAIRS) found = keys_open_buffer(keys, array);
+    if (found == 0) found = keys_open_objects(keys, array, as);
     if (found < 0) keys_close(keys);
+    Py_DECREF(array);
     return found < 0 ? -1 : 0;
 }
 
@@ -82,12 +93,9 @@ int keys_each(keys *keys, int (*use)(void *context, const chunk *chunk), void *c
         if (keys->python && PyErr_CheckSignals() < 0) return -1;
     }
     if (!keys->python) PyEval_RestoreThread(released);
-    if (status != LEGO_OK)
-        raise_status((lego_status)status);
-    else if (got < 0 && keys->failure != NULL)
-        PyErr_SetString(PyExc_ValueError, keys->failure);
-    else if (got < 0 && !PyErr_Occurred())
-        PyErr_NoMemory();
+    if (status != LEGO_OK) raise_status((lego_status)status);
+    else if (got < 0 && keys->failure != NULL) PyErr_SetString(PyExc_ValueError, keys->failure);
+    else if (got < 0 && !PyErr_Occurred()) PyErr_NoMemory();
     return status != LEGO_OK || got < 0 ? -1 : 0;
 }
 

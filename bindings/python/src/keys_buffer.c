@@ -13,10 +13,10 @@ static const char *row_at(const keys *keys, size_t row)
     return (const char *)keys->view.buf + (Py_ssize_t)row * keys->view.strides[0];
 }
 
-static size_t rows_left(const keys *keys)
+static size_t rows_left(const keys *keys, size_t most)
 {
     size_t left = (size_t)keys->length - keys->at;
-    return left < KEYS_CHUNK ? left : KEYS_CHUNK;
+    return left < most ? left : most;
 }
 
 /* All of them at once, where they are. */
@@ -30,8 +30,8 @@ static int next_in_place(keys *keys, chunk *chunk)
 
 static int next_widened(keys *keys, chunk *chunk)
 {
-    if (!keys_room_numbers(&keys->gathered)) return -1;
-    chunk->rows = chunk->n = rows_left(keys);
+    chunk->rows = chunk->n = rows_left(keys, KEYS_CHUNK);
+    if (!keys_room(&keys->gathered, KEYS_NUMBERS, chunk->n)) return -1;
     chunk->numbers = keys->gathered.numbers;
     keys_widen(keys->gathered.numbers, row_at(keys, keys->at), chunk->n, keys->view.strides[0],
                (size_t)keys->view.itemsize, keys->is_signed);
@@ -51,22 +51,21 @@ static size_t encode(char *text, uint32_t point)
     if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return 0;
     size_t size = point < 0x10000 ? 3 : 4;
     text[0] = (char)(size == 3 ? 0xe0 | point >> 12 : 0xf0 | point >> 18);
-    for (size_t i = 1; i < size; i++)
-        text[i] = (char)(0x80 | (point >> 6 * (size - 1 - i) & 0x3f));
+    for (size_t i = 1; i < size; i++) text[i] = (char)(0x80 | (point >> 6 * (size - 1 - i) & 0x3f));
     return size;
 }
 
 static int next_texts(keys *keys, chunk *chunk)
 {
     gathered *to = &keys->gathered;
-    size_t width = (size_t)keys->view.itemsize, used = 0, n = rows_left(keys);
-    bool points = keys->kinds == ITEM_STR;
-    if (!keys_room_offsets(to)) return -1;
+    size_t width = (size_t)keys->view.itemsize, most = KEYS_TEXT / (width + 1) + 1, used = 0;
+    size_t n = rows_left(keys, most < KEYS_CHUNK ? most : KEYS_CHUNK);
+    bool points = keys->kinds == ITEM_STR; /* in UTF-8 none is longer than in the 4 bytes that it has here */
+    if (!keys_room(to, KEYS_OFFSETS, n) || !keys_room_text(to, 0, n * width)) return -1;
     for (size_t i = 0; i < n; i++) {
         const char *from = row_at(keys, keys->at + i);
         size_t size = width;
         to->offsets[i] = used;
-        if (!keys_room_text(to, used, width)) return -1; /* UTF-8 is never longer than 4 bytes a code point */
         while (size > 0 && from[size - 1] == 0) /* numpy fills up with zeros, which are no part of the item */
             size--;
         if (!points) {
@@ -82,7 +81,7 @@ static int next_texts(keys *keys, chunk *chunk)
             if (more == 0) return keys->failure = "a str of the array has a surrogate, which can not be UTF-8", -1;
         }
     }
-    to->offsets[n] = used;
+    if (n > 0) to->offsets[n] = used;
     keys->at += n;
     chunk->rows = chunk->n = n;
     chunk->text = to->text == NULL ? "" : to->text;
@@ -114,10 +113,10 @@ static int choose(keys *keys, const char *format)
         letter++;
     }
     const char *digits = letter;
-    while (isdigit((unsigned char)*letter))
-        letter++;
+    while (isdigit((unsigned char)*letter)) letter++;
     if (*letter == '\0' || letter[1] != '\0') return refuse(format, "");
-    if (*letter == 'O' || (swapped && size > 1 && *letter != 's')) return 0; /* one by one, with the numbers' own int() */
+    if (*letter == 'O' || (swapped && size > 1 && *letter != 's'))
+        return 0; /* one by one, with the numbers' own int() */
     if (*letter == '?') return refuse(format, ": convert it, as in keys.astype('u1')");
     if (strchr("efdg", *letter) != NULL) return refuse(format, ": convert it, as in keys.astype('i8'), or to bytes");
     if (*letter == 's' || (*letter == 'w' && size % 4 == 0)) {
@@ -125,7 +124,8 @@ static int choose(keys *keys, const char *format)
         keys->next = next_texts;
         return 1;
     }
-    if (digits != letter || strchr("bBhHiIlLqQnN", *letter) == NULL || size == 0 || size > 8 || (size & (size - 1)) != 0)
+    if (digits != letter || strchr("bBhHiIlLqQnN", *letter) == NULL || size == 0 || size > 8 ||
+        (size & (size - 1)) != 0)
         return refuse(format, "");
     keys->kinds = ITEM_INT;
     keys->is_signed = islower((unsigned char)*letter);
@@ -146,7 +146,8 @@ int keys_open_buffer(keys *keys, PyObject *object)
     keys->close = close_buffer;
     const char *format = keys->view.format == NULL ? "B" : keys->view.format;
     if (keys->view.ndim != 1 || keys->view.shape == NULL || keys->view.strides == NULL) {
-        PyErr_Format(PyExc_TypeError, "an array of items has one dimension, not %d: give keys.ravel()", keys->view.ndim);
+        PyErr_Format(PyExc_TypeError, "an array of items has one dimension, not %d: give keys.ravel()",
+                     keys->view.ndim);
         return -1;
     }
     keys->length = keys->view.shape[0];

@@ -6,11 +6,10 @@
 #include "keys.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Text that a chunk ends at: its rows are far fewer if items are long. */
-enum { TEXT_ENOUGH = 8 << 20 };
+/* Rows at a time. A list takes longer to read than the library to count, so a quarter of the room will do. */
+#define KEYS_OBJECTS (KEYS_CHUNK / 4)
 
 static bool is_null(PyObject *object)
 {
@@ -36,10 +35,8 @@ static int append(keys *keys, PyObject *object, size_t *used)
     if (item_read(object, &item) < 0) return -1;
     size_t size = item.kind == ITEM_INT ? 8 : item.size;
     bool room = keys_room_text(to, *used, size);
-    if (room && item.kind == ITEM_INT)
-        item_write_number(to->text + *used, item.number);
-    else if (room)
-        memcpy(to->text + *used, item.text, size);
+    if (room && item.kind == ITEM_INT) item_write_number(to->text + *used, item.number);
+    else if (room) memcpy(to->text + *used, item.text, size);
     item_release(&item);
     if (!room) return PyErr_NoMemory(), -1;
     keys->kinds |= (unsigned)item.kind;
@@ -50,11 +47,10 @@ static int append(keys *keys, PyObject *object, size_t *used)
 static int next_objects(keys *keys, chunk *chunk)
 {
     gathered *to = &keys->gathered;
-    if (keys->pairs && to->counts == NULL) to->counts = malloc(KEYS_CHUNK * sizeof *to->counts);
-    if (!keys_room_offsets(to) || !keys_room_row(to) || (keys->pairs && to->counts == NULL) || !keys_room_text(to, 0, 1))
-        return -1;
+    unsigned arrays = KEYS_OFFSETS | KEYS_ROW | (keys->pairs ? KEYS_COUNTS : 0);
     size_t used = 0, n = 0, rows = 0;
-    while (rows < KEYS_CHUNK && used < TEXT_ENOUGH) {
+    while (rows < KEYS_OBJECTS && used < KEYS_TEXT) {
+        if (rows == to->rows && !keys_room(to, arrays, 2 * rows + 64)) return PyErr_NoMemory(), -1;
         PyObject *next = PyIter_Next(keys->iterator);
         if (next == NULL) break;
         PyObject *object = keys->pairs ? split(next, &to->counts[n]) : next;
@@ -70,13 +66,13 @@ static int next_objects(keys *keys, chunk *chunk)
         if (failed) return -1;
     }
     if (PyErr_Occurred()) return -1;
-    to->offsets[n] = used;
+    to->offsets[n] = used; /* there is room: at least one was asked for */
     chunk->rows = rows;
     chunk->n = n;
-    chunk->text = to->text;
+    chunk->text = to->text == NULL ? "" : to->text;
     chunk->offsets = to->offsets;
     chunk->row = n < rows ? to->row : NULL;
-    chunk->counts = to->counts;
+    chunk->counts = keys->pairs ? to->counts : NULL;
     return rows > 0;
 }
 

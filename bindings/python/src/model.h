@@ -5,7 +5,7 @@
 #define PYTHON_MODEL_H
 
 #include <Python.h>
-#include <legosketch.h>
+#include "legosketch.h"
 
 /* The model that an object stands for, NULL for None; 0, or -1 with an exception. */
 int model_find(PyObject *object, const lego_model **model);

@@ -18,16 +18,14 @@ PyTypeObject *sketch_type;
 void lock_read(Sketch *sketch)
 {
     if (pthread_rwlock_tryrdlock(&sketch->lock) == 0) return;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_rdlock(&sketch->lock);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_rdlock(&sketch->lock);
     Py_END_ALLOW_THREADS
 }
 
 void lock_write(Sketch *sketch)
 {
     if (pthread_rwlock_trywrlock(&sketch->lock) == 0) return;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_wrlock(&sketch->lock);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_wrlock(&sketch->lock);
     Py_END_ALLOW_THREADS
 }
 
@@ -93,10 +91,9 @@ static PyObject *sketch_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     lego_sketch *plain = NULL;
     lego_elastic *elastic = NULL;
     lego_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = heavy == Py_None ? lego_sketch_create(&options.light, &plain) : lego_elastic_create(&options, &elastic);
-    Py_END_ALLOW_THREADS
-    if (status != LEGO_OK) return raise_status(status), NULL;
+    Py_BEGIN_ALLOW_THREADS status =
+        heavy == Py_None ? lego_sketch_create(&options.light, &plain) : lego_elastic_create(&options, &elastic);
+    Py_END_ALLOW_THREADS if (status != LEGO_OK) return raise_status(status), NULL;
     PyObject *self = wrap(type, plain, elastic, PyCapsule_CheckExact(model) ? model : NULL);
     if (self != NULL) set_threads((Sketch *)self, threads);
     return self;
@@ -122,12 +119,11 @@ static PyObject *sketch_copy(PyObject *self, PyObject *unused)
     lego_sketch *plain = NULL;
     lego_elastic *elastic = NULL;
     lego_status status;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_rdlock(&sketch->lock);
-    status = sketch->plain != NULL ? lego_sketch_copy(sketch->plain, &plain) : lego_elastic_copy(sketch->elastic, &elastic);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_rdlock(&sketch->lock);
+    status =
+        sketch->plain != NULL ? lego_sketch_copy(sketch->plain, &plain) : lego_elastic_copy(sketch->elastic, &elastic);
     pthread_rwlock_unlock(&sketch->lock);
-    Py_END_ALLOW_THREADS
-    if (status != LEGO_OK) return raise_status(status), NULL;
+    Py_END_ALLOW_THREADS if (status != LEGO_OK) return raise_status(status), NULL;
     PyObject *copy = wrap(Py_TYPE(self), plain, elastic, sketch->model);
     if (copy == NULL) return NULL;
     set_threads((Sketch *)copy, sketch->threads);
@@ -205,13 +201,14 @@ static PyObject *sketch_estimate(PyObject *self, PyObject *object)
     return ask_one((Sketch *)self, object, &estimate) < 0 ? NULL : PyFloat_FromDouble(estimate.value);
 }
 
-PyDoc_STRVAR(bounds_doc, "bounds(item)\n--\n\n"
-                         "(lower, upper): the true count is never above upper, if no item was taken away more often than "
-                         "counted,\nand for at least 95 % of the items not below lower.\n\n"
-                         "    >>> s = Sketch()\n"
-                         "    >>> s.add(b'key', 5)\n"
-                         "    >>> s.bounds(b'key')\n"
-                         "    (5, 5)\n");
+PyDoc_STRVAR(bounds_doc,
+             "bounds(item)\n--\n\n"
+             "(lower, upper): the true count is never above upper, if no item was taken away more often than "
+             "counted,\nand for at least 95 % of the items not below lower.\n\n"
+             "    >>> s = Sketch()\n"
+             "    >>> s.add(b'key', 5)\n"
+             "    >>> s.bounds(b'key')\n"
+             "    (5, 5)\n");
 
 static PyObject *sketch_bounds(PyObject *self, PyObject *object)
 {
@@ -229,7 +226,7 @@ struct list {
         size_t size;
         lego_estimate estimate;
         int exact;
-    } *all;
+    } * all;
     size_t n, room;
     bool failed;
 };
@@ -267,24 +264,21 @@ static PyObject *sketch_top(PyObject *self, PyObject *object)
     }
     struct list list = {0};
     lego_status status;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_rdlock(&sketch->lock);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_rdlock(&sketch->lock);
     status = lego_elastic_top(sketch->elastic, most, keep, &list);
     pthread_rwlock_unlock(&sketch->lock);
-    Py_END_ALLOW_THREADS
-    if (list.failed) status = LEGO_ERR_MEMORY;
+    Py_END_ALLOW_THREADS if (list.failed) status = LEGO_ERR_MEMORY;
     if (status != LEGO_OK) raise_status(status);
     PyObject *result = status == LEGO_OK ? PyList_New((Py_ssize_t)list.n) : NULL;
     for (size_t i = 0; i < list.n; i++) {
         const struct listed *next = &list.all[i];
-        PyObject *entry = result == NULL ? NULL
-                                         : Py_BuildValue("y#dLLO", next->item, (Py_ssize_t)next->size,
-                                                         next->estimate.value, (long long)next->estimate.lower,
-                                                         (long long)next->estimate.upper, next->exact ? Py_True : Py_False);
-        if (entry == NULL)
-            Py_CLEAR(result);
-        else
-            PyList_SetItem(result, (Py_ssize_t)i, entry);
+        PyObject *entry = result == NULL
+                              ? NULL
+                              : Py_BuildValue("y#dLLO", next->item, (Py_ssize_t)next->size, next->estimate.value,
+                                              (long long)next->estimate.lower, (long long)next->estimate.upper,
+                                              next->exact ? Py_True : Py_False);
+        if (entry == NULL) Py_CLEAR(result);
+        else PyList_SetItem(result, (Py_ssize_t)i, entry);
         free(next->item);
     }
     free(list.all);
@@ -300,10 +294,8 @@ static lego_status combine_locked(Sketch *into, Sketch *from, bool subtract)
     Sketch *first = into < from ? into : from;
     for (int i = 0; i < 2; i++) {
         Sketch *next = (i == 0) == (first == into) ? into : from;
-        if (next == into)
-            pthread_rwlock_wrlock(&into->lock);
-        else
-            pthread_rwlock_rdlock(&from->lock);
+        if (next == into) pthread_rwlock_wrlock(&into->lock);
+        else pthread_rwlock_rdlock(&from->lock);
     }
     lego_status status = into->elastic != NULL ? lego_elastic_merge(into->elastic, from->elastic)
                          : subtract            ? lego_sketch_subtract(into->plain, from->plain)
@@ -317,29 +309,27 @@ static int combine(Sketch *into, Sketch *from, bool subtract)
 {
     if ((into->elastic == NULL) != (from->elastic == NULL))
         return raise_refused("a sketch with heavy items goes only with another such"), -1;
-    if (subtract && into->elastic != NULL)
-        return raise_refused("sketches with heavy items can not be subtracted"), -1;
+    if (subtract && into->elastic != NULL) return raise_refused("sketches with heavy items can not be subtracted"), -1;
     PyObject *twin = into == from ? sketch_copy((PyObject *)from, NULL) : Py_NewRef(from);
     if (twin == NULL) return -1;
     lego_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = combine_locked(into, (Sketch *)twin, subtract);
-    Py_END_ALLOW_THREADS
-    into->kinds |= from->kinds;
+    Py_BEGIN_ALLOW_THREADS status = combine_locked(into, (Sketch *)twin, subtract);
+    Py_END_ALLOW_THREADS into->kinds |= from->kinds;
     Py_DECREF(twin);
     if (status == LEGO_OK) return 0;
     raise_status(status);
     return -1;
 }
 
-PyDoc_STRVAR(merge_doc, "merge(other)\n--\n\n"
-                        "Become the sketch of both streams, byte for byte as if this one had counted them all. Model and "
-                        "seed must agree.\nOf sketches of different sizes the result has the largest that both fold to.\n\n"
-                        "    >>> monday, tuesday = Sketch(), Sketch()\n"
-                        "    >>> monday.add('apple'); tuesday.add('apple')\n"
-                        "    >>> monday.merge(tuesday)\n"
-                        "    >>> monday.estimate('apple')\n"
-                        "    2.0\n");
+PyDoc_STRVAR(merge_doc,
+             "merge(other)\n--\n\n"
+             "Become the sketch of both streams, byte for byte as if this one had counted them all. Model and "
+             "seed must agree.\nOf sketches of different sizes the result has the largest that both fold to.\n\n"
+             "    >>> monday, tuesday = Sketch(), Sketch()\n"
+             "    >>> monday.add('apple'); tuesday.add('apple')\n"
+             "    >>> monday.merge(tuesday)\n"
+             "    >>> monday.estimate('apple')\n"
+             "    2.0\n");
 
 static PyObject *sketch_merge(PyObject *self, PyObject *other)
 {
@@ -397,23 +387,23 @@ static lego_status serialize(Sketch *sketch, struct memory *memory)
 {
     lego_status status = LEGO_ERR_MEMORY;
     memory->size = 0;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_rdlock(&sketch->lock);
-    uint64_t size = sketch->plain != NULL ? lego_sketch_saved_size(sketch->plain) : lego_elastic_saved_size(sketch->elastic);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_rdlock(&sketch->lock);
+    uint64_t size =
+        sketch->plain != NULL ? lego_sketch_saved_size(sketch->plain) : lego_elastic_saved_size(sketch->elastic);
     memory->bytes = size <= PY_SSIZE_T_MAX ? malloc(size) : NULL;
     if (memory->bytes != NULL)
         status = sketch->plain != NULL ? lego_sketch_save(sketch->plain, append, memory)
                                        : lego_elastic_save(sketch->elastic, append, memory);
     pthread_rwlock_unlock(&sketch->lock);
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_END_ALLOW_THREADS return status;
 }
 
-PyDoc_STRVAR(to_bytes_doc, "to_bytes()\n--\n\n"
-                           "The bytes of a .sketch file, as docs/format.md has them. Equal sketches have equal bytes.\n\n"
-                           "    >>> s = Sketch('4K')\n"
-                           "    >>> Sketch.from_bytes(s.to_bytes()) == s\n"
-                           "    True\n");
+PyDoc_STRVAR(to_bytes_doc,
+             "to_bytes()\n--\n\n"
+             "The bytes of a .sketch file, as docs/format.md has them. Equal sketches have equal bytes.\n\n"
+             "    >>> s = Sketch('4K')\n"
+             "    >>> Sketch.from_bytes(s.to_bytes()) == s\n"
+             "    True\n");
 
 static PyObject *sketch_to_bytes(PyObject *self, PyObject *unused)
 {
@@ -439,15 +429,13 @@ static PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments)
     lego_sketch *plain = NULL;
     lego_elastic *elastic = NULL;
     lego_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = lego_sketch_load(bytes.buf, (size_t)bytes.len, known, NULL, &plain);
+    Py_BEGIN_ALLOW_THREADS status = lego_sketch_load(bytes.buf, (size_t)bytes.len, known, NULL, &plain);
     if (status == LEGO_ERR_MAGIC) status = lego_elastic_load(bytes.buf, (size_t)bytes.len, known, NULL, &elastic);
     if (status == LEGO_OK && flat && plain != NULL) {
         status = lego_sketch_convert(plain, LEGO_FLAT);
         if (status != LEGO_OK) lego_sketch_destroy(plain);
     }
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&bytes);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&bytes);
     if (status != LEGO_OK) return raise_status(status), NULL;
     PyObject *self = wrap((PyTypeObject *)type, plain, elastic, PyCapsule_CheckExact(model) ? model : NULL);
     if (self != NULL) set_threads((Sketch *)self, threads);
@@ -470,13 +458,14 @@ static PyObject *sketch_compare(PyObject *self, PyObject *other, int operation)
 
 /* ---- shape, and facts --------------------------------------------------------------------------------------------- */
 
-PyDoc_STRVAR(fold_doc, "fold(bricks)\n--\n\n"
-                       "Shrink to `bricks`, a divisor of the property bricks: the sketch becomes the one that would have been "
-                       "made with so many.\n\n"
-                       "    >>> s = Sketch('1M')\n"
-                       "    >>> s.fold(s.bricks // 2)\n"
-                       "    >>> s.bytes < 2**19\n"
-                       "    True\n");
+PyDoc_STRVAR(fold_doc,
+             "fold(bricks)\n--\n\n"
+             "Shrink to `bricks`, a divisor of the property bricks: the sketch becomes the one that would have been "
+             "made with so many.\n\n"
+             "    >>> s = Sketch('1M')\n"
+             "    >>> s.fold(s.bricks // 2)\n"
+             "    >>> s.bytes < 2**19\n"
+             "    True\n");
 
 static PyObject *sketch_fold(PyObject *self, PyObject *object)
 {
@@ -485,12 +474,29 @@ static PyObject *sketch_fold(PyObject *self, PyObject *object)
     if (bricks == (unsigned long)-1 && PyErr_Occurred()) return NULL;
     if (sketch->plain == NULL) return raise_refused("a sketch with heavy items can not be folded"), NULL;
     lego_status status = LEGO_ERR_SHAPE;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_wrlock(&sketch->lock);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_wrlock(&sketch->lock);
     if (bricks <= UINT32_MAX) status = lego_sketch_fold(sketch->plain, (uint32_t)bricks);
     pthread_rwlock_unlock(&sketch->lock);
-    Py_END_ALLOW_THREADS
-    return status == LEGO_OK ? Py_NewRef(Py_None) : (raise_status(status), NULL);
+    Py_END_ALLOW_THREADS return status == LEGO_OK ? Py_NewRef(Py_None) : (raise_status(status), NULL);
+}
+
+PyDoc_STRVAR(scan_doc,
+             "scan(brick)\n--\n\n"
+             "(total, distinct, skew): what is in one of the bricks_now bricks, as the model's scan network sees "
+             "it. Of the built-in\nmodels `paper` has one.\n");
+
+static PyObject *sketch_scan(PyObject *self, PyObject *object)
+{
+    Sketch *sketch = (Sketch *)self;
+    unsigned long brick = PyLong_AsUnsignedLong(object);
+    if (brick == (unsigned long)-1 && PyErr_Occurred()) return NULL;
+    lego_scan scan;
+    lock_read(sketch);
+    lego_status status =
+        brick <= UINT32_MAX ? lego_sketch_scan(sketch_light(sketch), (uint32_t)brick, &scan) : LEGO_ERR_ARGUMENT;
+    unlock(sketch);
+    if (status != LEGO_OK) return raise_status(status), NULL;
+    return Py_BuildValue("Ldd", (long long)scan.total, scan.distinct, scan.skew);
 }
 
 PyDoc_STRVAR(clear_doc, "clear()\n--\n\nAs it was made: empty, unfolded.\n");
@@ -499,15 +505,11 @@ static PyObject *sketch_clear(PyObject *self, PyObject *unused)
 {
     (void)unused;
     Sketch *sketch = (Sketch *)self;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_rwlock_wrlock(&sketch->lock);
-    if (sketch->plain != NULL)
-        lego_sketch_clear(sketch->plain);
-    else
-        lego_elastic_clear(sketch->elastic);
+    Py_BEGIN_ALLOW_THREADS pthread_rwlock_wrlock(&sketch->lock);
+    if (sketch->plain != NULL) lego_sketch_clear(sketch->plain);
+    else lego_elastic_clear(sketch->elastic);
     pthread_rwlock_unlock(&sketch->lock);
-    Py_END_ALLOW_THREADS
-    sketch->kinds = 0;
+    Py_END_ALLOW_THREADS sketch->kinds = 0;
     return Py_NewRef(Py_None);
 }
 
@@ -582,7 +584,8 @@ static PyObject *sketch_model(PyObject *self, PyObject *unused)
 static PyGetSetDef facts[] = {
     {"total", get_fact, NULL, "The stream's length: the sum of all counts.", (void *)TOTAL},
     {"bytes", get_fact, NULL, "All bytes of the sketch, at most its budget.", (void *)BYTES},
-    {"cache_bytes", get_fact, NULL, "Bytes beside them with results of scans, which can be had again.", (void *)CACHE_BYTES},
+    {"cache_bytes", get_fact, NULL, "Bytes beside them with results of scans, which can be had again.",
+     (void *)CACHE_BYTES},
     {"bricks", get_fact, NULL, "Bricks, or blocks of a compact model, as made; fold() takes divisors.", (void *)BRICKS},
     {"bricks_now", get_fact, NULL, "How many there are after the folds so far.", (void *)BRICKS_NOW},
     {"cells", get_fact, NULL, "Counters that there are now.", (void *)CELLS},
@@ -598,17 +601,18 @@ static PyGetSetDef facts[] = {
     {0},
 };
 
-PyDoc_STRVAR(add_many_doc,
-             "add_many(keys, counts=None)\n--\n\n"
-             "Count every key once, or as often as `counts` says. Keys are a numpy array or any buffer of integers or strings, "
-             "an Arrow array, a pandas\nor polars Series, or anything that gives items; nulls are ignored. Arrays of 64-bit "
-             "integers are not copied.\n\n"
-             "    >>> from array import array\n"
-             "    >>> s = Sketch()\n"
-             "    >>> s.add_many(array('q', [1, 2, 2]))\n"
-             "    >>> s.add_many(['one', 'two'], [10, 20])\n"
-             "    >>> s.estimate(2), s.estimate('two'), s.total\n"
-             "    (2.0, 20.0, 33)\n");
+PyDoc_STRVAR(
+    add_many_doc,
+    "add_many(keys, counts=None)\n--\n\n"
+    "Count every key once, or as often as `counts` says. Keys are a numpy array or any buffer of integers or strings, "
+    "an Arrow array, a pandas\nor polars Series, or anything that gives items; nulls are ignored. Arrays of 64-bit "
+    "integers are not copied.\n\n"
+    "    >>> from array import array\n"
+    "    >>> s = Sketch()\n"
+    "    >>> s.add_many(array('q', [1, 2, 2]))\n"
+    "    >>> s.add_many(['one', 'two'], [10, 20])\n"
+    "    >>> s.estimate(2), s.estimate('two'), s.total\n"
+    "    (2.0, 20.0, 33)\n");
 
 PyDoc_STRVAR(update_doc, "update(items)\n--\n\n"
                          "Count items as collections.Counter does: once each, or a mapping's with their counts.\n\n"
@@ -629,6 +633,7 @@ static PyMethodDef methods[] = {
     {"_top", sketch_top, METH_O, NULL},
     {"merge", sketch_merge, METH_O, merge_doc},
     {"fold", sketch_fold, METH_O, fold_doc},
+    {"scan", sketch_scan, METH_O, scan_doc},
     {"clear", sketch_clear, METH_NOARGS, clear_doc},
     {"to_bytes", sketch_to_bytes, METH_NOARGS, to_bytes_doc},
     {"_from_bytes", sketch_from_bytes, METH_VARARGS | METH_CLASS, NULL},

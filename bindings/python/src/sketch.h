@@ -8,14 +8,13 @@
 #define PYTHON_SKETCH_H
 
 #include <Python.h>
-#include <legosketch.h>
+#include "legosketch.h"
 #include <pthread.h>
 
 typedef struct Sketch {
-    PyObject_HEAD
-    lego_sketch *plain;    /* one of the two is there from the start to the end, the other is NULL */
-    lego_elastic *elastic; /* with heavy items */
-    PyObject *model;       /* a capsule, owner of a model that is not built in; else NULL */
+    PyObject_HEAD lego_sketch *plain; /* one of the two is there from the start to the end, the other is NULL */
+    lego_elastic *elastic;            /* with heavy items */
+    PyObject *model;                  /* a capsule, owner of a model that is not built in; else NULL */
     unsigned threads;
     unsigned kinds; /* ITEM_ values: of all items that were added; 0 if that is not known */
     pthread_rwlock_t lock;

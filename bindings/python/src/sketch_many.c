@@ -29,7 +29,8 @@ static int copy_counts(counts *counts, size_t length)
     keys *from = &counts->in_place;
     chunk chunk = {0};
     for (size_t at = 0; at < length; at += chunk.rows) {
-        if (from->next(from, &chunk) <= 0) return PyErr_NoMemory(), -1;
+        if (from->next(from, &chunk) <= 0)
+            return from->failure == NULL ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "%s", from->failure), -1;
         if (chunk.numbers == NULL || chunk.n < chunk.rows) {
             PyErr_SetString(PyExc_TypeError, "counts are integers, none of them null");
             return -1;
@@ -95,10 +96,10 @@ static int add_chunk(void *context, const chunk *chunk)
     const int64_t *counts = adding->counts == NULL ? chunk->counts : adding->counts + adding->at;
     adding->at += chunk->rows;
     if (adding->counts != NULL && chunk->row != NULL) {
-        if (adding->picked == NULL) adding->picked = malloc(KEYS_CHUNK * sizeof *adding->picked);
-        if (adding->picked == NULL) return LEGO_ERR_MEMORY;
-        for (size_t i = 0; i < chunk->n; i++)
-            adding->picked[i] = counts[chunk->row[i]];
+        int64_t *picked = realloc(adding->picked, (chunk->n + 1) * sizeof *picked);
+        if (picked == NULL) return LEGO_ERR_MEMORY;
+        adding->picked = picked;
+        for (size_t i = 0; i < chunk->n; i++) adding->picked[i] = counts[chunk->row[i]];
         counts = adding->picked;
     }
     pthread_rwlock_wrlock(&sketch->lock);
@@ -169,9 +170,8 @@ struct asking {
 static lego_status ask(const Sketch *sketch, const chunk *chunk, size_t from, size_t n, lego_estimate *estimates)
 {
     if (chunk->numbers != NULL)
-        return sketch->plain != NULL
-                   ? lego_sketch_estimate_u64s(sketch->plain, chunk->numbers + from, n, estimates)
-                   : lego_elastic_estimate_u64s(sketch->elastic, chunk->numbers + from, n, estimates);
+        return sketch->plain != NULL ? lego_sketch_estimate_u64s(sketch->plain, chunk->numbers + from, n, estimates)
+                                     : lego_elastic_estimate_u64s(sketch->elastic, chunk->numbers + from, n, estimates);
     return sketch->plain != NULL
                ? lego_sketch_estimate_batch(sketch->plain, chunk->text, chunk->offsets + from, n, estimates)
                : lego_elastic_estimate_batch(sketch->elastic, chunk->text, chunk->offsets + from, n, estimates);
@@ -181,8 +181,7 @@ static int ask_chunk(void *context, const chunk *chunk)
 {
     struct asking *asking = context;
     if (chunk->row != NULL && asking->value == NULL) return LEGO_ERR_ARGUMENT;
-    for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++)
-        asking->value[asking->at + i] = NAN;
+    for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++) asking->value[asking->at + i] = NAN;
     lego_status status = LEGO_OK;
     pthread_rwlock_rdlock(&asking->sketch->lock);
     for (size_t from = 0; from < chunk->n && status == LEGO_OK; from += ESTIMATES) {
@@ -210,8 +209,7 @@ static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
     if (keys_open(&keys, object, KEYS_SIZED) < 0) return NULL;
     PyObject *first = NULL, *second = NULL, *result = NULL;
     struct asking asking = {.sketch = sketch, .estimates = malloc(ESTIMATES * sizeof(lego_estimate))};
-    if (asking.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8)
-        PyErr_NoMemory();
+    if (asking.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8) PyErr_NoMemory();
     else if ((first = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL &&
              (!bounds || (second = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL)) {
         if (bounds) {
