@@ -23,7 +23,8 @@ from pyspark.sql import types as T
 from . import Sketch
 
 FAN_IN = 16  # sketches that one task of the tree merges, and about as many arrive at the driver in the end
-HELD = 64 << 20  # bytes of sketches that a task holds for different keys: as many as an Arrow batch of Spark's has
+MANY = 1 << 20  # rows added at once: a third of the time of the 10,000 that an Arrow batch of Spark's has
+HELD = 64 << 20  # bytes of rows, or of sketches of different keys, that a task holds; Spark's own batches have as many
 
 _ITEMS = (T.StringType, T.BinaryType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -38,7 +39,7 @@ def sketch_column(df, column, budget="1M", *, weight=None, model=None, seed=0):
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sketch = None
-        for batch in batches:
+        for batch in _gather(batches):
             if sketch is None:  # a partition without rows costs no bytes
                 sketch = make()
             sketch.add_many(*batch.columns)
@@ -61,7 +62,7 @@ def sketch_groups(df, keys, column, budget="1M", *, weight=None, model=None, see
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = {}
-        for batch in batches:
+        for batch in _gather(batches):
             types = batch.schema.types[: len(keys)]
             for key, columns in _split(batch, len(keys)):
                 if key not in held:
@@ -97,7 +98,11 @@ def merge_groups(df, keys, column="sketch", *, model=None):
         for batch in batches:
             types = batch.schema.types[:-1]
             for saved in batch.column(len(key)):
-                sketch = _merge(sketch, Sketch.from_bytes(saved.as_py(), model=model))
+                other = Sketch.from_bytes(saved.as_py(), model=model)
+                if sketch is None:
+                    sketch = other
+                else:
+                    sketch.merge(other)
         yield _rows(schema, types, {key: sketch})
 
     return sketches.where(F.col("sketch").isNotNull()).groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
@@ -161,6 +166,20 @@ def _items(df, keys, column, weight):
     return df.select(*keys, *(column.alias(f"legosketch {name}") for name, column in columns.items()))
 
 
+def _gather(batches):
+    """The same rows in batches of about MANY rows or HELD bytes."""
+    few, rows, size = [], 0, 0
+    for batch in batches:
+        few.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= MANY or size >= HELD:
+            yield from pa.Table.from_batches(few).combine_chunks().to_batches()
+            few, rows, size = [], 0, 0
+    if few:
+        yield from pa.Table.from_batches(few).combine_chunks().to_batches()
+
+
 def _split(batch, keys):
     """(key, [items] or [items, weights]) for each combination of the first `keys` columns."""
     names = [str(i) for i in range(batch.num_columns)]
@@ -179,23 +198,25 @@ def _rows(schema, types, sketches):
     return pa.record_batch([*columns, saved], schema.names)
 
 
-def _merge(into, other):
-    """None is the sketch of nothing, of whatever shape."""
-    if into is None or other is None:
-        return other if into is None else into
-    into.merge(other)
-    return into
-
-
 def _merge_tree(sketches, model):
-    """All sketches of the one column there is, merged in rounds: in each, tasks merge FAN_IN or fewer of the round before.
-    The last such few are merged here."""
+    """All sketches of the one column there is, merged in rounds: in each, tasks merge FAN_IN or fewer of the round
+    before. The last few are merged here. What nothing was merged with stays bytes; None is the sketch of nothing."""
+
+    def load(saved):
+        return Sketch.from_bytes(saved, model=model) if isinstance(saved, bytes) else saved
+
+    def merge(into, other):
+        if into is None or other is None:
+            return other if into is None else into
+        into = load(into)
+        into.merge(load(other))
+        return into
+
+    def merge_row(into, row):
+        return merge(into, None if row[0] is None else bytes(row[0]))
+
     rows = sketches.rdd
     depth, leaves = 1, FAN_IN
     while leaves < rows.getNumPartitions():
         depth, leaves = depth + 1, leaves * FAN_IN
-
-    def load(into, row):
-        return into if row[0] is None else _merge(into, Sketch.from_bytes(bytes(row[0]), model=model))
-
-    return rows.treeAggregate(None, load, _merge, depth)
+    return load(rows.treeAggregate(None, merge_row, merge, depth))
