@@ -36,7 +36,7 @@ lab-full: ## the same with all points, seeds and items: hours
 	@$(MAKE) build
 	@scripts/lab
 
-test: ## every test: quick, long, command, installed package, sanitizers, fuzz targets
+test: ## every test: quick, long, command, installed package, Python, sanitizers, fuzz targets
 	@scripts/setup test
 	@scripts/setup browser || echo 'test: there is no Chromium, so no browser opens the report'
 	@scripts/test
@@ -60,7 +60,7 @@ clean: ## remove build/
 	rm -rf build
 
 format: ## clang-format every C file
-	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install,$(d)/*.[ch]))
+	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src,$(d)/*.[ch]))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,4 +1,4 @@
-# Tests and their labels: quick (make check), long, cli, reference, install. All of them run in the source folder.
+# Tests and their labels: quick (make check), long, cli, reference, install, python. All of them run in the source folder.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 set(source ${PROJECT_SOURCE_DIR})
@@ -93,3 +93,9 @@ foreach(way pkgconfig_shared pkgconfig_static find_package add_subdirectory read
   lego_test(install_${way} install tests/install/run.sh ${CMAKE_CURRENT_BINARY_DIR} ${way})
   set_tests_properties(install_${way} PROPERTIES FIXTURES_REQUIRED installed)
 endforeach()
+
+# The Python package, in environments of its own; what else it needs comes from PyPI, without which it is skipped.
+if(LEGO_BUILD_CLI)
+  lego_test(python python bindings/python/tests/run.sh ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(python PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_cli>)
+endif()

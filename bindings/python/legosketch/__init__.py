@@ -54,7 +54,7 @@ def _size(size: int | str) -> int:
     if match is None:
         raise ValueError(f"{size!r} is no size: write 4096, '300K', '1.5M' or '2G'")
     whole, fraction, unit = match.groups()
-    scale = 1024 ** " KMGT".index((unit or " ").upper())
+    scale = 1 << 10 * " KMGT".index((unit or " ").upper())
     return int(whole) * scale + int(float(fraction or 0) * scale + 1e-6)
 
 
@@ -127,7 +127,8 @@ class Sketch(_core.Sketch):
         >>> list(map(float, s.estimate_many(["apple", "plum"])))
         [2.0, 0.0]
         """
-        return _array(self._estimate_many(keys), "d")
+        estimates: NDArray[float64] | array[float] = _array(self._estimate_many(keys), "d")
+        return estimates
 
     def bounds_many(self, keys: Any) -> tuple[NDArray[int64], NDArray[int64]] | tuple[array[int], array[int]]:
         """The lower bounds of all keys, and the upper ones; no key may be null.
@@ -166,7 +167,7 @@ class Sketch(_core.Sketch):
                     pass
             return item
 
-        return [Top(shown(item), *estimate) for item, *estimate in self._top(n)]
+        return [Top(shown(item), value, lower, upper, exact) for item, value, lower, upper, exact in self._top(n)]
 
     @classmethod
     def from_bytes(

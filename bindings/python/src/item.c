@@ -21,7 +21,7 @@ static int read_integer(PyObject *integer, uint64_t *number)
     return -1;
 }
 
-int item_read(PyObject *object, item *item)
+int item_read(PyObject *object, struct item *item)
 {
     item->view.obj = NULL;
     if (PyUnicode_Check(object)) {
@@ -67,7 +67,7 @@ int item_read(PyObject *object, item *item)
     return -1;
 }
 
-void item_release(item *item)
+void item_release(struct item *item)
 {
     if (item->view.obj != NULL) PyBuffer_Release(&item->view);
 }

@@ -9,17 +9,17 @@
 
 enum { ITEM_STR = 1, ITEM_BYTES = 2, ITEM_INT = 4 };
 
-typedef struct item {
+struct item {
     int kind;         /* one of the above */
     uint64_t number;  /* of ITEM_INT */
     const char *text; /* of the others, alive as long as the object and until item_release() */
     size_t size;
     Py_buffer view; /* of bytearrays and memoryviews, which could change their size meanwhile; else without obj */
-} item;
+};
 
 /* 0, or -1 with TypeError, OverflowError or UnicodeEncodeError. May run code of the object's class. */
-int item_read(PyObject *object, item *item);
-void item_release(item *item);
+int item_read(PyObject *object, struct item *item);
+void item_release(struct item *item);
 
 /* The 8 little-endian bytes that a number is as an item. */
 void item_write_number(char bytes[8], uint64_t number);

@@ -14,7 +14,7 @@
      ((longer = realloc(gathered->array, (most + 1) * sizeof *gathered->array)) != NULL &&                             \
       (gathered->array = longer, true)))
 
-bool keys_room(gathered *gathered, unsigned arrays, size_t rows)
+bool keys_room(struct gathered *gathered, unsigned arrays, size_t rows)
 {
     void *longer;
     size_t most = rows > gathered->rows ? rows : gathered->rows;
@@ -25,7 +25,7 @@ bool keys_room(gathered *gathered, unsigned arrays, size_t rows)
     return true;
 }
 
-bool keys_room_text(gathered *gathered, size_t used, size_t more)
+bool keys_room_text(struct gathered *gathered, size_t used, size_t more)
 {
     if (more <= gathered->room - used) return true;
     if (more > SIZE_MAX / 4 - used) return false;
@@ -47,7 +47,7 @@ static PyObject *unwrap(PyObject *object)
     return numpy ? PyObject_CallMethod(object, "to_numpy", NULL) : Py_NewRef(object);
 }
 
-int keys_open(keys *keys, PyObject *object, keys_as as)
+int keys_open(struct keys *keys, PyObject *object, keys_as as)
 {
     memset(keys, 0, sizeof *keys);
     if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object)) {
@@ -66,7 +66,7 @@ int keys_open(keys *keys, PyObject *object, keys_as as)
     return found < 0 ? -1 : 0;
 }
 
-void keys_close(keys *keys)
+void keys_close(struct keys *keys)
 {
     if (keys->close != NULL) keys->close(keys);
     keys->close = NULL;
@@ -78,12 +78,12 @@ void keys_close(keys *keys)
     memset(&keys->gathered, 0, sizeof keys->gathered);
 }
 
-int keys_each(keys *keys, int (*use)(void *context, const chunk *chunk), void *context)
+int keys_each(struct keys *keys, int (*use)(void *context, const struct chunk *chunk), void *context)
 {
     PyThreadState *released = keys->python ? NULL : PyEval_SaveThread();
     int status = LEGO_OK, got;
     for (;;) {
-        chunk chunk = {0};
+        struct chunk chunk = {0};
         got = keys->next(keys, &chunk);
         if (got <= 0) break;
         if (keys->python) released = PyEval_SaveThread();

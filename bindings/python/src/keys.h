@@ -19,7 +19,7 @@
 #define KEYS_CHUNK ((size_t)1 << 21)
 #define KEYS_TEXT ((size_t)32 << 20)
 
-typedef struct chunk {
+struct chunk {
     size_t rows;             /* of the input, those that are null included */
     size_t n;                /* items in them */
     const uint64_t *numbers; /* the items, or NULL: item i is text[offsets[i] .. offsets[i + 1]) */
@@ -27,24 +27,23 @@ typedef struct chunk {
     const uint64_t *offsets;
     const uint32_t *row;   /* in which row of the chunk item i is; NULL: in row i */
     const int64_t *counts; /* of pairs, that of each item; else NULL */
-} chunk;
+};
 
 /* What does not stay where it is: arrays of `rows` and one more each, NULL until they are
  * used, and text with `room` bytes. */
-typedef struct gathered {
+struct gathered {
     size_t rows, room;
     uint64_t *numbers;
     uint64_t *offsets;
     int64_t *counts;
     uint32_t *row;
     char *text;
-} gathered;
+};
 
-typedef struct keys keys;
 struct keys {
     /* 1; 0: there is no more; -1: it failed, for the reason in `failure`, or NULL: an exception is set, or memory. */
-    int (*next)(keys *keys, chunk *chunk);
-    void (*close)(keys *keys);
+    int (*next)(struct keys *keys, struct chunk *chunk);
+    void (*close)(struct keys *keys);
     const char *failure;
     Py_ssize_t length;   /* rows in all; -1: nobody knows */
     unsigned kinds;      /* ITEM_ values, of all items seen so far */
@@ -55,29 +54,29 @@ struct keys {
     Py_buffer view;      /* keys_buffer.c */
     struct arrow *arrow; /* keys_arrow.c */
     size_t at;           /* the next row */
-    gathered gathered;
+    struct gathered gathered;
 };
 
 /* How to read an iterable: as it comes, with its length known from the start, or as pairs of an item and its count. */
 typedef enum keys_as { KEYS_STREAM, KEYS_SIZED, KEYS_PAIRS } keys_as;
 
 /* 0, or -1 with an exception. */
-int keys_open(keys *keys, PyObject *object, keys_as as);
-void keys_close(keys *keys);
+int keys_open(struct keys *keys, PyObject *object, keys_as as);
+void keys_close(struct keys *keys);
 
 /* Gives each chunk to use(), without the GIL, until there is no more or use() returns not LEGO_OK; that or an exception
  * of the keys' is raised: 0, or -1. */
-int keys_each(keys *keys, int (*use)(void *context, const chunk *chunk), void *context);
+int keys_each(struct keys *keys, int (*use)(void *context, const struct chunk *chunk), void *context);
 
 /* The sources: 1 if the object is of that kind, 0 if it is not, -1 with an exception. */
-int keys_open_buffer(keys *keys, PyObject *object);
-int keys_open_arrow(keys *keys, PyObject *object);
-int keys_open_objects(keys *keys, PyObject *object, keys_as as);
+int keys_open_buffer(struct keys *keys, PyObject *object);
+int keys_open_arrow(struct keys *keys, PyObject *object);
+int keys_open_objects(struct keys *keys, PyObject *object, keys_as as);
 
 /* Makes room in those arrays of keys->gathered, and behind the text: false if there is no memory. */
 enum { KEYS_NUMBERS = 1, KEYS_OFFSETS = 2, KEYS_COUNTS = 4, KEYS_ROW = 8 };
-bool keys_room(gathered *gathered, unsigned arrays, size_t rows);
-bool keys_room_text(gathered *gathered, size_t used, size_t more);
+bool keys_room(struct gathered *gathered, unsigned arrays, size_t rows);
+bool keys_room_text(struct gathered *gathered, size_t used, size_t more);
 
 /* Integers of `size` bytes, `stride` bytes apart, as 64 bits each. */
 void keys_widen(uint64_t *numbers, const char *from, size_t n, Py_ssize_t stride, size_t size, bool is_signed);

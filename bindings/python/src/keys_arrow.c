@@ -20,16 +20,16 @@ enum layout {
     NOTHING,  /* nulls only */
 };
 
-typedef struct type {
+struct type {
     enum layout layout;
     size_t size;
     bool is_signed;
     unsigned kind; /* ITEM_ */
-} type;
+};
 
 /* One array of a column, with what is used of it. */
-typedef struct column {
-    type type;
+struct column {
+    struct type type;
     size_t length, offset;
     const uint8_t *valid; /* a bit for each row and the offset; NULL: all are */
     const void *values;   /* integers, fixed texts, offsets or views */
@@ -37,19 +37,19 @@ typedef struct column {
     const void *const *parts; /* of views: the buffers that they point into, and their sizes */
     const int64_t *part_sizes;
     size_t n_parts;
-} column;
+};
 
 struct arrow {
     struct ArrowSchema schema;
     struct ArrowArray *arrays;
-    size_t n, room, at; /* the array that is read next from */
-    type type, values;  /* of the rows; and if these are indices, of the dictionary's values */
+    size_t n, room, at;       /* the array that is read next from */
+    struct type type, values; /* of the rows; and if these are indices, of the dictionary's values */
     bool dictionary;
 };
 
-/* ---- what a column has ---------------------------------------------------------------------------------------------- */
+/* ---- what a column has ------------------------------------------------------------------------------------------- */
 
-static bool read_type(const char *format, type *type)
+static bool read_type(const char *format, struct type *type)
 {
     static const struct {
         const char *format;
@@ -74,7 +74,7 @@ static bool read_type(const char *format, type *type)
 }
 
 /* NULL, or what is wrong with the array. */
-static const char *read_column(const struct ArrowArray *array, type type, column *column)
+static const char *read_column(const struct ArrowArray *array, struct type type, struct column *column)
 {
     static const int64_t buffers[] = {[INTEGERS] = 2, [FIXED] = 2, [OFFSETS] = 3, [VIEWS] = 3, [NOTHING] = 0};
     if (array->length < 0 || array->offset < 0 || array->offset > PY_SSIZE_T_MAX / 16 - array->length)
@@ -95,13 +95,13 @@ static const char *read_column(const struct ArrowArray *array, type type, column
     return NULL;
 }
 
-static bool is_valid(const column *column, size_t row)
+static bool is_valid(const struct column *column, size_t row)
 {
     size_t bit = column->offset + row;
     return column->type.layout != NOTHING && (column->valid == NULL || (column->valid[bit / 8] >> bit % 8 & 1) != 0);
 }
 
-static uint64_t number_at(const column *column, size_t row)
+static uint64_t number_at(const struct column *column, size_t row)
 {
     uint64_t number;
     size_t size = column->type.size;
@@ -111,7 +111,7 @@ static uint64_t number_at(const column *column, size_t row)
 }
 
 /* The offset before a row; that of a row after the last is the end. Negative ones get very large. */
-static uint64_t offset_at(const column *column, size_t row)
+static uint64_t offset_at(const struct column *column, size_t row)
 {
     const char *at = (const char *)column->values + (column->offset + row) * column->type.size;
     int64_t wide;
@@ -124,12 +124,12 @@ static uint64_t offset_at(const column *column, size_t row)
 static const char bad_offsets[] = "the offsets of an Arrow array fall, or there is nothing where they point";
 static const char bad_view[] = "a view of an Arrow array points outside its buffers";
 
-static bool offsets_hold(const column *column, uint64_t from, uint64_t to)
+static bool offsets_hold(const struct column *column, uint64_t from, uint64_t to)
 {
     return from <= to && to <= INT64_MAX && (column->text != NULL || to == from);
 }
 
-static const char *view_at(const column *column, size_t row, const char **text, size_t *size)
+static const char *view_at(const struct column *column, size_t row, const char **text, size_t *size)
 {
     const char *at = (const char *)column->values + (column->offset + row) * 16;
     int32_t view[4]; /* size; if that is above 12: the first letters, which part, where in it */
@@ -146,7 +146,7 @@ static const char *view_at(const column *column, size_t row, const char **text, 
 }
 
 /* NULL, or what is wrong with it. */
-static const char *text_at(const column *column, size_t row, const char **text, size_t *size)
+static const char *text_at(const struct column *column, size_t row, const char **text, size_t *size)
 {
     if (column->type.layout == VIEWS) return view_at(column, row, text, size);
     if (column->type.layout == FIXED) {
@@ -161,12 +161,12 @@ static const char *text_at(const column *column, size_t row, const char **text, 
     return NULL;
 }
 
-/* ---- chunks --------------------------------------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 /* Where all rows are valid and lie as the library wants them, or nearly. */
-static int next_whole(keys *keys, const column *column, size_t from, chunk *chunk)
+static int next_whole(struct keys *keys, const struct column *column, size_t from, struct chunk *chunk)
 {
-    gathered *to = &keys->gathered;
+    struct gathered *to = &keys->gathered;
     if (column->type.layout == INTEGERS) {
         const char *at = (const char *)column->values + (column->offset + from) * column->type.size;
         chunk->numbers = (const uint64_t *)(const void *)at;
@@ -194,9 +194,10 @@ static int next_whole(keys *keys, const column *column, size_t from, chunk *chun
 }
 
 /* Row by row: rows without the null ones, out of dictionaries and views. */
-static int next_picked(keys *keys, const column *column, const struct column *values, size_t from, chunk *chunk)
+static int next_picked(struct keys *keys, const struct column *column, const struct column *values, size_t from,
+                       struct chunk *chunk)
 {
-    gathered *to = &keys->gathered;
+    struct gathered *to = &keys->gathered;
     const struct column *source = values == NULL ? column : values;
     bool integers = source->type.layout == INTEGERS || source->type.layout == NOTHING;
     if (!keys_room(to, KEYS_ROW | (integers ? KEYS_NUMBERS : KEYS_OFFSETS), chunk->rows)) return -1;
@@ -232,7 +233,7 @@ static int next_picked(keys *keys, const column *column, const struct column *va
     return 1;
 }
 
-static int next_arrow(keys *keys, chunk *chunk)
+static int next_arrow(struct keys *keys, struct chunk *chunk)
 {
     struct arrow *arrow = keys->arrow;
     while (arrow->at < arrow->n && keys->at == (size_t)arrow->arrays[arrow->at].length) {
@@ -241,7 +242,7 @@ static int next_arrow(keys *keys, chunk *chunk)
     }
     if (arrow->at == arrow->n) return 0;
     const struct ArrowArray *array = &arrow->arrays[arrow->at];
-    column column, values;
+    struct column column, values;
     keys->failure = read_column(array, arrow->type, &column);
     if (keys->failure == NULL && arrow->dictionary)
         keys->failure = array->dictionary == NULL ? "an Arrow array lacks its dictionary"
@@ -257,9 +258,9 @@ static int next_arrow(keys *keys, chunk *chunk)
     return got;
 }
 
-/* ---- taking a column over --------------------------------------------------------------------------------------------- */
+/* ---- taking a column over ---------------------------------------------------------------------------------------- */
 
-static void close_arrow(keys *keys)
+static void close_arrow(struct keys *keys)
 {
     struct arrow *arrow = keys->arrow;
     for (size_t i = 0; i < arrow->n; i++)
@@ -322,7 +323,7 @@ static int take_stream(struct arrow *arrow, PyObject *result)
     }
 }
 
-static int take(keys *keys, PyObject *result, int (*how)(struct arrow *arrow, PyObject *result))
+static int take(struct keys *keys, PyObject *result, int (*how)(struct arrow *arrow, PyObject *result))
 {
     struct arrow *arrow = keys->arrow;
     if (how(arrow, result) < 0) return -1;
@@ -349,7 +350,7 @@ static int take(keys *keys, PyObject *result, int (*how)(struct arrow *arrow, Py
     return 1;
 }
 
-int keys_open_arrow(keys *keys, PyObject *object)
+int keys_open_arrow(struct keys *keys, PyObject *object)
 {
     static const struct {
         const char *method;

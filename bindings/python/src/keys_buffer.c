@@ -8,19 +8,19 @@
 #include <stdalign.h>
 #include <string.h>
 
-static const char *row_at(const keys *keys, size_t row)
+static const char *row_at(const struct keys *keys, size_t row)
 {
     return (const char *)keys->view.buf + (Py_ssize_t)row * keys->view.strides[0];
 }
 
-static size_t rows_left(const keys *keys, size_t most)
+static size_t rows_left(const struct keys *keys, size_t most)
 {
     size_t left = (size_t)keys->length - keys->at;
     return left < most ? left : most;
 }
 
 /* All of them at once, where they are. */
-static int next_in_place(keys *keys, chunk *chunk)
+static int next_in_place(struct keys *keys, struct chunk *chunk)
 {
     chunk->rows = chunk->n = (size_t)keys->length - keys->at;
     chunk->numbers = keys->view.buf;
@@ -28,7 +28,7 @@ static int next_in_place(keys *keys, chunk *chunk)
     return chunk->n > 0;
 }
 
-static int next_widened(keys *keys, chunk *chunk)
+static int next_widened(struct keys *keys, struct chunk *chunk)
 {
     chunk->rows = chunk->n = rows_left(keys, KEYS_CHUNK);
     if (!keys_room(&keys->gathered, KEYS_NUMBERS, chunk->n)) return -1;
@@ -55,9 +55,9 @@ static size_t encode(char *text, uint32_t point)
     return size;
 }
 
-static int next_texts(keys *keys, chunk *chunk)
+static int next_texts(struct keys *keys, struct chunk *chunk)
 {
-    gathered *to = &keys->gathered;
+    struct gathered *to = &keys->gathered;
     size_t width = (size_t)keys->view.itemsize, most = KEYS_TEXT / (width + 1) + 1, used = 0;
     size_t n = rows_left(keys, most < KEYS_CHUNK ? most : KEYS_CHUNK);
     bool points = keys->kinds == ITEM_STR; /* in UTF-8 none is longer than in the 4 bytes that it has here */
@@ -89,7 +89,7 @@ static int next_texts(keys *keys, chunk *chunk)
     return n > 0;
 }
 
-static void close_buffer(keys *keys)
+static void close_buffer(struct keys *keys)
 {
     PyBuffer_Release(&keys->view);
 }
@@ -101,7 +101,7 @@ static int refuse(const char *format, const char *advice)
 }
 
 /* 1, 0 if it has to be read object by object, -1. */
-static int choose(keys *keys, const char *format)
+static int choose(struct keys *keys, const char *format)
 {
     const Py_buffer *view = &keys->view;
     size_t size = (size_t)view->itemsize;
@@ -134,7 +134,7 @@ static int choose(keys *keys, const char *format)
     return 1;
 }
 
-int keys_open_buffer(keys *keys, PyObject *object)
+int keys_open_buffer(struct keys *keys, PyObject *object)
 {
     if (!PyObject_CheckBuffer(object)) return 0;
     if (PyObject_GetBuffer(object, &keys->view, PyBUF_RECORDS_RO) < 0) {

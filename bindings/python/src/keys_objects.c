@@ -28,10 +28,10 @@ static PyObject *split(PyObject *pair, int64_t *count)
 }
 
 /* Copies an item behind the text so far, which it makes longer. */
-static int append(keys *keys, PyObject *object, size_t *used)
+static int append(struct keys *keys, PyObject *object, size_t *used)
 {
-    gathered *to = &keys->gathered;
-    item item;
+    struct gathered *to = &keys->gathered;
+    struct item item;
     if (item_read(object, &item) < 0) return -1;
     size_t size = item.kind == ITEM_INT ? 8 : item.size;
     bool room = keys_room_text(to, *used, size);
@@ -44,9 +44,9 @@ static int append(keys *keys, PyObject *object, size_t *used)
     return 0;
 }
 
-static int next_objects(keys *keys, chunk *chunk)
+static int next_objects(struct keys *keys, struct chunk *chunk)
 {
-    gathered *to = &keys->gathered;
+    struct gathered *to = &keys->gathered;
     unsigned arrays = KEYS_OFFSETS | KEYS_ROW | (keys->pairs ? KEYS_COUNTS : 0);
     size_t used = 0, n = 0, rows = 0;
     while (rows < KEYS_OBJECTS && used < KEYS_TEXT) {
@@ -76,12 +76,12 @@ static int next_objects(keys *keys, chunk *chunk)
     return rows > 0;
 }
 
-static void close_objects(keys *keys)
+static void close_objects(struct keys *keys)
 {
     Py_CLEAR(keys->iterator);
 }
 
-int keys_open_objects(keys *keys, PyObject *object, keys_as as)
+int keys_open_objects(struct keys *keys, PyObject *object, keys_as as)
 {
     keys->python = true;
     keys->close = close_objects;

@@ -20,6 +20,8 @@ static struct PyModuleDef definition = {
     .m_methods = functions,
 };
 
+PyMODINIT_FUNC PyInit__core(void); /* Python finds it by its name */
+
 PyMODINIT_FUNC PyInit__core(void)
 {
     PyObject *module = PyModule_Create(&definition);

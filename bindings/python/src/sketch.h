@@ -30,10 +30,24 @@ void unlock(Sketch *sketch);
 /* The plain sketch, or the light part of the other kind. */
 const lego_sketch *sketch_light(const Sketch *sketch);
 
-/* Methods of many items at once; sketch_many.c has what they do. */
+/* A Python object around one of the two, which it takes, also if it fails. */
+PyObject *sketch_wrap(PyTypeObject *type, lego_sketch *plain, lego_elastic *elastic, PyObject *model);
+void sketch_set_threads(Sketch *sketch, unsigned threads);
+
+/* Methods. Those of many items: sketch_many.c */
 PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *sketch_update(PyObject *self, PyObject *items);
-PyObject *sketch_estimate_many(PyObject *self, PyObject *keys);
-PyObject *sketch_bounds_many(PyObject *self, PyObject *keys);
+PyObject *sketch_estimate_many(PyObject *self, PyObject *keys); /* a bytearray with a double for each */
+PyObject *sketch_bounds_many(PyObject *self, PyObject *keys);   /* two, with an int64_t */
+
+/* The most frequent: sketch_top.c. A list of (bytes, estimate, lower, upper, exact) */
+PyObject *sketch_top(PyObject *self, PyObject *n);
+
+/* sketch_bytes.c; from_bytes(data, model, flat, threads) is a class method, for both kinds of sketch. */
+PyObject *sketch_to_bytes(PyObject *self, PyObject *unused);
+PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments);
+PyObject *sketch_compare(PyObject *self, PyObject *other, int operation);
+
+extern PyGetSetDef sketch_facts[]; /* sketch_facts.c */
 
 #endif

@@ -11,11 +11,11 @@
 
 /* ---- counts: one for each key ------------------------------------------------------------------------------------ */
 
-typedef struct counts {
-    const int64_t *all; /* NULL: each item once */
-    keys in_place;      /* where they are, or the copy: */
+struct counts {
+    const int64_t *all;   /* NULL: each item once */
+    struct keys in_place; /* where they are, or the copy: */
     int64_t *copy;
-} counts;
+};
 
 static int counts_mismatch(void)
 {
@@ -24,10 +24,10 @@ static int counts_mismatch(void)
 }
 
 /* Numbers of the library's items have no sign; what was a large uint64 is no count. */
-static int copy_counts(counts *counts, size_t length)
+static int copy_counts(struct counts *counts, size_t length)
 {
-    keys *from = &counts->in_place;
-    chunk chunk = {0};
+    struct keys *from = &counts->in_place;
+    struct chunk chunk = {0};
     for (size_t at = 0; at < length; at += chunk.rows) {
         if (from->next(from, &chunk) <= 0)
             return from->failure == NULL ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "%s", from->failure), -1;
@@ -49,7 +49,7 @@ static int copy_counts(counts *counts, size_t length)
     return 0;
 }
 
-static int copy_count_objects(counts *counts, PyObject *object, size_t length)
+static int copy_count_objects(struct counts *counts, PyObject *object, size_t length)
 {
     PyObject *all = PySequence_Tuple(object);
     if (all == NULL) return -1;
@@ -65,7 +65,7 @@ static int copy_count_objects(counts *counts, PyObject *object, size_t length)
     return failed;
 }
 
-static int counts_open(counts *counts, PyObject *object, size_t length)
+static int counts_open(struct counts *counts, PyObject *object, size_t length)
 {
     memset(counts, 0, sizeof *counts);
     if (object == Py_None) return 0;
@@ -74,13 +74,13 @@ static int counts_open(counts *counts, PyObject *object, size_t length)
     return (size_t)counts->in_place.length == length ? copy_counts(counts, length) : counts_mismatch();
 }
 
-static void counts_close(counts *counts)
+static void counts_close(struct counts *counts)
 {
     keys_close(&counts->in_place);
     free(counts->copy);
 }
 
-/* ---- adding ------------------------------------------------------------------------------------------------------- */
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
 
 struct adding {
     Sketch *sketch;
@@ -89,7 +89,7 @@ struct adding {
     int64_t *picked; /* counts of those rows of a chunk that are not null */
 };
 
-static int add_chunk(void *context, const chunk *chunk)
+static int add_chunk(void *context, const struct chunk *chunk)
 {
     struct adding *adding = context;
     Sketch *sketch = adding->sketch;
@@ -115,7 +115,7 @@ static int add_chunk(void *context, const chunk *chunk)
     return (int)status;
 }
 
-static PyObject *add_all(Sketch *sketch, keys *keys, const int64_t *counts)
+static PyObject *add_all(Sketch *sketch, struct keys *keys, const int64_t *counts)
 {
     struct adding adding = {.sketch = sketch, .counts = counts};
     int failed = keys_each(keys, add_chunk, &adding);
@@ -129,9 +129,9 @@ PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keyword
     static char *names[] = {"keys", "counts", NULL};
     PyObject *object, *count = Py_None, *result = NULL;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:add_many", names, &object, &count)) return NULL;
-    keys keys;
+    struct keys keys;
     if (keys_open(&keys, object, count == Py_None ? KEYS_STREAM : KEYS_SIZED) < 0) return NULL;
-    counts counts;
+    struct counts counts;
     if (counts_open(&counts, count, (size_t)keys.length) == 0) result = add_all((Sketch *)self, &keys, counts.all);
     counts_close(&counts);
     keys_close(&keys);
@@ -140,7 +140,7 @@ PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keyword
 
 PyObject *sketch_update(PyObject *self, PyObject *items)
 {
-    keys keys;
+    struct keys keys;
     /* As dict.update() does: what has keys() is a mapping. A pandas Series has them too, so arrays come first. */
     bool mapping = PyDict_Check(items);
     if (!mapping && !PyObject_HasAttrString(items, "dtype") && PyObject_HasAttrString(items, "keys")) mapping = true;
@@ -154,7 +154,7 @@ PyObject *sketch_update(PyObject *self, PyObject *items)
     return result;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* Estimates that are held at a time, before what was asked for of them is written out. */
 #define ESTIMATES ((size_t)1 << 14)
@@ -165,9 +165,10 @@ struct asking {
     double *value; /* this is written, or both that follow */
     int64_t *lower, *upper;
     lego_estimate *estimates;
+    bool unbounded; /* bounds were asked for of a null */
 };
 
-static lego_status ask(const Sketch *sketch, const chunk *chunk, size_t from, size_t n, lego_estimate *estimates)
+static lego_status ask(const Sketch *sketch, const struct chunk *chunk, size_t from, size_t n, lego_estimate *estimates)
 {
     if (chunk->numbers != NULL)
         return sketch->plain != NULL ? lego_sketch_estimate_u64s(sketch->plain, chunk->numbers + from, n, estimates)
@@ -177,10 +178,13 @@ static lego_status ask(const Sketch *sketch, const chunk *chunk, size_t from, si
                : lego_elastic_estimate_batch(sketch->elastic, chunk->text, chunk->offsets + from, n, estimates);
 }
 
-static int ask_chunk(void *context, const chunk *chunk)
+static int ask_chunk(void *context, const struct chunk *chunk)
 {
     struct asking *asking = context;
-    if (chunk->row != NULL && asking->value == NULL) return LEGO_ERR_ARGUMENT;
+    if (chunk->row != NULL && asking->value == NULL) {
+        asking->unbounded = true;
+        return LEGO_ERR_ARGUMENT;
+    }
     for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++) asking->value[asking->at + i] = NAN;
     lego_status status = LEGO_OK;
     pthread_rwlock_rdlock(&asking->sketch->lock);
@@ -205,7 +209,7 @@ static int ask_chunk(void *context, const chunk *chunk)
 /* 8 bytes for each row, in one or two bytearrays, which hold them for arrays of every kind. */
 static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
 {
-    keys keys;
+    struct keys keys;
     if (keys_open(&keys, object, KEYS_SIZED) < 0) return NULL;
     PyObject *first = NULL, *second = NULL, *result = NULL;
     struct asking asking = {.sketch = sketch, .estimates = malloc(ESTIMATES * sizeof(lego_estimate))};
@@ -220,6 +224,9 @@ static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
         }
         if (keys_each(&keys, ask_chunk, &asking) == 0)
             result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
+        else if (asking.unbounded)
+            PyErr_Clear(),
+                raise_refused("a null has no bounds: drop the nulls, or ask for estimates, which are NaN then");
     }
     free(asking.estimates);
     Py_XDECREF(first);

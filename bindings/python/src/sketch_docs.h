@@ -1,0 +1,87 @@
+/* What help() says of the methods; tests/test_documents.py runs the examples.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PYTHON_SKETCH_DOCS_H
+#define PYTHON_SKETCH_DOCS_H
+
+#include <Python.h>
+
+PyDoc_STRVAR(add_doc, "add(item, count=1)\n--\n\n"
+                      "Count an item `count` times more; a negative count takes it away again.\n\n"
+                      "    >>> s = Sketch()\n"
+                      "    >>> s.add('apple', 3)\n"
+                      "    >>> s.add('apple', -1)\n"
+                      "    >>> s.estimate('apple')\n"
+                      "    2.0\n");
+
+PyDoc_STRVAR(estimate_doc, "estimate(item)\n--\n\n"
+                           "How often the item was counted, about: a float, never above the upper bound.\n\n"
+                           "    >>> s = Sketch()\n"
+                           "    >>> s.update(['pear', 'apple', 'pear'])\n"
+                           "    >>> s.estimate('pear'), s.estimate('plum')\n"
+                           "    (2.0, 0.0)\n");
+
+PyDoc_STRVAR(bounds_doc,
+             "bounds(item)\n--\n\n"
+             "(lower, upper): the true count is never above upper, if no item was taken away more often than "
+             "counted,\nand for at least 95 % of the items not below lower.\n\n"
+             "    >>> s = Sketch()\n"
+             "    >>> s.add(b'key', 5)\n"
+             "    >>> s.bounds(b'key')\n"
+             "    (5, 5)\n");
+
+PyDoc_STRVAR(merge_doc,
+             "merge(other)\n--\n\n"
+             "Become the sketch of both streams, byte for byte as if this one had counted them all. Model and "
+             "seed must agree.\nOf sketches of different sizes the result has the largest that both fold to.\n\n"
+             "    >>> monday, tuesday = Sketch(), Sketch()\n"
+             "    >>> monday.add('apple'); tuesday.add('apple')\n"
+             "    >>> monday.merge(tuesday)\n"
+             "    >>> monday.estimate('apple')\n"
+             "    2.0\n");
+
+PyDoc_STRVAR(to_bytes_doc,
+             "to_bytes()\n--\n\n"
+             "The bytes of a .sketch file, as docs/format.md has them. Equal sketches have equal bytes.\n\n"
+             "    >>> s = Sketch('4K')\n"
+             "    >>> Sketch.from_bytes(s.to_bytes()) == s\n"
+             "    True\n");
+
+PyDoc_STRVAR(fold_doc,
+             "fold(bricks)\n--\n\n"
+             "Shrink to `bricks`, a divisor of the property bricks: the sketch becomes the one that would have been "
+             "made with so many.\n\n"
+             "    >>> s = Sketch('1M')\n"
+             "    >>> s.fold(s.bricks // 2)\n"
+             "    >>> s.bytes < 2**19\n"
+             "    True\n");
+
+PyDoc_STRVAR(scan_doc,
+             "scan(brick)\n--\n\n"
+             "(total, distinct, skew): what is in one of the bricks_now bricks, as the model's scan network sees "
+             "it. Of the built-in\nmodels `paper` has one.\n");
+
+PyDoc_STRVAR(clear_doc, "clear()\n--\n\nAs it was made: empty, unfolded.\n");
+
+PyDoc_STRVAR(
+    add_many_doc,
+    "add_many(keys, counts=None)\n--\n\n"
+    "Count every key once, or as often as `counts` says. Keys are a numpy array or any buffer of integers or strings, "
+    "an Arrow array, a pandas\nor polars Series, or anything that gives items; nulls are ignored. Arrays of 64-bit "
+    "integers are not copied.\n\n"
+    "    >>> from array import array\n"
+    "    >>> s = Sketch()\n"
+    "    >>> s.add_many(array('q', [1, 2, 2]))\n"
+    "    >>> s.add_many(['one', 'two'], [10, 20])\n"
+    "    >>> s.estimate(2), s.estimate('two'), s.total\n"
+    "    (2.0, 20.0, 33)\n");
+
+PyDoc_STRVAR(update_doc, "update(items)\n--\n\n"
+                         "Count items as collections.Counter does: once each, or a mapping's with their counts.\n\n"
+                         "    >>> s = Sketch()\n"
+                         "    >>> s.update('to be or not to be'.split())\n"
+                         "    >>> s.update({'to': 40})\n"
+                         "    >>> s.estimate('to')\n"
+                         "    42.0\n");
+
+#endif

@@ -1,0 +1,83 @@
+"""What Python counts has the bytes of what the command counts. LEGOSKETCH names the command.
+
+SPDX-License-Identifier: MIT
+"""
+
+import os
+import random
+import subprocess
+from array import array
+from pathlib import Path
+
+import pytest
+
+from legosketch import Sketch
+
+COMMAND = os.environ.get("LEGOSKETCH")
+pytestmark = pytest.mark.skipif(not COMMAND, reason="LEGOSKETCH does not name the command")
+
+
+@pytest.fixture
+def built(tmp_path):
+    """The file that `legosketch build` makes of a file."""
+
+    def build(content, *options):
+        source, result = tmp_path / "input", tmp_path / "built.sketch"
+        source.write_bytes(content)
+        subprocess.run([COMMAND, "build", "-o", result, "--budget", "64K", *options, source], check=True, capture_output=True)
+        return result
+
+    return build
+
+
+RNG = random.Random(5)
+NUMBERS = [min(RNG.paretovariate(0.8), 2**63) // 1 for _ in range(20000)]
+NUMBERS = [int(n) for n in NUMBERS]
+WORDS = [f"wört {n % 3000}" for n in NUMBERS]
+LINES = "".join(w + "\n" for w in WORDS).encode()
+
+
+@pytest.mark.parametrize("options, arguments", [
+    ({}, []), ({"heavy": True}, ["--top"]), ({"seed": 9}, ["--seed", "9"]), ({"model": "rule"}, ["--model", "rule"]),
+    ({"flat": True}, ["--packing", "flat"]),
+])
+def test_words(built, options, arguments):
+    s = Sketch("64K", **options)
+    s.update(WORDS)
+    path = built(LINES, *arguments)
+    assert s.to_bytes() == path.read_bytes()
+    assert Sketch.load(path) == s
+
+
+def test_numbers(built):
+    s = Sketch("64K")
+    s.add_many(array("Q", NUMBERS))
+    assert s.to_bytes() == built(array("Q", NUMBERS).tobytes(), "--format", "u64").read_bytes()
+    narrow = [n % 2**32 for n in NUMBERS]
+    s = Sketch("64K")
+    s.add_many(array("I", narrow))
+    assert s.to_bytes() == built(array("I", narrow).tobytes(), "--format", "u32").read_bytes()
+
+
+def test_counts(built):
+    counts = [RNG.randint(1, 50) for _ in WORDS]
+    s = Sketch("64K")
+    s.add_many(WORDS, counts)
+    s.add("taken", -3)
+    content = "".join(f"{w}\t{c}\n" for w, c in zip(WORDS + ["taken"], counts + [-3])).encode()
+    assert s.to_bytes() == built(content, "--format", "tsv").read_bytes()
+
+
+def test_the_command_reads_what_python_saves(tmp_path):
+    s = Sketch("64K", heavy=True)
+    s.update(WORDS)
+    s.save(tmp_path / "words.sketch")
+    top = subprocess.run([COMMAND, "top", "-k", "5", tmp_path / "words.sketch"], check=True, capture_output=True, text=True)
+    assert all(t.item in line for t, line in zip(s.top(5), top.stdout.splitlines()[-5:], strict=True))
+
+
+def test_golden_file():
+    """Of the first version of the format; tests/test_format.c says what is in it."""
+    path = Path(__file__).parents[3] / "tests/golden/v1.sketch"
+    s = Sketch.load(path)
+    assert s.to_bytes() == path.read_bytes() and s.bounds("word 48")[1] == 1 + 48**3

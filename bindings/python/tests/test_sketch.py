@@ -1,0 +1,390 @@
+"""One sketch and two, without any other package.
+
+SPDX-License-Identifier: MIT
+"""
+
+import copy
+import gc
+import math
+import os
+import pickle
+import stat
+import struct
+from array import array
+from collections import Counter, OrderedDict, UserDict
+
+import pytest
+
+import legosketch
+from legosketch import LegoError, Sketch
+
+WORDS = "to be or not to be that is the question".split()
+
+
+def test_items_are_bytes():
+    s = Sketch("64K")
+    s.add("äpfel")
+    assert s.estimate("äpfel".encode()) == s.estimate(bytearray("äpfel".encode())) == 1
+    assert s.estimate(memoryview("äpfel".encode())) == 1
+    s.add(258, 3)
+    assert s.estimate(struct.pack("<Q", 258)) == 3
+    s.add(-5, 7)
+    assert s.estimate(2**64 - 5) == s.estimate(struct.pack("<q", -5)) == 7
+    s.add("")
+    assert s.estimate(b"") == 1
+    assert s.total == 12
+
+
+@pytest.mark.parametrize("item", [-(2**63), -1, 0, 1, 2**63 - 1, 2**63, 2**64 - 1])
+def test_integers_at_the_ends(item):
+    s = Sketch("4K")
+    s.add(item)
+    assert s.estimate(struct.pack("<Q", item % 2**64)) == 1
+
+
+@pytest.mark.parametrize("item", [2**64, -(2**63) - 1, 10**40, -(10**40)])
+def test_integers_outside(item):
+    s = Sketch("4K")
+    for use in (s.add, s.estimate, lambda i: s.update([i]), lambda i: s.estimate_many([i])):
+        with pytest.raises(OverflowError, match="from -2\\*\\*63 to"):
+            use(item)
+    assert s.total == 0
+
+
+@pytest.mark.parametrize("item", [None, 1.5, True, object(), [], ("a",), {}, 1j])
+def test_what_is_no_item(item):
+    s = Sketch("4K")
+    for use in (s.add, s.estimate, s.bounds):
+        with pytest.raises(TypeError, match="an item is str, bytes or int"):
+            use(item)
+
+
+def test_surrogates_are_no_utf8():
+    s = Sketch("4K")
+    for use in (lambda: s.add("\ud800"), lambda: s.update(["a", "\ud800"]), lambda: s.estimate("\ud800")):
+        with pytest.raises(UnicodeEncodeError):
+            use()
+
+
+def test_add_arguments():
+    s = Sketch("4K")
+    s.add("a", count=4)
+    s.add("a", -1)
+    assert s.estimate("a") == 3
+    for wrong in (lambda: s.add(), lambda: s.add("a", 1, 2), lambda: s.add("a", number=1), lambda: s.add("a", 1.5)):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(OverflowError):
+        s.add("a", 2**63)
+    with pytest.raises(LegoError, match="64 bits") as error:
+        s.add("a", 2**62)
+    assert error.value.status == 4 and isinstance(error.value, ValueError)
+    assert s.estimate("a") == 3
+
+
+def test_update_as_counter_does():
+    expected = Counter(WORDS)
+    expected.update({"to": 5, 7: 2})
+    ways = [Sketch("64K") for _ in range(4)]
+    for s, words in zip(ways, (WORDS, tuple(WORDS), iter(WORDS), (w for w in WORDS))):
+        s.update(words)
+    for s, mapping in zip(ways, (dict, OrderedDict, UserDict, Counter)):
+        s.update(mapping({"to": 5, 7: 2}))
+    assert all(s == ways[0] for s in ways)
+    assert {w: ways[0].estimate(w) for w in expected} == expected
+
+
+def test_nulls_of_lists(batched, counted):
+    keys = ["a", None, "b", math.nan, "a"]
+    assert batched(keys) == counted(["a", "b", "a"])
+    assert batched(keys, [1, 2, 3, 4, 5]) == counted(["a", "b", "a"], [1, 3, 5])
+    estimates = batched(keys).estimate_many(keys)
+    assert [estimates[0], estimates[2]] == [2, 1] and math.isnan(estimates[1]) and math.isnan(estimates[3])
+    with pytest.raises(LegoError, match="null"):
+        batched(keys).bounds_many(keys)
+
+
+def test_buffers_of_python(batched, counted):
+    for code in "bBhHiIlLqQ":
+        assert batched(array(code, [1, 2, 2, 100])) == counted([1, 2, 2, 100])
+    assert batched(array("h", [-3, 5])) == counted([-3, 5])
+    assert batched(memoryview(array("q", range(10)))[::3]) == counted([0, 3, 6, 9])
+    assert batched(memoryview(array("q", range(10)))[::-1]) == counted(range(10))
+    unaligned = memoryview(bytearray(8 * 4 + 1))[1:].cast("Q")
+    unaligned[2] = 77
+    assert batched(unaligned) == counted([0, 0, 77, 0])
+    assert batched(array("q")) == counted([])
+    for wrong in (array("d", [1.0]), array("f", [1.0]), memoryview(b"abc").cast("c"), memoryview(b"a").cast("?")):
+        with pytest.raises(TypeError, match="format"):
+            batched(wrong)
+    with pytest.raises(TypeError, match="one dimension, not 2"):
+        batched(memoryview(bytes(16)).cast("B", (4, 4)))
+
+
+def test_counts(batched, counted):
+    for counts in ([1, -2, 3], (1, -2, 3), array("q", [1, -2, 3]), array("b", [1, -2, 3]), iter([1, -2, 3])):
+        assert batched(["a", "b", "c"], counts) == counted("abc", [1, -2, 3])
+    assert batched(iter("abc"), array("Q", [1, 2, 3])) == counted("abc", [1, 2, 3])
+    for counts in ([1, 2], [1, 2, 3, 4], array("q", [1]), []):
+        with pytest.raises(ValueError, match="differ in length"):
+            batched(["a", "b", "c"], counts)
+    for counts in (array("Q", [2**63]), [2**63]):
+        with pytest.raises(OverflowError):
+            batched(["a"], counts)
+    for counts in (["x"], [1.5], array("d", [1.0]), [None], 5, "a", b"a"):
+        with pytest.raises(TypeError):
+            batched(["a"], counts)
+
+
+def test_one_item_is_not_many():
+    s = Sketch("4K")
+    for one in ("apple", b"apple", bytearray(b"apple")):
+        for use in (s.update, s.add_many, s.estimate_many):
+            with pytest.raises(TypeError, match="one item"):
+                use(one)
+    with pytest.raises(TypeError, match="not iterable"):
+        s.update(5)
+
+
+def test_large_batches_have_several_chunks(counted):
+    n = 2**21 + 5  # KEYS_CHUNK, and a little
+    one, other = Sketch("64K"), Sketch("64K")
+    one.add_many(array("I", [3]) * n)
+    other.add(3, n)
+    assert one == other
+    one.update(str(i % 7) for i in range(2**19 + 3))  # the chunk of objects
+    for i in range(7):
+        assert one.estimate(str(i)) == len(range(i, 2**19 + 3, 7))
+
+
+def test_merge_and_subtract(counted):
+    a, b = counted(WORDS), counted(["to", "do"])
+    whole = counted(WORDS + ["to", "do"])
+    assert a + b == b + a == whole
+    assert whole - b == a and whole - a == b
+    c = a.copy()
+    c += b
+    assert c == whole
+    c -= b
+    assert c == a
+    c.merge(b)
+    assert c == whole
+    twice = counted(WORDS * 2)
+    assert a + a == twice
+    a.merge(a)
+    assert a == twice
+    a -= a
+    assert a.total == 0 and a.estimate("to") == 0
+
+
+def test_merge_refuses():
+    s = Sketch("64K")
+    for other, why in (
+        (Sketch("64K", seed=1), "seed"),
+        (Sketch("64K", model="rule"), "model"),
+        (Sketch("64K", heavy=True), "heavy items goes only"),
+    ):
+        for use in (s.merge, s.__add__, other.merge):
+            with pytest.raises(LegoError, match=why):
+                use(s if use == other.merge else other)
+    for wrong in (None, 5, "a", {}):
+        with pytest.raises(TypeError):
+            s.merge(wrong)
+        with pytest.raises(TypeError):
+            s + wrong
+        with pytest.raises(TypeError):
+            wrong + s
+
+
+def test_fold():
+    a = Sketch("64K")
+    a.update(WORDS)
+    half = a.copy()
+    half.fold(a.bricks // 2)
+    assert half.bricks_now == a.bricks // 2 and half.bytes < a.bytes and half.total == a.total
+    assert (a + half).bricks_now == half.bricks_now
+    for wrong in (0, a.bricks * 2, 2**40):
+        with pytest.raises(LegoError):
+            a.fold(wrong)
+    with pytest.raises(OverflowError):
+        a.fold(-1)
+
+
+def test_clear():
+    for heavy in (False, True):
+        s = Sketch("64K", heavy=heavy)
+        empty = s.copy()
+        s.update(WORDS)
+        assert s != empty
+        s.clear()
+        assert s == empty and s.total == 0
+
+
+def test_top():
+    s = Sketch("64K", heavy=True)
+    s.update(["a", "b", "a", "c", "a", "b"])
+    assert [(t.item, t.estimate, t.exact) for t in s.top(2)] == [("a", 3, True), ("b", 2, True)]
+    assert len(s.top()) == s.residents == s.exact == 3 and s.top(0) == []
+    assert s.top(1, items=bytes)[0].item == b"a" and s.top(1, items=int)[0].item == b"a"
+    s.add(b"\xff", 9)  # of two kinds now
+    assert [t.item for t in s.top(2)] == [b"\xff", b"a"]
+    assert [t.item for t in s.top(2, items=str)] == [b"\xff", "a"]
+    numbers = Sketch("64K", heavy="10K")
+    numbers.update([5, 2**64 - 1, 5])
+    assert [t.item for t in numbers.top()] == [5, 2**64 - 1]
+    assert [t.item for t in Sketch.from_bytes(numbers.to_bytes()).top(1)] == [struct.pack("<Q", 5)]
+    assert [t.item for t in pickle.loads(pickle.dumps(numbers)).top(1)] == [5]
+    assert [t.item for t in numbers.copy().top(1)] == [5]
+    with pytest.raises(LegoError, match="heavy=True"):
+        Sketch("64K").top()
+    with pytest.raises(OverflowError):
+        s.top(-1)
+    with pytest.raises(LegoError, match="subtracted"):
+        s - s
+    with pytest.raises(LegoError, match="folded"):
+        s.fold(1)
+    assert (s + s).top(1)[0].estimate == 18
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"heavy": True}, {"flat": True}, {"model": "paper"}, {"model": "rule", "seed": 2**64 - 1}, {"threads": 3}]
+)
+def test_copies(options, tmp_path):
+    budget = "600K" if options.get("model") == "paper" else "64K"
+    s = Sketch(budget, **options)
+    s.update(WORDS)
+    path = tmp_path / "words.sketch"
+    s.save(path)
+    for other in (
+        s.copy(), copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), pickle.loads(pickle.dumps(s, 2)),
+        Sketch.from_bytes(s.to_bytes()), Sketch.from_bytes(bytearray(s.to_bytes())), Sketch.load(path), Sketch.load(str(path)),
+    ):
+        assert other == s and not other != s and type(other) is Sketch
+        assert (other.total, other.seed, other.model) == (s.total, s.seed, s.model)
+        other.add("more")
+        assert other != s
+    again = pickle.loads(pickle.dumps(s))
+    assert (again.flat, again.threads) == (s.flat, s.threads)
+
+
+def test_a_model_of_ones_own(tmp_path):
+    data = legosketch._core.model_bytes("rule")
+    path = tmp_path / "mine.lego"
+    path.write_bytes(data)
+    ways = [Sketch("64K", model=m) for m in (data, bytearray(data), path, str(path))]
+    for s in ways:
+        s.update(WORDS)
+    assert all(s == ways[0] for s in ways)
+    again = pickle.loads(pickle.dumps(ways[0]))
+    both = ways[1] + ways[2]
+    del ways, s
+    gc.collect()  # the models of what is left must still be there
+    assert again.estimate("to") == 2 and both.estimate("to") == 4 and again.model == "rule"
+    with pytest.raises(LegoError):
+        Sketch(model=data[:-1])
+    with pytest.raises(FileNotFoundError):
+        Sketch(model="no such model")
+
+
+def test_subclass():
+    class Mine(Sketch):
+        pass
+
+    s = Mine("64K")
+    s.note = "kept where Python keeps attributes"
+    s.add("a")
+    assert type(s.copy()) is Mine and type(s + s) is Mine and type(Mine.from_bytes(s.to_bytes())) is Mine
+    assert s == Sketch.from_bytes(s.to_bytes())
+
+
+def test_is_made_whole_or_not_at_all():
+    with pytest.raises(TypeError):
+        object.__new__(Sketch)
+    with pytest.raises(TypeError):
+        legosketch._core.Sketch()
+    s = Sketch("64K")
+    s.add("a")
+    s.__init__()
+    assert s.total == 1
+    assert not hasattr(s, "__dict__")
+    with pytest.raises(TypeError):
+        hash(s)
+
+
+def test_budgets():
+    for budget, least in (("64K", 0.9 * 65536), ("64KiB", 0.9 * 65536), (65536, 0.9 * 65536), ("0.5m", 0.9 * 524288)):
+        assert least < Sketch(budget).bytes <= 65536 * (8 if budget == "0.5m" else 1)
+    for wrong in ("", "K", "1.K", "-1", "1X", " 1M", "1MM", "１M"):
+        with pytest.raises(ValueError, match="no size"):
+            Sketch(wrong)
+    for wrong in (1, "4095", "65G", 2**63):
+        with pytest.raises(LegoError, match="budget"):
+            Sketch(wrong)
+    for wrong in (-1, 2**64):
+        with pytest.raises(OverflowError):
+            Sketch(wrong)
+    for wrong in (None, 1.5, [], b"1M"):
+        with pytest.raises(TypeError):
+            Sketch(wrong)
+    with pytest.raises(LegoError):
+        Sketch(0)
+    with pytest.raises(OverflowError):
+        Sketch(seed=-1)
+    with pytest.raises(LegoError):
+        Sketch("64K", heavy="64K")
+
+
+def test_facts():
+    s = Sketch("64K", seed=7)
+    s.update(WORDS)
+    assert s.total == len(WORDS) and s.seed == 7 and s.model == "compact" and s.bytes <= 65536
+    assert s.bricks == s.bricks_now > 0 and s.cells > 0 and s.cache_bytes >= 0
+    assert (s.flat, s.heavy, s.residents, s.threads) == (False, 0, 0, 1)
+    s.threads = 2
+    assert s.threads == 2
+    for wrong in (0, -1, 2**40, "a"):
+        with pytest.raises((ValueError, OverflowError, TypeError)):
+            s.threads = wrong
+    with pytest.raises(AttributeError):
+        s.total = 5
+    heavy = Sketch("64K", heavy="8K", threads=4)
+    assert 0 < heavy.heavy <= 8192 and heavy.threads == 1
+    with pytest.raises(LegoError, match="network"):
+        s.scan(0)
+    paper = Sketch("600K", model="paper")
+    paper.add_many(range(1000))
+    totals = [paper.scan(i)[0] for i in range(paper.bricks_now)]
+    assert sum(totals) == 1000
+
+
+def test_shown():
+    s = Sketch("64K")
+    s.update(WORDS)
+    assert repr(s).startswith("<Sketch of 10 items: ")
+    assert "<svg" in s._repr_html_() and "items counted" in s._repr_html_()
+    assert "<svg" in Sketch("64K", heavy=True)._repr_html_()
+    heavy = Sketch("64K", heavy=True)
+    heavy.add("<script>", 5)
+    heavy.add("x" * 100, 3)
+    assert "&lt;script&gt;" in heavy._repr_html_() and "<script>" not in heavy._repr_html_()
+
+
+def test_save_is_all_or_nothing(tmp_path):
+    s = Sketch("64K")
+    path = tmp_path / "a.sketch"
+    path.write_bytes(b"old")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    s.save(link)
+    assert link.is_symlink() and path.read_bytes() == s.to_bytes()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+    with pytest.raises(OSError):
+        s.save(tmp_path / "no" / "folder")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        s.save(tmp_path / "folder")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.sketch", "folder", "link"]
+    with pytest.raises(FileNotFoundError):
+        Sketch.load(tmp_path / "nothing")
