@@ -1,10 +1,12 @@
 """How time and shuffle of legosketch.spark.sketch_column grow: measured here, and a model of it for larger clusters.
 
-    build/spark-venv/bin/python bindings/python/bench/spark_scaling.py
+    build/spark_test/environment/bin/python bindings/python/bench/spark_scaling.py     # after `make test`
 
 Measures on a cluster of two workers of one core each (../tests/spark_cluster.py), compares the bytes of every result
 with those of one process, fits four constants to some of the runs, tests them on the others, and says what follows for
 10^7 to 10^12 rows. It prints the tables of docs/spark.md.
+
+SPDX-License-Identifier: MIT
 """
 
 import functools

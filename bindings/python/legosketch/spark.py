@@ -9,14 +9,18 @@
 
 Merging is exact, so neither partitions, nor the order of rows, nor tasks that Spark runs again change a byte of a
 sketch (docs/spark.md has the conditions). Needs Spark 4.1 or later and its driver's RDDs, which Spark Connect lacks.
+
+SPDX-License-Identifier: MIT
 """
+# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator"
 
 import os
 import pathlib
-from typing import Iterator, Tuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Iterator, Tuple
 
 import pyarrow as pa
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -28,10 +32,20 @@ HELD = 64 << 20  # bytes of rows, or of sketches of different keys, that a task 
 
 _ITEMS = (T.StringType, T.BinaryType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+Model = str | os.PathLike[str] | bytes | None
+
 _SKETCH = T.StructField("sketch", T.BinaryType())
 
 
-def sketch_column(df, column, budget="1M", *, weight=None, model=None, seed=0):
+def sketch_column(
+    df: DataFrame,
+    column: str | Column,
+    budget: int | str = "1M",
+    *,
+    weight: str | Column | None = None,
+    model: Model = None,
+    seed: int = 0,
+) -> Sketch:
     """The Sketch of a column: strings, binary or integers. `weight` names an integer column, how often each row counts.
     Rows in which either is null do not count. Runs a job."""
     make = _maker(budget, model, seed)
@@ -50,7 +64,16 @@ def sketch_column(df, column, budget="1M", *, weight=None, model=None, seed=0):
     return make() if sketch is None else sketch
 
 
-def sketch_groups(df, keys, column, budget="1M", *, weight=None, model=None, seed=0):
+def sketch_groups(
+    df: DataFrame,
+    keys: str | Column | Sequence[str | Column],
+    column: str | Column,
+    budget: int | str = "1M",
+    *,
+    weight: str | Column | None = None,
+    model: Model = None,
+    seed: int = 0,
+) -> DataFrame:
     """A DataFrame of the key columns and a binary column `sketch`, one row for each combination of keys that has an
     item. `keys` is a column or a list of them. A task holds 64 MB of sketches or less; where keys are so many that
     theirs are more than that, df.repartition(keys) before makes the sketches of each in one task."""
@@ -61,7 +84,7 @@ def sketch_groups(df, keys, column, budget="1M", *, weight=None, model=None, see
     most = max(1, HELD // make().bytes)
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held = {}
+        held: dict[tuple[pa.Scalar, ...], Sketch] = {}
         for batch in _gather(batches):
             types = batch.schema.types[: len(keys)]
             for key, columns in _split(batch, len(keys)):
@@ -77,7 +100,7 @@ def sketch_groups(df, keys, column, budget="1M", *, weight=None, model=None, see
     return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1], model=model)
 
 
-def merge_column(df, column="sketch", *, model=None):
+def merge_column(df: DataFrame, column: str | Column = "sketch", *, model: Model = None) -> Sketch:
     """The Sketch of all streams whose sketches are in a binary column. Nulls do not count; ValueError if there is no
     sketch. `model` is for those of a model of your own. Runs a job."""
     sketch = _merge_tree(df.select(column), _bytes(model))
@@ -86,7 +109,13 @@ def merge_column(df, column="sketch", *, model=None):
     return sketch
 
 
-def merge_groups(df, keys, column="sketch", *, model=None):
+def merge_groups(
+    df: DataFrame,
+    keys: str | Column | Sequence[str | Column],
+    column: str | Column = "sketch",
+    *,
+    model: Model = None,
+) -> DataFrame:
     """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged."""
     keys = _keys(df, keys)
     model = _bytes(model)
@@ -94,21 +123,21 @@ def merge_groups(df, keys, column="sketch", *, model=None):
     schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
 
     def merge(key: Tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sketch = None
+        merged: dict[tuple[pa.Scalar, ...], Sketch] = {}
         for batch in batches:
             types = batch.schema.types[:-1]
             for saved in batch.column(len(key)):
-                other = Sketch.from_bytes(saved.as_py(), model=model)
-                if sketch is None:
-                    sketch = other
+                sketch = Sketch.from_bytes(saved.as_py(), model=model)
+                if key in merged:
+                    merged[key].merge(sketch)
                 else:
-                    sketch.merge(other)
-        yield _rows(schema, types, {key: sketch})
+                    merged[key] = sketch
+        yield _rows(schema, types, merged)
 
     return sketches.where(F.col("sketch").isNotNull()).groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
 
 
-def estimate(sketch, column):
+def estimate(sketch: Sketch, column: str | Column) -> Column:
     """How often each item of a column is in the sketch, as a column of doubles; null for null."""
     shared = SparkSession.active().sparkContext.broadcast(sketch)
 
@@ -120,27 +149,31 @@ def estimate(sketch, column):
     return ask(column)
 
 
-def _maker(budget, model, seed):
+def _maker(budget: int | str, model: Model, seed: int) -> Callable[[], Sketch]:
     """Makes empty sketches; arguments that are wrong are an error at once, not in an executor."""
     model = _bytes(model)
 
-    def make():
+    def make() -> Sketch:
         return Sketch(budget, model=model, seed=seed)
 
     make()
     return make
 
 
-def _bytes(model):
+def _bytes(model: Model) -> str | bytes | None:
     """Executors may not see the driver's files: a model that is one goes there as its bytes."""
-    return pathlib.Path(model).read_bytes() if isinstance(model, os.PathLike) else model
+    if model is None or isinstance(model, bytes):
+        return model
+    if isinstance(model, str) and model in ("compact", "paper", "rule"):
+        return model
+    return pathlib.Path(model).read_bytes()
 
 
-def _column(column):
+def _column(column: str | Column) -> Column:
     return F.col(column) if isinstance(column, str) else column
 
 
-def _keys(df, keys):
+def _keys(df: DataFrame, keys: str | Column | Sequence[str | Column]) -> list[str | Column]:
     keys = [keys] if isinstance(keys, (str, Column)) else list(keys)
     for field in df.select(*keys).schema.fields:
         if isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
@@ -150,23 +183,22 @@ def _keys(df, keys):
     return keys
 
 
-def _items(df, keys, column, weight):
+def _items(df: DataFrame, keys: list[str | Column], column: str | Column, weight: str | Column | None) -> DataFrame:
     """Keys, item and weight, where neither of the last two is null."""
-    columns = {"item": column} if weight is None else {"item": column, "weight": weight}
-    for name, types, cast in ("item", _ITEMS, "string, binary or bigint"), ("weight", _WEIGHTS, "bigint"):
-        if name in columns:
-            field = df.select(columns[name]).schema[0]
-            if not isinstance(field.dataType, types):
-                raise TypeError(f"column {field.name} is {field.dataType.simpleString()}; cast it to {cast}")
-    columns = {name: _column(column) for name, column in columns.items()}
-    for column in columns.values():
-        df = df.where(column.isNotNull())
+    checked: list[tuple[str, str | Column, tuple[Any, ...], str]] = [("item", column, _ITEMS, "string, binary or bigint")]
     if weight is not None:
-        columns["weight"] = columns["weight"].cast("bigint")
-    return df.select(*keys, *(column.alias(f"legosketch {name}") for name, column in columns.items()))
+        checked.append(("weight", weight, _WEIGHTS, "bigint"))
+    chosen = []
+    for name, given, types, cast in checked:
+        field = df.select(given).schema[0]
+        if not isinstance(field.dataType, types):
+            raise TypeError(f"column {field.name} is {field.dataType.simpleString()}; cast it to {cast}")
+        df = df.where(_column(given).isNotNull())
+        chosen.append(_column(given).alias(f"legosketch {name}"))
+    return df.select(*keys, *chosen)
 
 
-def _gather(batches):
+def _gather(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of about MANY rows or HELD bytes."""
     few, rows, size = [], 0, 0
     for batch in batches:
@@ -180,7 +212,7 @@ def _gather(batches):
         yield from pa.Table.from_batches(few).combine_chunks().to_batches()
 
 
-def _split(batch, keys):
+def _split(batch: pa.RecordBatch, keys: int) -> Iterator[tuple[tuple[pa.Scalar, ...], list[pa.Array]]]:
     """(key, [items] or [items, weights]) for each combination of the first `keys` columns."""
     names = [str(i) for i in range(batch.num_columns)]
     table = pa.table(batch.columns, names)
@@ -192,27 +224,30 @@ def _split(batch, keys):
         yield tuple(column[i] for column in of_keys), [column[i].values for column in of_rows]
 
 
-def _rows(schema, types, sketches):
+def _rows(
+    schema: T.StructType, types: list[pa.DataType], sketches: dict[tuple[pa.Scalar, ...], Sketch]
+) -> pa.RecordBatch:
+    """Keys and the bytes of their sketches."""
     columns = [pa.array(column, kind) for column, kind in zip(zip(*sketches), types)]
     saved = pa.array([sketch.to_bytes() for sketch in sketches.values()], pa.binary())
     return pa.record_batch([*columns, saved], schema.names)
 
 
-def _merge_tree(sketches, model):
+def _merge_tree(sketches: DataFrame, model: str | bytes | None) -> Sketch | None:
     """All sketches of the one column there is, merged in rounds: in each, tasks merge FAN_IN or fewer of the round
     before. The last few are merged here. What nothing was merged with stays bytes; None is the sketch of nothing."""
 
-    def load(saved):
+    def load(saved: Sketch | bytes | None) -> Sketch | None:
         return Sketch.from_bytes(saved, model=model) if isinstance(saved, bytes) else saved
 
-    def merge(into, other):
+    def merge(into: Any, other: Any) -> Any:
         if into is None or other is None:
             return other if into is None else into
         into = load(into)
         into.merge(load(other))
         return into
 
-    def merge_row(into, row):
+    def merge_row(into: Any, row: Any) -> Any:
         return merge(into, None if row[0] is None else bytes(row[0]))
 
     rows = sketches.rdd

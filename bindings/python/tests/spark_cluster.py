@@ -6,6 +6,8 @@
 Nothing outlives it. Master and workers get SIGKILL from the kernel when the process that made them ends, however it
 does; a driver and executors of Spark end when they lose those; and stop() kills whatever is left. All of them
 are known by a variable in their environment.
+
+SPDX-License-Identifier: MIT
 """
 
 import os

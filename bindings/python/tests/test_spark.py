@@ -1,4 +1,7 @@
-"""legosketch.spark on a real cluster of two workers: the bytes are those of one process, whatever happens there."""
+"""legosketch.spark on a real cluster of two workers: the bytes are those of one process, whatever happens there.
+
+SPDX-License-Identifier: MIT
+"""
 
 import datetime
 import os
@@ -10,10 +13,10 @@ import threading
 import time
 import uuid
 
-import numpy
 import pytest
 
 pytest.importorskip("pyspark")
+import numpy
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F
@@ -24,6 +27,7 @@ from spark_cluster import Cluster, java_home, processes
 if java_home() is None:
     pytest.skip("there is no Java: scripts/setup spark", allow_module_level=True)
 
+OWN_MODEL = pathlib.Path(__file__).parents[3] / "models" / "paper-seed1.lego"
 ROWS = 200_000
 BUDGET = "64K"
 NUMBERS = numpy.random.default_rng(1).zipf(1.2, ROWS) % 30_000
@@ -34,9 +38,8 @@ DAYS = pa.array([datetime.date(2026, 1, 1 + n % 3) for n in range(ROWS)])
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    folder = pathlib.Path(os.environ["LEGOSKETCH_SPARK_FOLDER"]) / f"cluster-{os.getpid()}"
-    with Cluster(folder, workers=2) as cluster:
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
         cluster.session()
         yield cluster
 
@@ -74,10 +77,12 @@ def test_partitions_do_not_matter(table, partitions):
     assert ls.sketch_column(shuffled, "word", BUDGET).to_bytes() == sketch_here(WORDS).to_bytes()
 
 
-@pytest.mark.parametrize("options", [{"model": "rule"}, {"seed": 7}])
+@pytest.mark.parametrize("options", [{"model": "rule"}, {"model": str(OWN_MODEL)}, {"model": OWN_MODEL}, {"seed": 7}])
 def test_options_arrive(table, options):
-    sketch = ls.sketch_column(table, "number", BUDGET, **options)
-    assert sketch.to_bytes() == sketch_here(NUMBERS, **options).to_bytes()
+    expected = sketch_here(NUMBERS, budget="512K", **options)
+    assert ls.sketch_column(table, "number", "512K", **options) == expected
+    groups = ls.sketch_groups(table, "day", "number", "512K", **options)
+    assert ls.merge_column(groups, model=options.get("model")) == expected
 
 
 def test_rows_of_a_null_item_or_weight_do_not_count(table):
