@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
+import secrets
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -60,7 +60,7 @@ def _size(size: int | str) -> int:
 
 def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
     """What _core takes: None, the name of a built-in model, or the capsule of one from bytes or a file."""
-    if model is None or model in ("compact", "paper", "rule"):
+    if model is None or (isinstance(model, str) and _core.is_model(model)):
         return model
     if isinstance(model, (bytes, bytearray, memoryview)):
         return _core.load_model(model)
@@ -178,7 +178,8 @@ class Sketch(_core.Sketch):
         flat: bool = False,
         threads: int = 1,
     ) -> Self:
-        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again."""
+        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again; with heavy items, it can
+        not become flat and has one thread."""
         return cls._from_bytes(data, _model(model), flat, threads)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -193,19 +194,21 @@ class Sketch(_core.Sketch):
         """
         path = os.path.realpath(path)  # of a link the target is replaced
         folder, name = os.path.split(path)
-        number, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-        try:
-            with open(number, "wb") as file:
+        temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(8)}")
+        with open(temporary, "xb") as file:
+            try:
                 file.write(self.to_bytes())
                 file.flush()
-                os.fsync(number)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)  # mkstemp() gives 0600
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+                os.fsync(file.fileno())
+                os.replace(temporary, path)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)  # the new name too
+        finally:
+            os.close(number)
 
     @classmethod
     def load(
@@ -225,7 +228,7 @@ class Sketch(_core.Sketch):
         flat = self.flat and not self.heavy
         return _restore, (
             type(self), self.to_bytes(), model and _core.model_bytes(model), flat, self.threads, self._kinds
-        )
+        ), getattr(self, "__dict__", None)  # of a subclass
 
     def __repr__(self) -> str:
         parts = [f"{self.bytes:,} bytes", self.model] + ["flat"] * self.flat

@@ -61,7 +61,7 @@ static int next_texts(struct keys *keys, struct chunk *chunk)
     size_t width = (size_t)keys->view.itemsize, most = KEYS_TEXT / (width + 1) + 1, used = 0;
     size_t n = rows_left(keys, most < KEYS_CHUNK ? most : KEYS_CHUNK);
     bool points = keys->kinds == ITEM_STR; /* in UTF-8 none is longer than in the 4 bytes that it has here */
-    if (!keys_room(to, KEYS_OFFSETS, n) || !keys_room_text(to, 0, n * width)) return -1;
+    if (!keys_room(to, KEYS_OFFSETS, n) || !keys_room_text(to, 0, n * width + 1)) return -1;
     for (size_t i = 0; i < n; i++) {
         const char *from = row_at(keys, keys->at + i);
         size_t size = width;

@@ -34,7 +34,7 @@ static int append(struct keys *keys, PyObject *object, size_t *used)
     struct item item;
     if (item_read(object, &item) < 0) return -1;
     size_t size = item.kind == ITEM_INT ? 8 : item.size;
-    bool room = keys_room_text(to, *used, size);
+    bool room = keys_room_text(to, *used, size + 1); /* never nothing, which memcpy() could not get */
     if (room && item.kind == ITEM_INT) item_write_number(to->text + *used, item.number);
     else if (room) memcpy(to->text + *used, item.text, size);
     item_release(&item);

@@ -22,6 +22,13 @@ int model_find(PyObject *object, const lego_model **model)
     return *model == NULL ? -1 : 0;
 }
 
+PyObject *model_is_builtin(PyObject *module, PyObject *name)
+{
+    (void)module;
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    return text == NULL ? NULL : PyBool_FromLong(lego_model_builtin(text) != NULL);
+}
+
 static void destroy(PyObject *capsule)
 {
     lego_model_destroy(PyCapsule_GetPointer(capsule, capsule_name));

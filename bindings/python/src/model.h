@@ -10,7 +10,8 @@
 /* The model that an object stands for, NULL for None; 0, or -1 with an exception. */
 int model_find(PyObject *object, const lego_model **model);
 
-/* load_model(bytes): a capsule. model_bytes(capsule): the bytes again. Functions of the module. */
+/* Functions of the module. is_model(name); load_model(bytes): a capsule; model_bytes(capsule): the bytes again. */
+PyObject *model_is_builtin(PyObject *module, PyObject *name);
 PyObject *model_load(PyObject *module, PyObject *bytes);
 PyObject *model_bytes(PyObject *module, PyObject *capsule);
 

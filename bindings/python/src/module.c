@@ -8,6 +8,7 @@
 extern PyType_Spec sketch_spec;
 
 static PyMethodDef functions[] = {
+    {"is_model", model_is_builtin, METH_O, NULL},
     {"load_model", model_load, METH_O, NULL},
     {"model_bytes", model_bytes, METH_O, NULL},
     {0},

@@ -8,8 +8,6 @@
 #include "model.h"
 #include "sketch_docs.h"
 
-#include <stdbool.h>
-
 PyTypeObject *sketch_type;
 
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */
@@ -46,40 +44,42 @@ PyObject *sketch_wrap(PyTypeObject *type, lego_sketch *plain, lego_elastic *elas
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Sketch *sketch = (Sketch *)alloc(type, 0);
-    if (sketch == NULL || pthread_rwlock_init(&sketch->lock, NULL) != 0) {
+    if (sketch == NULL) {
         lego_sketch_destroy(plain);
         lego_elastic_destroy(elastic);
-        if (sketch != NULL) {
-            /* dealloc ends a lock, which this one has not got */
-            freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-            release(sketch);
-            Py_DECREF(type);
-            PyErr_NoMemory();
-        }
         return NULL;
     }
     sketch->plain = plain;
     sketch->elastic = elastic;
     sketch->model = Py_XNewRef(model);
     sketch->threads = 1;
-    return (PyObject *)sketch;
+    sketch->has_lock = pthread_rwlock_init(&sketch->lock, NULL) == 0;
+    if (sketch->has_lock) return (PyObject *)sketch;
+    Py_DECREF((PyObject *)sketch);
+    return PyErr_NoMemory();
 }
 
-void sketch_set_threads(Sketch *sketch, unsigned threads)
+int sketch_set_threads(Sketch *sketch, PyObject *object)
 {
-    if (sketch->plain == NULL) return; /* those with heavy items have one */
-    sketch->threads = threads;
-    lego_sketch_set_threads(sketch->plain, threads);
+    unsigned long threads = PyLong_AsUnsignedLong(object);
+    if (threads == (unsigned long)-1 && PyErr_Occurred()) return -1;
+    if (threads < 1 || threads > UINT16_MAX) /* the library takes fewer than that as well */
+        return PyErr_SetString(PyExc_ValueError, "threads are 1 to 65535"), -1;
+    if (sketch->plain == NULL) return 0; /* those with heavy items have one */
+    lock_write(sketch);
+    lego_sketch_set_threads(sketch->plain, (unsigned)threads);
+    unlock(sketch);
+    sketch->threads = (unsigned)threads;
+    return 0;
 }
 
 /* Sketch(budget, model, seed, heavy, flat, threads), all of them given: the defaults are in legosketch/__init__.py. */
 static PyObject *sketch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"budget", "model", "seed", "heavy", "flat", "threads", NULL};
-    PyObject *budget, *model, *seed, *heavy;
+    PyObject *budget, *model, *seed, *heavy, *threads;
     int flat;
-    unsigned threads;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!OO!OpI:Sketch", names, &PyLong_Type, &budget, &model,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!OO!OpO:Sketch", names, &PyLong_Type, &budget, &model,
                                      &PyLong_Type, &seed, &heavy, &flat, &threads))
         return NULL;
     lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
@@ -90,13 +90,13 @@ static PyObject *sketch_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     if (PyErr_Occurred() || model_find(model, &options.light.model) < 0) return NULL;
     lego_sketch *plain = NULL;
     lego_elastic *elastic = NULL;
-    lego_status status;
     PyThreadState *released = PyEval_SaveThread();
-    status = heavy == Py_None ? lego_sketch_create(&options.light, &plain) : lego_elastic_create(&options, &elastic);
+    lego_status status =
+        heavy == Py_None ? lego_sketch_create(&options.light, &plain) : lego_elastic_create(&options, &elastic);
     PyEval_RestoreThread(released);
     if (status != LEGO_OK) return raise_status(status), NULL;
     PyObject *self = sketch_wrap(type, plain, elastic, PyCapsule_CheckExact(model) ? model : NULL);
-    if (self != NULL) sketch_set_threads((Sketch *)self, threads);
+    if (self != NULL && sketch_set_threads((Sketch *)self, threads) < 0) Py_CLEAR(self);
     return self;
 }
 
@@ -107,7 +107,7 @@ static void sketch_dealloc(PyObject *self)
     lego_sketch_destroy(sketch->plain);
     lego_elastic_destroy(sketch->elastic);
     Py_XDECREF(sketch->model); /* after all that uses it */
-    pthread_rwlock_destroy(&sketch->lock);
+    if (sketch->has_lock) pthread_rwlock_destroy(&sketch->lock);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -119,17 +119,17 @@ static PyObject *sketch_copy(PyObject *self, PyObject *unused)
     Sketch *sketch = (Sketch *)self;
     lego_sketch *plain = NULL;
     lego_elastic *elastic = NULL;
-    lego_status status;
     PyThreadState *released = PyEval_SaveThread();
     pthread_rwlock_rdlock(&sketch->lock);
-    status =
+    lego_status status =
         sketch->plain != NULL ? lego_sketch_copy(sketch->plain, &plain) : lego_elastic_copy(sketch->elastic, &elastic);
     pthread_rwlock_unlock(&sketch->lock);
     PyEval_RestoreThread(released);
     if (status != LEGO_OK) return raise_status(status), NULL;
     PyObject *copy = sketch_wrap(Py_TYPE(self), plain, elastic, sketch->model);
     if (copy == NULL) return NULL;
-    sketch_set_threads((Sketch *)copy, sketch->threads);
+    if (plain != NULL) lego_sketch_set_threads(plain, sketch->threads);
+    ((Sketch *)copy)->threads = sketch->threads;
     ((Sketch *)copy)->kinds = sketch->kinds;
     return copy;
 }
@@ -178,9 +178,7 @@ static int ask_one(Sketch *sketch, PyObject *object, lego_estimate *estimate)
                                        : lego_elastic_estimate(sketch->elastic, item.text, item.size, estimate);
     unlock(sketch);
     item_release(&item);
-    if (status == LEGO_OK) return 0;
-    raise_status(status);
-    return -1;
+    return status == LEGO_OK ? 0 : (raise_status(status), -1);
 }
 
 static PyObject *sketch_estimate(PyObject *self, PyObject *object)
@@ -202,12 +200,9 @@ static PyObject *sketch_bounds(PyObject *self, PyObject *object)
  * each other. */
 static lego_status combine_locked(Sketch *into, Sketch *from, bool subtract)
 {
-    Sketch *first = into < from ? into : from;
-    for (int i = 0; i < 2; i++) {
-        Sketch *next = (i == 0) == (first == into) ? into : from;
-        if (next == into) pthread_rwlock_wrlock(&into->lock);
-        else pthread_rwlock_rdlock(&from->lock);
-    }
+    if ((uintptr_t)into < (uintptr_t)from) pthread_rwlock_wrlock(&into->lock);
+    pthread_rwlock_rdlock(&from->lock);
+    if ((uintptr_t)into > (uintptr_t)from) pthread_rwlock_wrlock(&into->lock);
     lego_status status = into->elastic != NULL ? lego_elastic_merge(into->elastic, from->elastic)
                          : subtract            ? lego_sketch_subtract(into->plain, from->plain)
                                                : lego_sketch_merge(into->plain, from->plain);
@@ -223,15 +218,13 @@ static int combine(Sketch *into, Sketch *from, bool subtract)
     if (subtract && into->elastic != NULL) return raise_refused("sketches with heavy items can not be subtracted"), -1;
     PyObject *twin = into == from ? sketch_copy((PyObject *)from, NULL) : Py_NewRef((PyObject *)from);
     if (twin == NULL) return -1;
-    lego_status status;
     PyThreadState *released = PyEval_SaveThread();
-    status = combine_locked(into, (Sketch *)twin, subtract);
+    lego_status status = combine_locked(into, (Sketch *)twin, subtract);
     PyEval_RestoreThread(released);
-    into->kinds |= from->kinds;
     Py_DECREF(twin);
-    if (status == LEGO_OK) return 0;
-    raise_status(status);
-    return -1;
+    if (status != LEGO_OK) return raise_status(status), -1;
+    into->kinds |= from->kinds;
+    return 0;
 }
 
 static PyObject *sketch_merge(PyObject *self, PyObject *other)

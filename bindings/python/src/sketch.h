@@ -10,11 +10,13 @@
 #include <Python.h>
 #include "legosketch.h"
 #include <pthread.h>
+#include <stdbool.h>
 
 typedef struct Sketch {
     PyObject_HEAD lego_sketch *plain; /* one of the two is there from the start to the end, the other is NULL */
     lego_elastic *elastic;            /* with heavy items */
     PyObject *model;                  /* a capsule, owner of a model that is not built in; else NULL */
+    bool has_lock;
     unsigned threads;
     unsigned kinds; /* ITEM_ values: of all items that were added; 0 if that is not known */
     pthread_rwlock_t lock;
@@ -32,7 +34,9 @@ const lego_sketch *sketch_light(const Sketch *sketch);
 
 /* A Python object around one of the two, which it takes, also if it fails. */
 PyObject *sketch_wrap(PyTypeObject *type, lego_sketch *plain, lego_elastic *elastic, PyObject *model);
-void sketch_set_threads(Sketch *sketch, unsigned threads);
+
+/* Those that a Python number asks for; 0, or -1 with an exception. */
+int sketch_set_threads(Sketch *sketch, PyObject *threads);
 
 /* Methods. Those of many items: sketch_many.c */
 PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords);

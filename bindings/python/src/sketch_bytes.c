@@ -6,7 +6,6 @@
 #include "errors.h"
 #include "model.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,27 +54,28 @@ PyObject *sketch_to_bytes(PyObject *self, PyObject *unused)
 PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments)
 {
     Py_buffer bytes;
-    PyObject *model;
+    PyObject *model, *threads;
     int flat;
-    unsigned threads;
-    if (!PyArg_ParseTuple(arguments, "y*OpI:from_bytes", &bytes, &model, &flat, &threads)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "y*OpO:from_bytes", &bytes, &model, &flat, &threads)) return NULL;
     const lego_model *known;
     if (model_find(model, &known) < 0) return PyBuffer_Release(&bytes), NULL;
     lego_sketch *plain = NULL;
     lego_elastic *elastic = NULL;
-    lego_status status;
     PyThreadState *released = PyEval_SaveThread();
-    status = lego_sketch_load(bytes.buf, (size_t)bytes.len, known, NULL, &plain);
+    lego_status status = lego_sketch_load(bytes.buf, (size_t)bytes.len, known, NULL, &plain);
     if (status == LEGO_ERR_MAGIC) status = lego_elastic_load(bytes.buf, (size_t)bytes.len, known, NULL, &elastic);
-    if (status == LEGO_OK && flat && plain != NULL) {
-        status = lego_sketch_convert(plain, LEGO_FLAT);
-        if (status != LEGO_OK) lego_sketch_destroy(plain);
-    }
+    if (plain != NULL && flat) status = lego_sketch_convert(plain, LEGO_FLAT);
     PyEval_RestoreThread(released);
     PyBuffer_Release(&bytes);
-    if (status != LEGO_OK) return raise_status(status), NULL;
+    if (status != LEGO_OK || (elastic != NULL && flat)) {
+        lego_sketch_destroy(plain);
+        lego_elastic_destroy(elastic);
+        if (status != LEGO_OK) raise_status(status);
+        else raise_refused("a sketch with heavy items can not become flat");
+        return NULL;
+    }
     PyObject *self = sketch_wrap((PyTypeObject *)type, plain, elastic, PyCapsule_CheckExact(model) ? model : NULL);
-    if (self != NULL) sketch_set_threads((Sketch *)self, threads);
+    if (self != NULL && sketch_set_threads((Sketch *)self, threads) < 0) Py_CLEAR(self);
     return self;
 }
 

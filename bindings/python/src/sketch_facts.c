@@ -5,8 +5,6 @@
 
 #include "item.h"
 
-#include <stdbool.h>
-
 /* Which fact a getter is asked for; its closure. */
 enum fact { TOTAL, BYTES, CACHE_BYTES, BRICKS, BRICKS_NOW, CELLS, SEED, MODEL, FLAT, HEAVY, RESIDENTS, EXACT, KINDS };
 
@@ -46,22 +44,22 @@ static PyObject *get_threads(PyObject *self, void *closure)
     return PyLong_FromUnsignedLong(((Sketch *)self)->threads);
 }
 
+static int refuse_to_delete(void)
+{
+    PyErr_SetString(PyExc_AttributeError, "it can not be deleted");
+    return -1;
+}
+
 static int assign_threads(PyObject *self, PyObject *value, void *closure)
 {
     (void)closure;
-    unsigned long threads = value == NULL ? 0 : PyLong_AsUnsignedLong(value);
-    if (PyErr_Occurred()) return -1;
-    if (threads < 1 || threads > UINT32_MAX) return PyErr_SetString(PyExc_ValueError, "threads are 1 or more"), -1;
-    lock_write((Sketch *)self);
-    sketch_set_threads((Sketch *)self, (unsigned)threads);
-    unlock((Sketch *)self);
-    return 0;
+    return value == NULL ? refuse_to_delete() : sketch_set_threads((Sketch *)self, value);
 }
 
 static int assign_kinds(PyObject *self, PyObject *value, void *closure)
 {
     (void)closure;
-    unsigned long kinds = value == NULL ? 0 : PyLong_AsUnsignedLong(value);
+    unsigned long kinds = value == NULL ? (unsigned long)refuse_to_delete() : PyLong_AsUnsignedLong(value);
     if (PyErr_Occurred()) return -1;
     ((Sketch *)self)->kinds = (unsigned)kinds & (ITEM_STR | ITEM_BYTES | ITEM_INT);
     return 0;

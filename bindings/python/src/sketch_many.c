@@ -191,7 +191,7 @@ static int ask_chunk(void *context, const struct chunk *chunk)
     for (size_t from = 0; from < chunk->n && status == LEGO_OK; from += ESTIMATES) {
         size_t n = chunk->n - from < ESTIMATES ? chunk->n - from : ESTIMATES;
         status = ask(asking->sketch, chunk, from, n, asking->estimates);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && status == LEGO_OK; i++) {
             size_t row = asking->at + (chunk->row == NULL ? from + i : chunk->row[from + i]);
             if (asking->value != NULL) {
                 asking->value[row] = asking->estimates[i].value;
@@ -212,7 +212,8 @@ static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
     struct keys keys;
     if (keys_open(&keys, object, KEYS_SIZED) < 0) return NULL;
     PyObject *first = NULL, *second = NULL, *result = NULL;
-    struct asking asking = {.sketch = sketch, .estimates = malloc(ESTIMATES * sizeof(lego_estimate))};
+    size_t held = (size_t)keys.length < ESTIMATES ? (size_t)keys.length : ESTIMATES;
+    struct asking asking = {.sketch = sketch, .estimates = malloc((held + 1) * sizeof(lego_estimate))};
     if (asking.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8) PyErr_NoMemory();
     else if ((first = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL &&
              (!bounds || (second = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL)) {
@@ -224,9 +225,10 @@ static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
         }
         if (keys_each(&keys, ask_chunk, &asking) == 0)
             result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
-        else if (asking.unbounded)
-            PyErr_Clear(),
-                raise_refused("a null has no bounds: drop the nulls, or ask for estimates, which are NaN then");
+        else if (asking.unbounded) {
+            PyErr_Clear();
+            raise_refused("a null has no bounds: drop the nulls, or ask for estimates, which are NaN then");
+        }
     }
     free(asking.estimates);
     Py_XDECREF(first);

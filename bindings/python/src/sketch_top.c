@@ -5,7 +5,6 @@
 
 #include "errors.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,10 +51,9 @@ PyObject *sketch_top(PyObject *self, PyObject *object)
         return NULL;
     }
     struct list list = {0};
-    lego_status status;
     PyThreadState *released = PyEval_SaveThread();
     pthread_rwlock_rdlock(&sketch->lock);
-    status = lego_elastic_top(sketch->elastic, most, keep, &list);
+    lego_status status = lego_elastic_top(sketch->elastic, most, keep, &list);
     pthread_rwlock_unlock(&sketch->lock);
     PyEval_RestoreThread(released);
     if (list.failed) status = LEGO_ERR_MEMORY;

@@ -276,8 +276,10 @@ def test_a_model_of_ones_own(tmp_path):
         s.update(WORDS)
     assert all(s == ways[0] for s in ways)
     again = pickle.loads(pickle.dumps(ways[0]))
-    both = ways[1] + ways[2]
-    del ways, s
+    larger = Sketch("256K", model=path)
+    larger.update(WORDS)
+    both = ways[1] + larger  # of two shapes
+    del ways, larger, s
     gc.collect()  # the models of what is left must still be there
     assert again.estimate("to") == 2 and both.estimate("to") == 4 and again.model == "rule"
     with pytest.raises(LegoError):
@@ -295,6 +297,11 @@ def test_subclass():
     s.add("a")
     assert type(s.copy()) is Mine and type(s + s) is Mine and type(Mine.from_bytes(s.to_bytes())) is Mine
     assert s == Sketch.from_bytes(s.to_bytes())
+    global Its  # where pickle finds it
+    Its = Mine
+    Mine.__qualname__ = "Its"
+    again = pickle.loads(pickle.dumps(s))
+    assert type(again) is Mine and again.note == s.note and again == s
 
 
 def test_is_made_whole_or_not_at_all():
@@ -342,9 +349,16 @@ def test_facts():
     assert (s.flat, s.heavy, s.residents, s.threads) == (False, 0, 0, 1)
     s.threads = 2
     assert s.threads == 2
-    for wrong in (0, -1, 2**40, "a"):
-        with pytest.raises((ValueError, OverflowError, TypeError)):
-            s.threads = wrong
+    for wrong in (0, -1, 2**40, 2**70, "a", None):
+        for use in (lambda w: setattr(s, "threads", w), lambda w: Sketch(threads=w),
+                    lambda w: Sketch.from_bytes(s.to_bytes(), threads=w)):
+            with pytest.raises((ValueError, OverflowError, TypeError)):
+                use(wrong)
+    with pytest.raises(AttributeError):
+        del s.threads
+    with pytest.raises(LegoError, match="flat"):
+        Sketch.from_bytes(Sketch("64K", heavy=True).to_bytes(), flat=True)
+    assert Sketch.from_bytes(s.to_bytes(), flat=True).flat
     with pytest.raises(AttributeError):
         s.total = 5
     heavy = Sketch("64K", heavy="8K", threads=4)
