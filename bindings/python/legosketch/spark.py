@@ -24,7 +24,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from . import Sketch
+from . import Sketch, _core
 
 FAN_IN = 16  # sketches that one task of the tree merges, and about as many arrive at the driver in the end
 MANY = 1 << 20  # rows added at once: a third of the time of the 10,000 that an Arrow batch of Spark's has
@@ -162,9 +162,7 @@ def _maker(budget: int | str, model: Model, seed: int) -> Callable[[], Sketch]:
 
 def _bytes(model: Model) -> str | bytes | None:
     """Executors may not see the driver's files: a model that is one goes there as its bytes."""
-    if model is None or isinstance(model, bytes):
-        return model
-    if isinstance(model, str) and model in ("compact", "paper", "rule"):
+    if model is None or isinstance(model, bytes) or (isinstance(model, str) and _core.is_model(model)):
         return model
     return pathlib.Path(model).read_bytes()
 
@@ -185,11 +183,13 @@ def _keys(df: DataFrame, keys: str | Column | Sequence[str | Column]) -> list[st
 
 def _items(df: DataFrame, keys: list[str | Column], column: str | Column, weight: str | Column | None) -> DataFrame:
     """Keys, item and weight, where neither of the last two is null."""
-    checked: list[tuple[str, str | Column, tuple[Any, ...], str]] = [("item", column, _ITEMS, "string, binary or bigint")]
-    if weight is not None:
-        checked.append(("weight", weight, _WEIGHTS, "bigint"))
     chosen = []
-    for name, given, types, cast in checked:
+    for name, given, types, cast in (
+        ("item", column, _ITEMS, "string, binary or bigint"),
+        ("weight", weight, _WEIGHTS, "bigint"),
+    ):
+        if given is None:
+            continue
         field = df.select(given).schema[0]
         if not isinstance(field.dataType, types):
             raise TypeError(f"column {field.name} is {field.dataType.simpleString()}; cast it to {cast}")
