@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 import datetime
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,9 @@ from spark_cluster import Cluster, java_home, processes
 if java_home() is None:
     pytest.skip("there is no Java: scripts/setup spark", allow_module_level=True)
 
-OWN_MODEL = pathlib.Path(__file__).parents[3] / "models" / "paper-seed1.lego"
+PROJECT = pathlib.Path(__file__).parents[3]
+GUIDE = PROJECT / "docs" / "spark.md"
+OWN_MODEL = PROJECT / "models" / "paper-seed1.lego"
 ROWS = 200_000
 BUDGET = "64K"
 NUMBERS = numpy.random.default_rng(1).zipf(1.2, ROWS) % 30_000
@@ -163,6 +166,19 @@ def test_estimate_is_a_column(table):
         assert [row["count"] for row in rows] == expected
     assert None in [row["count"] for row in table.where("word is null").select(
         ls.estimate(sketch_here(WORDS), "word").alias("count")).take(1)]
+
+
+def test_the_guide(cluster, table, tmp_path):
+    """The example of docs/spark.md runs, and its sketches hold what they should."""
+    program = re.search("```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]
+    program = program.replace('parquet("', f'parquet("{tmp_path}/')
+    columns = [F.col("day"), F.col("shop").alias("user"), F.col("word").alias("page"), F.col("weight").alias("seconds")]
+    table.select(*columns).write.parquet(f"{tmp_path}/visits")
+    names = {"spark": cluster.spark, "F": F}
+    exec(program, names)
+    assert names["pages"] == sketch_here(WORDS, budget="4M")
+    assert [bytes(row.sketch) for row in names["months"].collect()] == [names["year"].to_bytes()]
+    assert names["year"] == sketch_here(WORDS, budget="300K")
 
 
 def test_legosketch_alone_needs_no_spark():
