@@ -53,7 +53,8 @@ static uint32_t get_count(const struct compact_counts *counts, unsigned i)
 static void add_count(struct compact_counts *counts, unsigned i, int by)
 {
     unsigned at, shift;
-    uint32_t bytes = bytes_of(counts, i, &at, &shift) + ((uint32_t)by << shift);
+    uint32_t bytes = bytes_of(counts, i, &at, &shift);
+    bytes += (uint32_t)by << shift; /* not in one expression: there the shift could come before it is known */
     for (unsigned k = 0; k < 3; k++) counts->count[at + k] = (uint8_t)(bytes >> 8 * k);
 }
 
