@@ -3,8 +3,8 @@
     build/spark_test/environment/bin/python bindings/python/bench/spark_scaling.py     # after `make test`
 
 Measures on a cluster of two workers of one core each (../tests/spark_cluster.py), compares the bytes of every result
-with those of one process, fits four constants to some of the runs, tests them on the others, and says what follows for
-10^7 to 10^12 rows. It prints the tables of docs/spark.md.
+with those of one process, fits three constants to some of the runs, tests them on the others, and says what follows
+for 10^7 to 10^12 rows. It prints the tables of docs/spark.md.
 
 SPDX-License-Identifier: MIT
 """
@@ -30,11 +30,13 @@ from spark_cluster import Cluster
 # An item is id * FACTOR mod DISTINCT: a million items in no order, which numpy computes as well as Spark.
 FACTOR, DISTINCT = 2654435761, 1_000_003
 MB = 1 << 20
-ROWS_A_PARTITION = 1 << 24  # what a split of 128 MB, Spark's usual one, holds of 8-byte keys
+# Of a partition in the second table: what a split of 128 MB, Spark's usual one, holds of 8-byte keys; and below the
+# other a sketch of 1 MB is no longer small beside its rows.
+ROWS_MOST, ROWS_LEAST = 1 << 24, 10**6
 
 # Rows, partitions, budget in MB. Fitted to the first, tested on the second: those between and beyond.
-FITTED = [(10**6, 4, 1), (10**6, 48, 1), (10**7, 4, 1), (10**7, 16, 1), (10**6, 24, 4)]
-TESTED = [(10**6, 16, 1), (10**7, 32, 1), (3 * 10**7, 8, 1), (10**7, 64, 1)]
+FITTED = [(10**6, 4, 1), (10**6, 64, 1), (10**7, 4, 1), (10**6, 16, 4)]
+TESTED = [(10**6, 24, 1), (10**7, 16, 1), (10**7, 64, 1), (3 * 10**7, 8, 1)]
 
 
 def rounds(partitions):
@@ -56,11 +58,11 @@ def shuffle_mb(partitions, sketch_mb):
 
 
 def features(rows, partitions, executors, sketch_mb):
-    """What each of the four constants is multiplied with, on the longest path: once a job; rows; tasks; MB merged."""
+    """What the constants are multiplied with, on the longest path: one job; rows; MB made or merged; tasks."""
     sizes = rounds(partitions)
     waves = [math.ceil(size / executors) for size in sizes]  # tasks that an executor runs one after the other
     merged = sum(wave * before / after for before, after, wave in zip(sizes, sizes[1:], waves[1:]))
-    return [1, rows / partitions * waves[0], sum(waves), (merged + sizes[-1]) * sketch_mb]
+    return [1, rows / partitions * waves[0], (waves[0] + merged + sizes[-1]) * sketch_mb, sum(waves)]
 
 
 def stages(spark):
@@ -109,15 +111,15 @@ def measure(spark, driver, rows, partitions, budget):
     return seconds, shuffled, all(run[2] == expected(rows, budget) for run in runs), tasks, cpu, len(saved) / MB
 
 
-def empty_task(spark):
+def empty_task(spark, executors):
     """Seconds of an executor for a task of Spark's that hands nothing to a Python and gets nothing back."""
     nothing = spark.range(0, 32, 1, 32).where("id < 0").mapInArrow(lambda batches: batches, "id bigint")
     seconds = []
-    for _ in range(3):
+    for _ in range(4):
         start = time.monotonic()
         nothing.rdd.count()
         seconds.append(time.monotonic() - start)
-    return min(seconds) / 32
+    return min(seconds) * executors / 32
 
 
 def power(number):
@@ -134,7 +136,7 @@ def duration(seconds):
 
 
 def main():
-    measured = {}
+    measured, empty = {}, []
     with Cluster(here.parents[2] / "build" / "spark-scaling", workers=2) as cluster:
         spark = cluster.session(spark_ui_enabled="true", spark_ui_port="0")
         driver = spark.sparkContext._gateway.proc.pid
@@ -144,17 +146,19 @@ def main():
             measure(spark, driver, 10**6, 32, 1)  # Java compiles, Pythons start
             for run in FITTED + TESTED:
                 measured[(*run, executors)] = measure(spark, driver, *run)
-        alone = empty_task(spark)
+            empty.append(empty_task(spark, executors))
 
     def row(run):
         rows, partitions, budget, executors = run
         return features(rows, partitions, executors, measured[run][5])
 
     fitted = [run for run in measured if run[:3] in FITTED]
-    weights = numpy.array([1 / measured[run][0] for run in fitted])  # the error that counts is relative
-    constants, *_ = numpy.linalg.lstsq(numpy.array([row(run) for run in fitted]) * weights[:, None],
-                                       numpy.ones(len(fitted)), rcond=None)
-    once, a_row, a_task, an_mb = constants
+    table = numpy.array([row(run) for run in fitted])
+    seconds = numpy.array([measured[run][0] for run in fitted])
+    a_task = min(empty)  # measured alone; the others are fitted to what is left, by relative error
+    left = seconds - a_task * table[:, 3]
+    once, a_row, an_mb = numpy.linalg.lstsq(table[:, :3] / seconds[:, None], left / seconds, rcond=None)[0]
+    constants = once, a_row, an_mb, a_task
     a_task_driver = numpy.median([measured[run][4] / measured[run][3] for run in measured if run[1] >= 32])
 
     print("| rows | partitions | budget | executors | seconds | model | error | MB shuffled | model | same bytes | |")
@@ -171,8 +175,8 @@ def main():
         return f"{numpy.mean(errors):.0%} (worst {max(errors):.0%})"
 
     tested = [run for run in measured if run not in fitted]
-    print(f"\nA job takes {once:.2f} s; of an executor a row takes {a_row * 1e9:.0f} ns, a task {a_task * 1e3:.0f} ms "
-          f"({alone * 1e3:.0f} ms if its Python does nothing), a MB merged {an_mb * 1e3:.1f} ms;\n"
+    print(f"\nA job takes {once:.2f} s; of an executor a row takes {a_row * 1e9:.0f} ns, an empty task "
+          f"{a_task * 1e3:.0f} ms, a MB of a sketch, made or merged, {an_mb * 1e3:.0f} ms;\n"
           f"a task takes {a_task_driver * 1e3:.1f} ms of the driver's CPU. Mean error of the model {worst(fitted)} "
           f"where fitted, {worst(tested)} where tested.\n")
 
@@ -182,7 +186,7 @@ def main():
     for exponent in range(7, 13):
         cells = []
         for executors in clusters:
-            partitions = max(2 * executors, math.ceil(10**exponent / ROWS_A_PARTITION))
+            partitions = max(math.ceil(10**exponent / ROWS_MOST), min(2 * executors, 10**exponent // ROWS_LEAST))
             seconds = float(numpy.dot(features(10**exponent, partitions, executors, 1), constants))
             seconds = max(seconds, sum(rounds(partitions)) * a_task_driver)
             cells.append(f"{duration(seconds)}, {shuffle_mb(partitions, 1) / 1024:.3g} GB")
