@@ -26,15 +26,15 @@ from pyspark.sql import types as T
 
 from . import Sketch, _core
 
-FAN_IN = 16  # sketches that one task of the tree merges, and about as many arrive at the driver in the end
+FAN_IN = 16  # about how many sketches a task of the tree merges, and arrive at the driver in the end
 MANY = 1 << 20  # rows added at once: a third of the time of the 10,000 that an Arrow batch of Spark's has
 HELD = 64 << 20  # bytes of rows, or of sketches of different keys, that a task holds; Spark's own batches have as many
 
 _ITEMS = (T.StringType, T.BinaryType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-Model = str | os.PathLike[str] | bytes | None
-
 _SKETCH = T.StructField("sketch", T.BinaryType())
+
+Model = str | os.PathLike[str] | bytes | None
 
 
 def sketch_column(
@@ -234,8 +234,8 @@ def _rows(
 
 
 def _merge_tree(sketches: DataFrame, model: str | bytes | None) -> Sketch | None:
-    """All sketches of the one column there is, merged in rounds: in each, tasks merge FAN_IN or fewer of the round
-    before. The last few are merged here. What nothing was merged with stays bytes; None is the sketch of nothing."""
+    """All sketches of the one column there is, merged in rounds: in each, a task merges about FAN_IN or fewer of the
+    round before. The last few are merged here. What nothing was merged with stays bytes; None is the sketch of nothing."""
 
     def load(saved: Sketch | bytes | None) -> Sketch | None:
         return Sketch.from_bytes(saved, model=model) if isinstance(saved, bytes) else saved
