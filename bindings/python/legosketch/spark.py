@@ -235,7 +235,7 @@ def _rows(
 
 def _merge_tree(sketches: DataFrame, model: str | bytes | None) -> Sketch | None:
     """All sketches of the one column there is, merged in rounds: in each, a task merges about FAN_IN or fewer of the
-    round before. The last few are merged here. What nothing was merged with stays bytes; None is the sketch of nothing."""
+    round before. The last few are merged here. What nothing was merged with stays bytes; None stands for no sketch."""
 
     def load(saved: Sketch | bytes | None) -> Sketch | None:
         return Sketch.from_bytes(saved, model=model) if isinstance(saved, bytes) else saved
