@@ -37,13 +37,21 @@ bool keys_room_text(struct gathered *gathered, size_t used, size_t more)
     return true;
 }
 
+bool keys_has(PyObject *object, const char *attribute)
+{
+    PyObject *found = PyObject_GetAttrString(object, attribute);
+    PyErr_Clear();
+    Py_XDECREF(found);
+    return found != NULL;
+}
+
 /* A pandas Series of one of numpy's types is the array below it, which is not converted to Arrow. */
 static PyObject *unwrap(PyObject *object)
 {
-    PyObject *type = PyObject_HasAttrString(object, "to_numpy") ? PyObject_GetAttrString(object, "dtype") : NULL;
-    bool numpy = type != NULL && PyObject_HasAttrString(type, "isnative"); /* only numpy's types have that */
-    Py_XDECREF(type);
+    PyObject *type = keys_has(object, "to_numpy") ? PyObject_GetAttrString(object, "dtype") : NULL;
     PyErr_Clear();
+    bool numpy = type != NULL && keys_has(type, "isnative"); /* only numpy's types have that */
+    Py_XDECREF(type);
     return numpy ? PyObject_CallMethod(object, "to_numpy", NULL) : Py_NewRef(object);
 }
 

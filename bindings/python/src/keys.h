@@ -68,6 +68,9 @@ void keys_close(struct keys *keys);
  * of the keys' is raised: 0, or -1. */
 int keys_each(struct keys *keys, int (*use)(void *context, const struct chunk *chunk), void *context);
 
+/* Whether there is such an attribute; one that raises is none. */
+bool keys_has(PyObject *object, const char *attribute);
+
 /* The sources: 1 if the object is of that kind, 0 if it is not, -1 with an exception. */
 int keys_open_buffer(struct keys *keys, PyObject *object);
 int keys_open_arrow(struct keys *keys, PyObject *object);

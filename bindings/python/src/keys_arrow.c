@@ -357,7 +357,7 @@ int keys_open_arrow(struct keys *keys, PyObject *object)
         int (*how)(struct arrow *arrow, PyObject *result);
     } ways[] = {{"__arrow_c_array__", take_array}, {"__arrow_c_stream__", take_stream}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (!PyObject_HasAttrString((PyObject *)Py_TYPE(object), ways[i].method)) continue;
+        if (!keys_has((PyObject *)Py_TYPE(object), ways[i].method)) continue;
         PyObject *result = PyObject_CallMethod(object, ways[i].method, NULL);
         if (result == NULL && PyErr_ExceptionMatches(PyExc_ImportError)) { /* pandas without pyarrow: one by one */
             PyErr_Clear();

@@ -142,8 +142,7 @@ PyObject *sketch_update(PyObject *self, PyObject *items)
 {
     struct keys keys;
     /* As dict.update() does: what has keys() is a mapping. A pandas Series has them too, so arrays come first. */
-    bool mapping = PyDict_Check(items);
-    if (!mapping && !PyObject_HasAttrString(items, "dtype") && PyObject_HasAttrString(items, "keys")) mapping = true;
+    bool mapping = PyDict_Check(items) || (!keys_has(items, "dtype") && keys_has(items, "keys"));
     PyObject *pairs = mapping ? PyObject_CallMethod(items, "items", NULL) : Py_NewRef(items);
     if (pairs == NULL) return NULL;
     int failed = keys_open(&keys, pairs, mapping ? KEYS_PAIRS : KEYS_STREAM);

@@ -24,15 +24,15 @@ def built(tmp_path):
     def build(content, *options):
         source, result = tmp_path / "input", tmp_path / "built.sketch"
         source.write_bytes(content)
-        subprocess.run([COMMAND, "build", "-o", result, "--budget", "64K", *options, source], check=True, capture_output=True)
+        command = [COMMAND, "build", "-o", result, "--budget", "64K", *options, source]
+        subprocess.run(command, check=True, capture_output=True)
         return result
 
     return build
 
 
 RNG = random.Random(5)
-NUMBERS = [min(RNG.paretovariate(0.8), 2**63) // 1 for _ in range(20000)]
-NUMBERS = [int(n) for n in NUMBERS]
+NUMBERS = [int(min(RNG.paretovariate(0.8), 2**63)) for _ in range(20000)]
 WORDS = [f"wört {n % 3000}" for n in NUMBERS]
 LINES = "".join(w + "\n" for w in WORDS).encode()
 
@@ -72,7 +72,8 @@ def test_the_command_reads_what_python_saves(tmp_path):
     s = Sketch("64K", heavy=True)
     s.update(WORDS)
     s.save(tmp_path / "words.sketch")
-    top = subprocess.run([COMMAND, "top", "-k", "5", tmp_path / "words.sketch"], check=True, capture_output=True, text=True)
+    command = [COMMAND, "top", "-k", "5", tmp_path / "words.sketch"]
+    top = subprocess.run(command, check=True, capture_output=True, text=True)
     assert all(t.item in line for t, line in zip(s.top(5), top.stdout.splitlines()[-5:], strict=True))
 
 

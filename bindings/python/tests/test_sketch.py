@@ -246,9 +246,9 @@ def test_top():
     assert (s + s).top(1)[0].estimate == 18
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"heavy": True}, {"flat": True}, {"model": "paper"}, {"model": "rule", "seed": 2**64 - 1}, {"threads": 3}]
-)
+@pytest.mark.parametrize("options", [
+    {}, {"heavy": True}, {"flat": True}, {"model": "paper"}, {"model": "rule", "seed": 2**64 - 1}, {"threads": 3},
+])
 def test_copies(options, tmp_path):
     budget = "600K" if options.get("model") == "paper" else "64K"
     s = Sketch(budget, **options)
@@ -257,7 +257,8 @@ def test_copies(options, tmp_path):
     s.save(path)
     for other in (
         s.copy(), copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s)), pickle.loads(pickle.dumps(s, 2)),
-        Sketch.from_bytes(s.to_bytes()), Sketch.from_bytes(bytearray(s.to_bytes())), Sketch.load(path), Sketch.load(str(path)),
+        Sketch.from_bytes(s.to_bytes()), Sketch.from_bytes(bytearray(s.to_bytes())), Sketch.load(path),
+        Sketch.load(str(path)),
     ):
         assert other == s and not other != s and type(other) is Sketch
         assert (other.total, other.seed, other.model) == (s.total, s.seed, s.model)
