@@ -39,6 +39,7 @@ lab-full: ## the same with all points, seeds and items: hours
 test: ## every test: quick, long, command, installed package, Python, sanitizers, fuzz targets
 	@scripts/setup test
 	@scripts/setup browser || echo 'test: there is no Chromium, so no browser opens the report'
+	@scripts/setup spark || echo 'test: there is no Java, so nothing runs in Spark'
 	@scripts/test
 
 check: ## the quick loop: build, unit tests, symbols, layers

@@ -98,4 +98,6 @@ endforeach()
 if(LEGO_BUILD_CLI)
   lego_test(python python bindings/python/tests/run.sh ${CMAKE_CURRENT_BINARY_DIR})
   set_tests_properties(python PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_cli>)
+  lego_test(spark python bindings/python/tests/run_spark.sh ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(spark PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2 TIMEOUT 900) # a worker needs a core
 endif()

@@ -1,0 +1,238 @@
+"""legosketch.spark on a real cluster of two workers: the bytes are those of one process, whatever happens there.
+
+SPDX-License-Identifier: MIT
+"""
+
+import datetime
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+
+import pytest
+
+pytest.importorskip("pyspark")
+import numpy
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from legosketch import Sketch, spark as ls
+from spark_cluster import Cluster, java_home, processes
+
+if java_home() is None:
+    pytest.skip("there is no Java: scripts/setup spark", allow_module_level=True)
+
+PROJECT = pathlib.Path(__file__).parents[3]
+GUIDE = PROJECT / "docs" / "spark.md"
+OWN_MODEL = PROJECT / "models" / "paper-seed1.lego"
+ROWS = 200_000
+BUDGET = "64K"
+NUMBERS = numpy.random.default_rng(1).zipf(1.2, ROWS) % 30_000
+WORDS = pa.array([None if i % 1000 == 7 else f"word {n}" for i, n in enumerate(NUMBERS)])
+WEIGHTS = pa.array([None if i % 100 == 3 else i % 5 for i in range(ROWS)], pa.int32())
+SHOPS = pa.array([None if n % 7 == 6 else f"shop {n % 7}" for n in range(ROWS)])
+DAYS = pa.array([datetime.date(2026, 1, 1 + n % 3) for n in range(ROWS)])
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
+        cluster.session()
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def table(cluster):
+    names = ["word", "number", "weight", "shop", "day"]
+    rows = pa.table([WORDS, NUMBERS, WEIGHTS, SHOPS, DAYS], names)
+    return cluster.spark.createDataFrame(rows).repartition(4).cache()
+
+
+def sketch_here(items, counts=None, budget=BUDGET, **options):
+    sketch = Sketch(budget, **options)
+    sketch.add_many(items, counts)
+    return sketch
+
+
+def where(mask, *columns):
+    return [column.filter(pa.array(mask)) for column in columns]
+
+
+@pytest.mark.parametrize("kind", ["string", "binary", "tinyint", "smallint", "int", "bigint"])
+def test_a_column_of_every_type(table, kind):
+    column = "word" if kind in ("string", "binary") else "number"
+    expected = {"string": WORDS, "binary": WORDS, "tinyint": NUMBERS % 100}.get(kind, NUMBERS)
+    items = (F.col(column) % 100 if kind == "tinyint" else F.col(column)).cast(kind).alias("item")
+    sketch = ls.sketch_column(table.select(items), "item", BUDGET)
+    assert sketch.total == len(expected) - (expected.null_count if column == "word" else 0)
+    assert sketch.to_bytes() == sketch_here(expected).to_bytes()
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 17, 40])  # from 17 on the tree has a round
+def test_partitions_do_not_matter(table, partitions):
+    shuffled = table.repartition(partitions, F.rand(partitions))
+    assert ls.sketch_column(shuffled, "word", BUDGET).to_bytes() == sketch_here(WORDS).to_bytes()
+
+
+@pytest.mark.parametrize("options", [{"model": "rule"}, {"model": str(OWN_MODEL)}, {"model": OWN_MODEL}, {"seed": 7}])
+def test_options_arrive(table, options):
+    expected = sketch_here(NUMBERS, budget="512K", **options)
+    assert ls.sketch_column(table, "number", "512K", **options) == expected
+    groups = ls.sketch_groups(table, "day", "number", "512K", **options)
+    assert ls.merge_column(groups, model=options.get("model")) == expected
+
+
+def test_rows_of_a_null_item_or_weight_do_not_count(table):
+    both = [word.is_valid and weight.is_valid for word, weight in zip(WORDS, WEIGHTS)]
+    words, weights = where(both, WORDS, WEIGHTS)
+    sketch = ls.sketch_column(table, "word", BUDGET, weight="weight")
+    assert sketch.total == sum(weights.to_pylist())
+    assert sketch.to_bytes() == sketch_here(words, weights.cast(pa.int64())).to_bytes()
+
+
+def test_nothing_gives_an_empty_sketch(cluster, table):
+    no_rows = cluster.spark.createDataFrame([], "word string, weight bigint")
+    for nothing in (no_rows, table.where("word is null"), table.where("weight is null")):
+        sketch = ls.sketch_column(nothing, "word", BUDGET, weight="weight")
+        assert sketch.to_bytes() == Sketch(BUDGET).to_bytes()
+    assert ls.sketch_groups(no_rows, "weight", "word", BUDGET).count() == 0
+    with pytest.raises(ValueError, match="no sketch"):
+        ls.merge_column(cluster.spark.createDataFrame([(None,)], "sketch binary"))
+
+
+def test_what_does_not_fit_is_said_at_once(table):
+    with pytest.raises(TypeError, match="column day is date; cast it to string"):
+        ls.sketch_column(table, "day")
+    with pytest.raises(TypeError, match="column shop is string; cast it to bigint"):
+        ls.sketch_column(table, "word", weight="shop")
+    with pytest.raises(TypeError, match="key pair is struct.*inside"):
+        ls.sketch_groups(table.withColumn("pair", F.struct("day", "shop")), "pair", "word")
+    with pytest.raises(ValueError, match="key can not be called sketch"):
+        ls.sketch_groups(table.withColumnRenamed("day", "sketch"), "sketch", "word")
+    with pytest.raises(ValueError):
+        ls.sketch_column(table, "word", "1 bit")
+
+
+def groups_here():
+    """{(day, shop): bytes}, each counted alone."""
+    groups = {}
+    for key in sorted(set(zip(DAYS.to_pylist(), SHOPS.to_pylist())), key=str):
+        mask = [day == key[0] and shop == key[1] for day, shop in zip(DAYS.to_pylist(), SHOPS.to_pylist())]
+        groups[key] = sketch_here(*where(mask, WORDS), budget="16K").to_bytes()
+    return groups
+
+
+@pytest.mark.parametrize("held", [ls.HELD, 40 << 10])  # all 21 sketches of 16 KB, or two of them
+def test_groups(table, held, monkeypatch):
+    monkeypatch.setattr(ls, "HELD", held)
+    groups = ls.sketch_groups(table, ["day", "shop"], "word", "16K")
+    assert groups.columns == ["day", "shop", "sketch"]
+    got = {(row.day, row.shop): bytes(row.sketch) for row in groups.collect()}
+    assert got == groups_here()
+
+
+def test_weights_of_groups(table):
+    groups = ls.sketch_groups(table, "day", "number", "16K", weight="weight")
+    got = {row.day: bytes(row.sketch) for row in groups.collect()}
+    for day in set(DAYS.to_pylist()):
+        mask = [d == day and weight.is_valid for d, weight in zip(DAYS.to_pylist(), WEIGHTS)]
+        numbers, weights = where(mask, pa.array(NUMBERS), WEIGHTS)
+        assert got[day] == sketch_here(numbers, weights.cast(pa.int64()), "16K").to_bytes()
+
+
+def test_sketches_in_parquet_merge_later(cluster, table):
+    file = str(cluster.folder / "groups.parquet")
+    ls.sketch_groups(table, ["day", "shop"], "word", BUDGET).write.parquet(file)
+    groups = cluster.spark.read.parquet(file)
+    assert ls.merge_column(groups, "sketch").to_bytes() == sketch_here(WORDS).to_bytes()
+    days = {row.day: bytes(row.sketch) for row in ls.merge_groups(groups, "day").collect()}
+    assert set(days) == set(DAYS.to_pylist())
+    for day, saved in days.items():
+        assert saved == sketch_here(*where([d == day for d in DAYS.to_pylist()], WORDS)).to_bytes()
+
+
+def test_estimate_is_a_column(table):
+    for column, items in ("word", WORDS), ("number", NUMBERS):
+        sketch = sketch_here(items)
+        rows = table.select(column, ls.estimate(sketch, column).alias("count")).distinct().collect()
+        asked = pa.array([row[0] for row in rows])
+        expected = [None if numpy.isnan(value) else value for value in sketch.estimate_many(asked)]
+        assert [row["count"] for row in rows] == expected
+    assert None in [row["count"] for row in table.where("word is null").select(
+        ls.estimate(sketch_here(WORDS), "word").alias("count")).take(1)]
+
+
+def test_the_guide(cluster, table, tmp_path):
+    """The example of docs/spark.md runs, and its sketches hold what they should."""
+    program = re.search("```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]
+    program = program.replace('parquet("', f'parquet("{tmp_path}/')
+    columns = [F.col("day"), F.col("shop").alias("user"), F.col("word").alias("page"), F.col("weight").alias("seconds")]
+    table.select(*columns).write.parquet(f"{tmp_path}/visits")
+    names = {"spark": cluster.spark, "F": F}
+    exec(program, names)
+    assert names["pages"] == sketch_here(WORDS, budget="4M")
+    assert [bytes(row.sketch) for row in names["months"].collect()] == [names["year"].to_bytes()]
+    assert names["year"] == sketch_here(WORDS, budget="300K")
+
+
+def test_legosketch_alone_needs_no_spark():
+    program = "import sys; sys.modules['pyspark'] = sys.modules['pyarrow'] = None; import legosketch"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def slow(runs):
+    """Takes 0.2 s a partition and leaves a file in `runs` for each time that one is computed."""
+
+    def pass_on(batches):
+        time.sleep(0.2)
+        pathlib.Path(runs, f"{TaskContext.get().partitionId()}-{uuid.uuid4()}").touch()
+        yield from batches
+
+    return pass_on
+
+
+# First the job goes on with the worker that is left. Then that one goes as well, and a new one takes over.
+@pytest.mark.parametrize("index, restart", [(0, False), (1, True)])
+def test_a_worker_is_killed(cluster, table, tmp_path, index, restart):
+    partitions = 24
+    words = table.select("word").repartition(partitions).mapInArrow(slow(tmp_path), "word string")
+    result = []
+    job = threading.Thread(target=lambda: result.append(ls.sketch_column(words, "word", BUDGET)), daemon=True)
+    job.start()
+    until = time.monotonic() + 60
+    while len(os.listdir(tmp_path)) < 3 * partitions // 4:
+        assert time.monotonic() < until and job.is_alive()
+        time.sleep(0.02)
+    cluster.kill_worker(index)
+    if restart:
+        cluster.start_worker()
+    job.join(120)
+    assert not job.is_alive() and result, "the job did not end"
+    assert len(os.listdir(tmp_path)) > partitions, "nothing was lost, so nothing was tested"
+    assert result[0].to_bytes() == sketch_here(WORDS).to_bytes()
+
+
+def test_a_killed_program_leaves_no_process(tmp_path):
+    program = f"""if True:
+        import sys, time
+        sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+        from spark_cluster import Cluster
+        with Cluster({str(tmp_path)!r}, workers=1) as cluster:
+            cluster.session().range(1000).count()
+            print("ready", flush=True)
+            time.sleep(600)"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"ready\n"
+    assert len(processes(str(tmp_path))) >= 4  # master, worker, driver, executor
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    until = time.monotonic() + 60
+    while left := processes(str(tmp_path)):
+        assert time.monotonic() < until, left
+        time.sleep(0.2)
