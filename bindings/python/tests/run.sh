@@ -20,7 +20,7 @@ environment() { # name, packages...
     "$name/bin/pip" install -q --disable-pip-version-check "$@"
 }
 beside='numpy pandas pyarrow matplotlib'
-if ! { environment bare pytest && environment full build scikit-build-core pytest mypy $beside; } 2>pip.log
+if ! { environment bare pytest && environment full build scikit-build-core ninja pytest mypy $beside; } 2>pip.log
 then
     cat pip.log
     echo 'skipped: the packages for this test can not be had from PyPI'
@@ -36,7 +36,8 @@ case $wheel in *-cp311-abi3-linux_*.whl) ;; *) fail "$wheel is not for the stabl
 for name in full bare; do
     $name/bin/pip install -q --disable-pip-version-check --no-index --force-reinstall "$wheel"
     module=$(echo $name/lib/python3*/site-packages/legosketch/_core.abi3.so)
-    [ "$(nm -D --defined-only "$module" | awk '{ print $3 }')" = PyInit__core ] || fail "$module shows more than its start"
+    shown=$(nm -D --defined-only "$module" | awk '{ print $3 }')
+    [ "$shown" = PyInit__core ] || fail "$module shows more than its start"
     # from the folder of the tests, where no legosketch/ can be imported by mistake
     (cd "$package/tests" && "$work/$name/bin/python" -B -m pytest -q -p no:cacheprovider -ra --rootdir=. .)
 done
