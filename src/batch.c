@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FEW = 1024,     /* items of blocks, fewer than which are added singly */
+enum { FEW = 1024,     /* items, fewer than which no notes are taken of */
        MANY = 1 << 15, /* items, from which on other threads are asked */
        FAR = 1 << 23,  /* bytes of flat blocks, beyond which it is better to go through them in order, */
        A_BLOCK = 8,    /* if there are so many items for each: then that takes less than the cache misses of these */
@@ -19,20 +19,12 @@ static bool offsets_rise(const uint64_t *offsets, size_t n)
     return true;
 }
 
-/* To the paper's bricks. */
+/* To bricks, one by one: there are no blocks to fetch ahead. */
 static void add_singly(const struct batch *batch)
 {
-    enum { AHEAD = 16 };
     lego_sketch *sketch = batch->sketch;
-    struct hash hash[AHEAD];
-    for (size_t start = 0; start < batch->n; start += AHEAD) {
-        size_t size = batch->n - start < AHEAD ? batch->n - start : AHEAD;
-        for (size_t i = 0; i < size; i++) {
-            hash[i] = item_hash(batch->items, start + i, sketch->seed);
-            sketch_prefetch(sketch, hash[i]);
-        }
-        for (size_t i = 0; i < size; i++) sketch_add(sketch, hash[i], batch_count(batch, start + i));
-    }
+    for (size_t i = 0; i < batch->n; i++)
+        sketch_add(sketch, item_hash(batch->items, i, sketch->seed), batch_count(batch, i));
 }
 
 /* Forgets the packed steps of all blocks that a batch goes to. */

@@ -126,11 +126,12 @@ static uint64_t bytes_of(const lego_sketch *sketch)
     return is_flat(sketch) ? flat_bytes(sketch->dense.blocks, FLAT_NARROW) : dense_bytes(sketch->dense.blocks);
 }
 
-/* Words of notes that are kept at a time: all of them, but not more memory than the sketch has, unless for a window. */
+/* Words of notes that are kept at a time: all of them, but not more memory than the sketch has, unless for a window. A
+ * chunk has one word more, in `before`. */
 static uint64_t count_words(const struct batch *batch)
 {
     const uint64_t an_item = batch->counts ? 4 : 2, words = an_item * batch->n;
-    uint64_t most = bytes_of(batch->sketch) / sizeof(uint32_t);
+    uint64_t most = bytes_of(batch->sketch) / sizeof(uint32_t) / (NOTE_CHUNK + 1) * NOTE_CHUNK;
     if (most < an_item * NOTE_WINDOW) most = an_item * NOTE_WINDOW;
     return words < most ? words : most;
 }

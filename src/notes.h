@@ -16,6 +16,8 @@ enum { NOTE_BUCKETS = 1024, /* whose lines take 64 KB: the cache next to a core 
        NOTE_WINDOW = 1 << 17, /* items of which notes are taken together in any case */
        NOTE_SCRATCH = 2 * NOTE_WINDOW + NOTE_CHUNK }; /* notes of a bucket that are added together in any case */
 
+_Static_assert((int)NOTE_SPAN <= (int)NOTE_BLOCKS, "a note has room for the block of a bucket");
+
 /* Of one thread. */
 struct notes {
     uint32_t *pool;   /* on a cache line: the lines of the buckets, which take the first chunks, and the others */
