@@ -36,10 +36,12 @@ lab-full: ## the same with all points, seeds and items: hours
 	@$(MAKE) build
 	@scripts/lab
 
-test: ## every test: quick, long, command, installed package, Python, sanitizers, fuzz targets
+test: ## every test: quick, long, command, installed package, Python, Redis, PostgreSQL, sanitizers, fuzz targets
 	@scripts/setup test
 	@scripts/setup browser || echo 'test: there is no Chromium, so no browser opens the report'
 	@scripts/setup spark || echo 'test: there is no Java, so nothing runs in Spark'
+	@scripts/setup redis || echo 'test: there is no Redis, so its module is neither built nor tested'
+	@scripts/setup postgres || echo 'test: there is no PostgreSQL, so its extension is neither built nor tested'
 	@scripts/test
 
 check: ## the quick loop: build, unit tests, symbols, layers

@@ -1,4 +1,4 @@
-# Tests and their labels: quick (make check), long, cli, reference, install, python. All of them run in the source folder.
+# Tests and their labels: quick (make check), long, cli, reference, install, python, engines. All of them run in the source folder.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 set(source ${PROJECT_SOURCE_DIR})
@@ -100,4 +100,10 @@ if(LEGO_BUILD_CLI)
   set_tests_properties(python PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_cli>)
   lego_test(spark python bindings/python/tests/run_spark.sh ${CMAKE_CURRENT_BINARY_DIR})
   set_tests_properties(spark PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2 TIMEOUT 900) # a worker needs a core
+endif()
+
+# The servers. One Python environment is for all their tests: clients of both servers from PyPI, and our own package.
+if(LEGO_BUILD_CLI)
+  lego_test(engines_environment engines bindings/environment.sh ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(engines_environment PROPERTIES FIXTURES_SETUP engines SKIP_RETURN_CODE 77)
 endif()
