@@ -16,7 +16,6 @@ struct batch {
     uint64_t *offsets;
     void *numbers;
     char *bytes;
-    size_t n;
 };
 
 /* Every step-th argument is an item. number_size: bytes for a number of each, which are not set. */
@@ -27,7 +26,6 @@ static bool batch_gather(struct batch *batch, RedisModuleString **argv, size_t n
         RedisModule_StringPtrLen(argv[i * step], &size);
         total += size;
     }
-    batch->n = n;
     batch->offsets = RedisModule_TryAlloc((n + 1) * sizeof *batch->offsets + n * number_size + total);
     if (batch->offsets == NULL) return false;
     batch->numbers = batch->offsets + n + 1;

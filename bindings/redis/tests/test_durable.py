@@ -97,6 +97,15 @@ def test_the_log_has_what_changed_and_nothing_else():
         assert log_size(server) > before
 
 
+def test_a_log_is_read_whatever_maxmemory_is():
+    with Server("appendonly yes", "appendfsync always") as server:
+        server("LEGO.RESERVE", "key", "BUDGET", 5_000_000)
+        server.kill()
+        server.options += ("maxmemory 3mb",)
+        server.start()
+        assert server("LEGO.QUERY", "key", "x") == [0]
+
+
 @pytest.mark.parametrize("top", [None, 10])
 def test_killed_while_counting(top):
     """Every acknowledged command is there, each whole, and at most one more, which was on its way."""
