@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """throughput.py [MODULE]: LEGO.INCRBY and LEGO.QUERY against INCRBY and GET, in one server, with redis-benchmark.
 
-Sketches of 1 MB that hold a million items, without and with TOP. The server's own commands have a key for each of a million
-items, or one key (`hot`), which stays in the processor's caches. One item a command, pipelined; or 100 (`x100`).
-Rounds take turns, so that whatever else the machine does hits all of them alike; the table has the median of each.
+Sketches of 1 MB that hold a million items, without and with TOP. The server's own commands have a key for each of a
+million items, or one key (`hot`), which stays in the processor's caches. One item a command, pipelined; or 100
+(`x100`). Rounds take turns, so that whatever else the machine does hits all of them alike; the table has the medians.
 redis-benchmark shares the cores with the server, so the server's own time for an item, user and system, is there as
 well: it is the steadier of the two. "to" is how many times as fast as INCRBY or GET.
 
@@ -52,8 +52,9 @@ def measure(pid, name, command, depth):
     items = 100 if name.endswith("x100") else 1
     before = server_seconds(pid)
     options = ["-p", PORT, "-c", 50, "-P", depth, "-n", REQUESTS // items, "-r", ITEMS, "-q"]
-    answer = subprocess.run(["redis-benchmark", *map(str, options), *command], capture_output=True, text=True, check=True)
-    rate = float(re.findall(r"([\d.]+) requests per second", answer.stdout)[-1])
+    words = ["redis-benchmark", *map(str, options), *command]
+    answer = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    rate = float(re.findall(r"([\d.]+) requests per second", answer)[-1])
     return items * rate, 1e6 * (server_seconds(pid) - before) / REQUESTS
 
 

@@ -13,7 +13,7 @@
 
 /* ---- LEGO.RESERVE ------------------------------------------------------------------------------------------------ */
 
-/* BUDGET_TOP_MIN: what legosketch.h asks of a sketch that keeps its most frequent items. */
+/* What legosketch.h asks of a sketch that keeps its most frequent items. */
 enum { BUDGET_TOP_MIN = 8192 };
 
 static const lego_model *find_model(const RedisModuleString *argument)

@@ -88,7 +88,8 @@ def test_the_log_has_what_changed_and_nothing_else():
         assert words[-8:] == [b"LEGO.RESERVE", b"key", b"BUDGET", b"20000", b"MODEL", b"compact", b"SEED", b"0"]
         before = log_size(server)
         failing = ["RESERVE key BUDGET 20000", "INCRBY key a 1 b x", "INCRBY key a 2305843009213693952", "ADD none a",
-                   "MERGE d 2 key none", "FOLD key 7777777", "LOAD d x", "QUERY key a", "INFO key", "DUMP key"]  # fmt: skip
+                   "MERGE d 2 key none", "FOLD key 7777777", "LOAD d x",
+                   "QUERY key a", "INFO key", "DUMP key"]  # fmt: skip
         answers = server.pipeline([("LEGO." + words).split() for words in failing])
         assert [isinstance(answer, redis.ResponseError) for answer in answers] == [True] * 7 + [False] * 3
         server("PING")

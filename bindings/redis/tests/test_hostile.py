@@ -117,7 +117,7 @@ def attack(target, commands):
 
 @pytest.fixture
 def bounded(target, samples):
-    """Nothing is allocated for what is refused, and nothing stays: a sketch of 4 KB kept by mistake each time would show."""
+    """Nothing is allocated for what is refused, and nothing stays: 4 KB that are kept each time would show."""
     before = target.client.info("memory")
     yield
     after = target.client.info("memory")
