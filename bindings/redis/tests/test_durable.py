@@ -88,13 +88,23 @@ def test_the_log_has_what_changed_and_nothing_else():
         assert words[-8:] == [b"LEGO.RESERVE", b"key", b"BUDGET", b"20000", b"MODEL", b"compact", b"SEED", b"0"]
         before = log_size(server)
         failing = ["RESERVE key BUDGET 20000", "INCRBY key a 1 b x", "INCRBY key a 2305843009213693952", "ADD none a",
-                   "MERGE d 2 key none", "FOLD key 7777777", "LOAD d x", "QUERY key a", "INFO key", "DUMP key"]  # fmt: skip
+                   "MERGE d 2 key none", "FOLD key 7777777", "LOAD d x",
+                   "QUERY key a", "INFO key", "DUMP key"]  # fmt: skip
         answers = server.pipeline([("LEGO." + words).split() for words in failing])
         assert [isinstance(answer, redis.ResponseError) for answer in answers] == [True] * 7 + [False] * 3
         server("PING")
         assert log_size(server) == before
         server("LEGO.ADD", "key", "a")
         assert log_size(server) > before
+
+
+def test_a_log_is_read_whatever_maxmemory_is():
+    with Server("appendonly yes", "appendfsync always") as server:
+        server("LEGO.RESERVE", "key", "BUDGET", 5_000_000)
+        server.kill()
+        server.options += ("maxmemory 3mb",)
+        server.start()
+        assert server("LEGO.QUERY", "key", "x") == [0]
 
 
 @pytest.mark.parametrize("top", [None, 10])

@@ -16,9 +16,9 @@ def key(server):
 @pytest.mark.parametrize(
     ("words", "keys"),
     [
-        ("RESERVE a BUDGET 10000", "a"), ("INCRBY a x 1 y 2", "a"), ("ADD a x", "a"), ("QUERY a x y", "a"), ("TOP a", "a"),
-        ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"), ("INFO a", "a"), ("DUMP a", "a"),
-        ("LOAD a x TOP 1", "a"),
+        ("RESERVE a BUDGET 10000", "a"), ("INCRBY a x 1 y 2", "a"), ("ADD a x", "a"), ("QUERY a x y", "a"),
+        ("TOP a", "a"), ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"),
+        ("INFO a", "a"), ("DUMP a", "a"), ("LOAD a x TOP 1", "a"),
     ],
 )  # fmt: skip
 def test_getkeys(server, words, keys):
@@ -53,7 +53,8 @@ def test_acl(key):
         assert ask("LEGO.MERGE", "mine:b", 2, "mine:a", "read:a") == b"OK"
         assert ask("LEGO.QUERY", "read:a", "x") == [0]
         for words in ("MERGE mine:b 1 key", "MERGE mine:b 2 mine:a key", "MERGE key 1 mine:a", "MERGE read:a 1 mine:a",
-                      "ADD read:a x", "QUERY key x", "DUMP key", "FOLD read:a 1", "RESERVE read:b BUDGET 9999"):  # fmt: skip
+                      "ADD read:a x", "QUERY key x", "DUMP key", "FOLD read:a 1",
+                      "RESERVE read:b BUDGET 9999"):  # fmt: skip
             with pytest.raises(denied):
                 ask(*("LEGO." + words).split())
     key("ACL", "DELUSER", "limited")
