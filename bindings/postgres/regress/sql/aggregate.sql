@@ -22,8 +22,8 @@ SELECT sum(abs(lego_estimate(a, page) - n)), sum(abs(lego_estimate(b, page) - n)
     sum(abs(lego_estimate(c, page) - n)) FROM s, t;
 
 -- In too little room upper is still never below the truth.
-WITH s AS (SELECT lego_agg(page, 4096) AS sketch FROM visits),
-     t AS (SELECT page, count(*) AS n FROM visits GROUP BY page)
+WITH s AS (SELECT lego_agg(page || day, 4096) AS sketch FROM visits),
+     t AS (SELECT page || day AS page, count(*) AS n FROM visits GROUP BY 1)
 SELECT count(*) FILTER (WHERE upper < n) AS below, count(*) FILTER (WHERE upper > n) > 100 AS above
     FROM s, t, LATERAL lego_bounds(sketch, page) b;
 
@@ -86,8 +86,8 @@ SELECT max(lego_total(s)) FROM (SELECT lego_agg(g, 4096) OVER (ORDER BY g / 3000
 SELECT lego_estimate(s, repeat('long ', 100000)) AS long, lego_estimate(s, '') AS empty,
     lego_estimate(s, '\x0000'::bytea) AS zeros, lego_total(s)
     FROM (SELECT lego_agg(item, 65536) AS s FROM (
-        SELECT convert_to(CASE g % 3 WHEN 0 THEN repeat('long ', 100000) WHEN 1 THEN '' ELSE 'short' END,
-    'UTF8') AS item
+        SELECT convert_to(CASE g % 3 WHEN 0 THEN repeat('long ', 100000) WHEN 1 THEN '' ELSE 'short' END, 'UTF8')
+            AS item
             FROM generate_series(1, 30) g UNION ALL SELECT '\x0000' FROM generate_series(1, 7)) t) t;
 SELECT lego_estimate(s, repeat('x', 77)) AS x77, lego_total(s)
     FROM (SELECT lego_agg(repeat('x', g % 100), 65536) AS s FROM generate_series(1, 100000) g) t;

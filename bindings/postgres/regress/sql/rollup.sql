@@ -28,12 +28,13 @@ SELECT day, lego_total(lego_merge_agg(paths) OVER (ORDER BY day RANGE '6 days' P
     FROM daily ORDER BY day LIMIT 9;
 
 -- What came and went from one week to the next.
-SELECT path, lego_estimate(b.paths - a.paths, path) AS more FROM unnest('{/p0, /p25, /p80}'::text[]) path,
+WITH exact AS (
+    SELECT path, count(*) FILTER (WHERE at >= '2026-01-12') - count(*) FILTER (WHERE at < '2026-01-12') AS more
+        FROM requests WHERE at BETWEEN '2026-01-05' AND '2026-01-18 23:59' GROUP BY path)
+SELECT path, more, lego_estimate(b.paths - a.paths, path) AS estimate FROM exact,
     (SELECT lego_merge_agg(paths) AS paths FROM daily WHERE day BETWEEN '2026-01-05' AND '2026-01-11') a,
-    (SELECT lego_merge_agg(paths) AS paths FROM daily WHERE day BETWEEN '2026-01-12' AND '2026-01-18') b;
-SELECT path, count(*) FILTER (WHERE at::date >= '2026-01-12') - count(*) FILTER (WHERE at::date < '2026-01-12') AS more
-    FROM requests WHERE at::date BETWEEN '2026-01-05' AND '2026-01-18' AND path IN ('/p0', '/p25', '/p80')
-    GROUP BY path ORDER BY path;
+    (SELECT lego_merge_agg(paths) AS paths FROM daily WHERE day BETWEEN '2026-01-12' AND '2026-01-18') b
+    ORDER BY abs(more) DESC, path COLLATE "C" LIMIT 6;
 
 DROP VIEW monthly;
 DROP TABLE requests, daily;
