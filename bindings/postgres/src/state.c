@@ -10,14 +10,16 @@
 
 #include <string.h>
 
-enum { ROOM = 32,                /* items that a buffer has room for at first */
-       LEAST = 1 << 12,          /* ... and at most: as many as make it as large as the sketch, but at least so many, */
-       MOST_FLAT = 1 << 16,      /* and at most so many. A flat sketch takes them as they come, and more do not help; */
-       MOST_DENSE = 1 << 20,     /* a dense one is opened once for all of them: twice as fast as with 2^16 at a time */
-       MEAN_SIZE = 8,            /* bytes of an item, if it is of bytes, for which there is room then */
-       FLAT_BLOCK = 1285,        /* bytes of a flat block (legosketch.h) */
-       FLAT_MEMORY = 1 << 26 };  /* bytes of all states of an aggregate, beyond which no sketch becomes flat: as many as
-                                    the library takes for a moment anyway when it adds many items */
+enum { ROOM = 32,            /* items that a buffer has room for at first */
+       LEAST = 1 << 12,      /* ... and at most: as many as make it as large as the sketch, but at least so many, */
+       MOST_FLAT = 1 << 16,  /* and at most so many. A flat sketch takes them as they come, and more do not help; */
+       MOST_DENSE = 1 << 20, /* a dense one is opened once for all of them: twice as fast as with 2^16 at a time */
+       MEAN_SIZE = 8,        /* bytes of an item, if it is of bytes, for which there is room then */
+       FLAT_BLOCK = 1285 };  /* bytes of a flat block (legosketch.h) */
+
+/* Bytes of all states of an aggregate, beyond which no sketch becomes flat: as many as the library takes for a moment
+ * anyway, when it adds many items. */
+static const uint64_t flat_memory = 1 << 26;
 
 static size_t room_most(const lego_elastic_options *options, size_t most)
 {
@@ -67,9 +69,8 @@ static void add_buffered(const struct state *state, struct sketch *sketch)
 {
     lego_status status;
     if (state->bytes == NULL)
-        status = sketch->plain != NULL
-                     ? lego_sketch_add_u64s(sketch->plain, state->items, state->counts, state->n)
-                     : lego_elastic_add_u64s(sketch->elastic, state->items, state->counts, state->n);
+        status = sketch->plain != NULL ? lego_sketch_add_u64s(sketch->plain, state->items, state->counts, state->n)
+                                       : lego_elastic_add_u64s(sketch->elastic, state->items, state->counts, state->n);
     else
         status = sketch->plain != NULL
                      ? lego_sketch_add_batch(sketch->plain, state->bytes, state->items, state->counts, state->n)
@@ -84,13 +85,13 @@ static void make_flat(struct state *state)
     lego_sketch_describe(state->sketch.plain, &info);
     uint64_t bytes = MemoryContextMemAllocated(state->context, true) + (uint64_t)info.bricks * FLAT_BLOCK;
     lego_status status = LEGO_ERR_MEMORY;
-    if (bytes <= FLAT_MEMORY) status = lego_sketch_convert(state->sketch.plain, LEGO_FLAT);
+    if (bytes <= flat_memory) status = lego_sketch_convert(state->sketch.plain, LEGO_FLAT);
     if (status != LEGO_ERR_MEMORY) require_ok(status);
     else state->most = room_most(&state->options, MOST_DENSE);
 }
 
-/* After deletions it would save other bytes, of a better sketch. So that the same rows give the same bytes as everywhere
- * else, it is dense before the first of them. */
+/* After deletions it would save other bytes, of a better sketch. So that the same rows give the same bytes as
+ * everywhere else, it is dense before the first of them. */
 static void make_dense(struct state *state)
 {
     require_ok(lego_sketch_convert(state->sketch.plain, LEGO_DENSE));

@@ -58,8 +58,8 @@ def test_items(rows, column, budget):
 def test_counts_with_deletions(rows, column, budget, counts):
     """... one by one in Python, so that nothing depends on how many are added at once."""
     sketch = Sketch(budget)
-    items = ITEMS[column]()
-    for item, count in zip(items.tolist() if column == "key" else items, (COUNTS if counts == "count" else LATE).tolist()):
+    items = KEYS.tolist() if column == "key" else ITEMS[column]()
+    for item, count in zip(items, (COUNTS if counts == "count" else LATE).tolist()):
         sketch.add(item, count)
     assert saved(rows, f"lego_agg({column}, {counts}, {budget})") == sketch.to_bytes()
 
@@ -84,8 +84,8 @@ def test_top(rows, column):
     statement = f"SELECT lego_top_agg({column}, late, 65536 ORDER BY id)::bytea FROM counted"
     assert rows.execute(statement, binary=True).fetchone()[0] == counted.to_bytes()
     function = "lego_top_int" if column == "key" else "lego_top"
-    listed = rows.execute(f"SELECT t.* FROM (SELECT lego_top_agg({column}, late, 65536 ORDER BY id) AS s FROM counted) a, "
-                          f"{function}(s, 20) t", binary=True).fetchall()
+    sketches = f"SELECT lego_top_agg({column}, late, 65536 ORDER BY id) AS s FROM counted"
+    listed = rows.execute(f"SELECT t.* FROM ({sketches}) a, {function}(s, 20) t", binary=True).fetchall()
     rows.execute("DROP TABLE counted")
     assert len(listed) == 20
     assert listed == [(listed_item(top.item), top.estimate, top.lower, top.upper, top.exact) for top in counted.top(20)]

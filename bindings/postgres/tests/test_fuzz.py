@@ -89,7 +89,8 @@ def test_mutants(connection, memory, way):
         try:
             if way == "copy":
                 with connection.cursor().copy("COPY taken FROM STDIN (FORMAT binary)") as copy:
-                    copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + b"\0\1" + len(data).to_bytes(4, "big") + data + b"\xff\xff")
+                    copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+                    copy.write(b"\0\1" + len(data).to_bytes(4, "big") + data + b"\xff\xff")  # one row of one column
             else:
                 expression, convert = WAYS[way]
                 connection.execute(f"INSERT INTO taken SELECT {expression}", [convert(data)])

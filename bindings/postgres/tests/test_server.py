@@ -25,7 +25,8 @@ def test_dump_and_restore(connection, kind, tmp_path):
         dumped.execute("CREATE VIEW total AS SELECT lego_merge_agg(items) AS items FROM daily")
         dumped.execute("CREATE MATERIALIZED VIEW first AS SELECT lego_estimate(items, 1) FROM total")
         dumped.execute("CREATE INDEX ON daily USING hash (items)")
-        ask = "SELECT day, items::bytea, top::bytea FROM daily UNION ALL SELECT 9, items::bytea, NULL FROM total ORDER BY day"
+        ask = "SELECT day, items::bytea, top::bytea FROM daily " \
+              "UNION ALL SELECT 9, items::bytea, NULL FROM total ORDER BY day"
         before = dumped.execute(ask).fetchall(), dumped.execute("TABLE first").fetchall()
     if kind == "plain":
         script = run("pg_dump", "--no-sync", "dumped")
