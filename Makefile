@@ -22,7 +22,7 @@ gpu: ## the same into build/gpu for an NVIDIA GPU: it trains there, and liblegos
 
 postgres: build ## the PostgreSQL extension; `make -C bindings/postgres install` puts it into the server
 	@scripts/setup postgres
-	@$(MAKE) -C bindings/postgres
+	@$(MAKE) -s -C bindings/postgres
 
 demo: build ## build, then sketch millions of items and compare with the truth
 	@build/legosketch demo
