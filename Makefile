@@ -7,7 +7,7 @@ jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu redis demo bench lab lab-full test check fuzz install clean format help
+.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz install clean format help
 
 build: ## install what is missing, then build build/legosketch and the libraries
 	@scripts/setup build
@@ -24,6 +24,10 @@ redis: ## the Redis module: install Redis and fetch redismodule.h if they are mi
 	@scripts/setup redis
 	@[ ! -e build/CMakeCache.txt ] || cmake -S . -B build --log-level=WARNING # it looks for the header again
 	@$(MAKE) build
+
+postgres: build ## the PostgreSQL extension; `make -C bindings/postgres install` puts it into the server
+	@scripts/setup postgres
+	@$(MAKE) -s -C bindings/postgres
 
 demo: build ## build, then sketch millions of items and compare with the truth
 	@build/legosketch demo
@@ -68,7 +72,7 @@ clean: ## remove build/
 	rm -rf build
 
 format: ## clang-format every C file
-	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src bindings/redis/src,$(d)/*.[ch]))
+	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src bindings/redis/src bindings/postgres/src,$(d)/*.[ch]))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

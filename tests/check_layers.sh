@@ -3,6 +3,7 @@
 #   src  on libc, xxHash and (for large pages) madvise()   lab  on legosketch.h and xxHash   train  on src and xxHash
 #   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd   bench  on legosketch.h, cli, lab, train, xxHash
 #   bindings/python  on legosketch.h and Python   bindings/redis  on legosketch.h and redismodule.h
+#   bindings/postgres  on legosketch.h and PostgreSQL
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -48,6 +49,10 @@ report 'bindings/python includes more than legosketch.h and Python' \
     "$(foreign bindings/python/src; system bindings/python/src "$libc|$posix|Python")"
 report 'bindings/redis includes more than legosketch.h and redismodule.h' \
     "$(foreign bindings/redis/src; system bindings/redis/src "$libc|$posix|legosketch|redismodule")"
+# PostgreSQL's headers are found by name only where it is installed.
+report 'bindings/postgres includes more than legosketch.h and PostgreSQL' "$(foreign bindings/postgres/src |
+    grep -vE ': (postgres|fmgr|funcapi|miscadmin|(catalog|lib|libpq|mb|utils)/[a-z_]+)\.h$' || true
+    system bindings/postgres/src "$libc")"
 
 # Read first, where a failure ends the script; inside a pipe or an argument it would look like nothing found.
 undefined=$(nm -u "$build/liblegosketch.a")

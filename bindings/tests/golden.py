@@ -113,7 +113,7 @@ def by_postgres(database, case, items):
 def main():
     failed = False
     with Server() as server, psycopg.connect(autocommit=True) as database:
-        database.execute("CREATE EXTENSION legosketch")
+        database.execute("CREATE EXTENSION IF NOT EXISTS legosketch")
         for name, case in CASES.items():
             items = stream(case)
             given = {

@@ -14,4 +14,4 @@ if ! "$python" -c 'import legosketch, psycopg, redis' 2>/dev/null; then
     exit 77
 fi
 export LEGOSKETCH=$build/legosketch LEGOSKETCH_MODULE=$build/legosketch.so PYTHONPATH=$here/../redis/tests
-exec "$here/../postgres/tests/server.sh" "$build" sh -c "'$python' -B '$here/golden.py' && '$python' -B '$here/documents.py'"
+exec "$here/../postgres/tests/server.sh" "$build" sh -c "'$python' -B '$here/documents.py' && '$python' -B '$here/golden.py'"

@@ -5,19 +5,22 @@ CREATE FUNCTION lego_top_agg_row(internal, item bigint, budget bigint) RETURNS i
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item bigint, count bigint, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_key_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION lego_top_agg_row(internal, item bigint, count bigint, budget bigint, seed bigint, model text) RETURNS internal
+CREATE FUNCTION lego_top_agg_row(internal, item bigint, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_key_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item text, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item text, count bigint, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION lego_top_agg_row(internal, item text, count bigint, budget bigint, seed bigint, model text) RETURNS internal
+CREATE FUNCTION lego_top_agg_row(internal, item text, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item bytea, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item bytea, count bigint, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION lego_top_agg_row(internal, item bytea, count bigint, budget bigint, seed bigint, model text) RETURNS internal
+CREATE FUNCTION lego_top_agg_row(internal, item bytea, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE lego_top_agg(item bigint, budget bigint) (
@@ -66,40 +69,51 @@ CREATE AGGREGATE lego_top_agg(item bytea, count bigint, budget bigint, seed bigi
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
 );
 
-COMMENT ON AGGREGATE lego_top_agg(bigint, bigint) IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
-COMMENT ON AGGREGATE lego_top_agg(bigint, bigint, bigint) IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
-COMMENT ON AGGREGATE lego_top_agg(bigint, bigint, bigint, bigint, text) IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times, hashed with a seed, of a built-in model: compact, paper or rule';
-COMMENT ON AGGREGATE lego_top_agg(text, bigint) IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
-COMMENT ON AGGREGATE lego_top_agg(text, bigint, bigint) IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
-COMMENT ON AGGREGATE lego_top_agg(text, bigint, bigint, bigint, text) IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times, hashed with a seed, of a built-in model: compact, paper or rule';
-COMMENT ON AGGREGATE lego_top_agg(bytea, bigint) IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
-COMMENT ON AGGREGATE lego_top_agg(bytea, bigint, bigint) IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
-COMMENT ON AGGREGATE lego_top_agg(bytea, bigint, bigint, bigint, text) IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times, hashed with a seed, of a built-in model: compact, paper or rule';
+COMMENT ON AGGREGATE lego_top_agg(bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
+COMMENT ON AGGREGATE lego_top_agg(bigint, bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_top_agg(bigint, bigint, bigint, bigint, text)
+    IS 'a sketch that also keeps its most frequent items, of a seed and a built-in model';
+COMMENT ON AGGREGATE lego_top_agg(text, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
+COMMENT ON AGGREGATE lego_top_agg(text, bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_top_agg(text, bigint, bigint, bigint, text)
+    IS 'a sketch that also keeps its most frequent items, of a seed and a built-in model';
+COMMENT ON AGGREGATE lego_top_agg(bytea, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
+COMMENT ON AGGREGATE lego_top_agg(bytea, bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_top_agg(bytea, bigint, bigint, bigint, text)
+    IS 'a sketch that also keeps its most frequent items, of a seed and a built-in model';
 
-CREATE FUNCTION lego_top(sketch legosketch, OUT item bytea, OUT estimate double precision, OUT lower bigint,
-                         OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+CREATE FUNCTION lego_top(sketch legosketch, OUT item bytea, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000;
-CREATE FUNCTION lego_top(sketch legosketch, k bigint, OUT item bytea, OUT estimate double precision, OUT lower bigint,
-                         OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+CREATE FUNCTION lego_top(sketch legosketch, k bigint, OUT item bytea, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
-CREATE FUNCTION lego_top_text(sketch legosketch, OUT item text, OUT estimate double precision, OUT lower bigint,
-                         OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+CREATE FUNCTION lego_top_text(sketch legosketch, OUT item text, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000;
-CREATE FUNCTION lego_top_text(sketch legosketch, k bigint, OUT item text, OUT estimate double precision, OUT lower bigint,
-                         OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+CREATE FUNCTION lego_top_text(sketch legosketch, k bigint, OUT item text, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
-CREATE FUNCTION lego_top_int(sketch legosketch, OUT item bigint, OUT estimate double precision, OUT lower bigint,
-                         OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+CREATE FUNCTION lego_top_int(sketch legosketch, OUT item bigint, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000;
-CREATE FUNCTION lego_top_int(sketch legosketch, k bigint, OUT item bigint, OUT estimate double precision, OUT lower bigint,
-                         OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+CREATE FUNCTION lego_top_int(sketch legosketch, k bigint, OUT item bigint, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
 COMMENT ON FUNCTION lego_top(legosketch) IS 'the most frequent items of a sketch of lego_top_agg';
 COMMENT ON FUNCTION lego_top(legosketch, bigint) IS 'the k most frequent items of a sketch of lego_top_agg';
 COMMENT ON FUNCTION lego_top_text(legosketch) IS 'the most frequent items of a sketch of lego_top_agg, as text';
-COMMENT ON FUNCTION lego_top_text(legosketch, bigint) IS 'the k most frequent items of a sketch of lego_top_agg, as text';
+COMMENT ON FUNCTION lego_top_text(legosketch, bigint)
+    IS 'the k most frequent items of a sketch of lego_top_agg, as text';
 COMMENT ON FUNCTION lego_top_int(legosketch) IS 'the most frequent items of a sketch of lego_top_agg, as integers';
-COMMENT ON FUNCTION lego_top_int(legosketch, bigint) IS 'the k most frequent items of a sketch of lego_top_agg, as integers';
+COMMENT ON FUNCTION lego_top_int(legosketch, bigint)
+    IS 'the k most frequent items of a sketch of lego_top_agg, as integers';
 
 CREATE FUNCTION lego_total(sketch legosketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'legosketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;

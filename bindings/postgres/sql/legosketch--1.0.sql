@@ -1,7 +1,7 @@
 -- The extension legosketch, 1.0: the type, lego_agg, lego_merge_agg, + and -, estimates. docs/engines.md is the manual.
 \echo Use "CREATE EXTENSION legosketch" to load this file. \quit
 
--- ---- the type: the bytes that the library saves, checked on every way in. Bytes need no code of ours to go out -------
+-- ---- the type: the bytes that the library saves, checked on every way in. Bytes need no code of ours to go out ------
 
 CREATE TYPE legosketch;
 
@@ -53,7 +53,7 @@ CREATE OPERATOR CLASS legosketch_ops DEFAULT FOR TYPE legosketch USING hash AS
     FUNCTION 1 legosketch_hash(legosketch),
     FUNCTION 2 legosketch_hash_extended(legosketch, bigint);
 
--- ---- aggregates. SSPACE: a sketch of 512 KB and as much of items that wait for it ------------------------------------
+-- ---- aggregates. SSPACE: a sketch of 512 KB and as much of items that wait for it -----------------------------------
 
 CREATE FUNCTION lego_agg_final(internal) RETURNS legosketch
     AS 'MODULE_PATHNAME', 'legosketch_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
@@ -68,7 +68,8 @@ CREATE FUNCTION lego_agg_row(internal, item bigint, budget bigint) RETURNS inter
     AS 'MODULE_PATHNAME', 'legosketch_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bigint, count bigint, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_key_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION lego_agg_row(internal, item bigint, count bigint, budget bigint, seed bigint, model text) RETURNS internal
+CREATE FUNCTION lego_agg_row(internal, item bigint, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_key_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item text, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -80,7 +81,8 @@ CREATE FUNCTION lego_agg_row(internal, item bytea, budget bigint) RETURNS intern
     AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bytea, count bigint, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION lego_agg_row(internal, item bytea, count bigint, budget bigint, seed bigint, model text) RETURNS internal
+CREATE FUNCTION lego_agg_row(internal, item bytea, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE lego_agg(item bigint, budget bigint) (
@@ -130,14 +132,20 @@ CREATE AGGREGATE lego_agg(item bytea, count bigint, budget bigint, seed bigint, 
 );
 
 COMMENT ON AGGREGATE lego_agg(bigint, bigint) IS 'the sketch of all items, in at most budget bytes';
-COMMENT ON AGGREGATE lego_agg(bigint, bigint, bigint) IS 'the sketch of all items, in at most budget bytes, each count times';
-COMMENT ON AGGREGATE lego_agg(bigint, bigint, bigint, bigint, text) IS 'the sketch of all items, in at most budget bytes, each count times, hashed with a seed, of a built-in model: compact, paper or rule';
+COMMENT ON AGGREGATE lego_agg(bigint, bigint, bigint)
+    IS 'the sketch of all items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_agg(bigint, bigint, bigint, bigint, text)
+    IS 'the sketch of all items, of a seed and a built-in model';
 COMMENT ON AGGREGATE lego_agg(text, bigint) IS 'the sketch of all items, in at most budget bytes';
-COMMENT ON AGGREGATE lego_agg(text, bigint, bigint) IS 'the sketch of all items, in at most budget bytes, each count times';
-COMMENT ON AGGREGATE lego_agg(text, bigint, bigint, bigint, text) IS 'the sketch of all items, in at most budget bytes, each count times, hashed with a seed, of a built-in model: compact, paper or rule';
+COMMENT ON AGGREGATE lego_agg(text, bigint, bigint)
+    IS 'the sketch of all items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_agg(text, bigint, bigint, bigint, text)
+    IS 'the sketch of all items, of a seed and a built-in model';
 COMMENT ON AGGREGATE lego_agg(bytea, bigint) IS 'the sketch of all items, in at most budget bytes';
-COMMENT ON AGGREGATE lego_agg(bytea, bigint, bigint) IS 'the sketch of all items, in at most budget bytes, each count times';
-COMMENT ON AGGREGATE lego_agg(bytea, bigint, bigint, bigint, text) IS 'the sketch of all items, in at most budget bytes, each count times, hashed with a seed, of a built-in model: compact, paper or rule';
+COMMENT ON AGGREGATE lego_agg(bytea, bigint, bigint)
+    IS 'the sketch of all items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_agg(bytea, bigint, bigint, bigint, text)
+    IS 'the sketch of all items, of a seed and a built-in model';
 
 CREATE FUNCTION lego_merge_agg_row(internal, sketch legosketch) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_merge_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
@@ -151,7 +159,7 @@ CREATE AGGREGATE lego_merge_agg(sketch legosketch) (
 );
 COMMENT ON AGGREGATE lego_merge_agg(legosketch) IS 'the sum: the sketch of all items of all of them';
 
--- ---- sketches out of sketches -----------------------------------------------------------------------------------------
+-- ---- sketches out of sketches ---------------------------------------------------------------------------------------
 
 CREATE FUNCTION lego_plus(legosketch, legosketch) RETURNS legosketch
     AS 'MODULE_PATHNAME', 'legosketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
@@ -165,9 +173,10 @@ COMMENT ON FUNCTION lego_plus(legosketch, legosketch) IS 'the sketch of both str
 COMMENT ON FUNCTION lego_minus(legosketch, legosketch) IS 'the sketch of what the first has more; also the operator -';
 COMMENT ON OPERATOR + (legosketch, legosketch) IS 'the sketch of both streams of items';
 COMMENT ON OPERATOR - (legosketch, legosketch) IS 'the sketch of what the first has more';
-COMMENT ON FUNCTION lego_fold(legosketch, bigint) IS 'the smaller sketch that so many bricks, a divisor, would have made';
+COMMENT ON FUNCTION lego_fold(legosketch, bigint)
+    IS 'the smaller sketch that so many bricks, a divisor, would have made';
 
--- ---- questions --------------------------------------------------------------------------------------------------------
+-- ---- questions ------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION lego_estimate(sketch legosketch, item bigint) RETURNS double precision
     AS 'MODULE_PATHNAME', 'legosketch_estimate_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -191,11 +200,14 @@ CREATE FUNCTION lego_info(sketch legosketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'legosketch_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION lego_estimate(legosketch, bigint) IS 'about how often did the item occur?';
 COMMENT ON FUNCTION lego_estimates(legosketch, bigint[]) IS 'the same for many items';
-COMMENT ON FUNCTION lego_bounds(legosketch, bigint) IS 'never more often than upper; less often than lower for 5 % at most';
+COMMENT ON FUNCTION lego_bounds(legosketch, bigint)
+    IS 'never more often than upper; less often than lower for 5 % at most';
 COMMENT ON FUNCTION lego_estimate(legosketch, text) IS 'about how often did the item occur?';
 COMMENT ON FUNCTION lego_estimates(legosketch, text[]) IS 'the same for many items';
-COMMENT ON FUNCTION lego_bounds(legosketch, text) IS 'never more often than upper; less often than lower for 5 % at most';
+COMMENT ON FUNCTION lego_bounds(legosketch, text)
+    IS 'never more often than upper; less often than lower for 5 % at most';
 COMMENT ON FUNCTION lego_estimate(legosketch, bytea) IS 'about how often did the item occur?';
 COMMENT ON FUNCTION lego_estimates(legosketch, bytea[]) IS 'the same for many items';
-COMMENT ON FUNCTION lego_bounds(legosketch, bytea) IS 'never more often than upper; less often than lower for 5 % at most';
+COMMENT ON FUNCTION lego_bounds(legosketch, bytea)
+    IS 'never more often than upper; less often than lower for 5 % at most';
 COMMENT ON FUNCTION lego_info(legosketch) IS 'what the sketch is: model, seed, total, bricks, bytes, ...';

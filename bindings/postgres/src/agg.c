@@ -16,16 +16,6 @@ static MemoryContext aggregate_context(FunctionCallInfo fcinfo)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static void require_same(FunctionCallInfo fcinfo, int budget, const lego_elastic_options *options)
-{
-    lego_elastic_options now = options_read(fcinfo, budget);
-    bool other_budget = now.light.budget != options->light.budget;
-    if (other_budget || now.light.seed != options->light.seed || now.light.model != options->light.model)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: the %s is not the same in all rows",
-                       other_budget ? "budget" : now.light.seed != options->light.seed ? "seed" : "model"));
-}
-
 /* The state of a row's group, made if there is none yet. NULL: the row has no item or no count, and is passed over. */
 static inline struct state *state_of_row(FunctionCallInfo fcinfo, enum items items, bool counted, bool top)
 {
@@ -36,12 +26,10 @@ static inline struct state *state_of_row(FunctionCallInfo fcinfo, enum items ite
     if (likely(state != NULL && PG_NARGS() == budget + 1 && !PG_ARGISNULL(budget) &&
                (uint64_t)PG_GETARG_INT64(budget) == state->options.light.budget))
         return state;
-    if (state != NULL) {
-        require_same(fcinfo, budget, &state->options);
-        return state;
-    }
     lego_elastic_options options = options_read(fcinfo, budget);
-    return state_start(aggregate_context(fcinfo), &options, top, items, counted);
+    if (state == NULL) return state_start(aggregate_context(fcinfo), &options, top, items, counted);
+    options_require_same(&options, &state->options);
+    return state;
 }
 
 /* What is returned for a row that is passed over: the state as it was. */

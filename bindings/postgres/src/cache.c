@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* What tells a value from the next: what stands in the row, if that is no more than a page. So a value that is stored apart
- * is told by its address there and one that is compressed by its compressed bytes: neither is fetched again. A longer one
- * is in memory whole, and told by its size and its last 8 bytes, the hash of all others (docs/format.md). */
+/* What tells a value from the next: what stands in the row, if that is no more than a page. So a value that is stored
+ * apart is told by its address there and one that is compressed by its compressed bytes: neither is fetched again. A
+ * longer one is in memory whole, and told by its size and its last 8 bytes, the hash of all others (docs/format.md). */
 enum { KEY_MOST = BLCKSZ, CHECKSUM = 8 };
 
 struct cache {

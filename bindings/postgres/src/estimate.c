@@ -90,7 +90,8 @@ static Datum answer(const struct array *array, const lego_estimate *estimates)
     Datum *values = palloc((size_t)array->n * sizeof *values);
     for (int i = 0; i < array->n; i++) values[i] = Float8GetDatum(array->nulls[i] ? 0 : estimates[i].value);
     return PointerGetDatum(construct_md_array(values, array->nulls, ARR_NDIM(array->whole), ARR_DIMS(array->whole),
-                                              ARR_LBOUND(array->whole), FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+                                              ARR_LBOUND(array->whole), FLOAT8OID, 8, FLOAT8PASSBYVAL,
+                                              TYPALIGN_DOUBLE));
 }
 
 static lego_estimate *room_for(const struct array *array)
@@ -131,7 +132,8 @@ SQL_FUNCTION(estimates_bytes)
         resetStringInfo(&bytes);
         offsets[0] = 0;
         for (size_t i = 0; i < n; i++) {
-            const struct varlena *item = array.nulls[first + i] ? NULL : PG_DETOAST_DATUM_PACKED(array.items[first + i]);
+            const struct varlena *item =
+                array.nulls[first + i] ? NULL : PG_DETOAST_DATUM_PACKED(array.items[first + i]);
             if (item != NULL) appendBinaryStringInfo(&bytes, VARDATA_ANY(item), (int)VARSIZE_ANY_EXHDR(item));
             offsets[i + 1] = (uint64_t)bytes.len;
         }

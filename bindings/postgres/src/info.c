@@ -13,7 +13,7 @@ SQL_FUNCTION(total)
     PG_RETURN_INT64(sketch_total(cache_sketch(fcinfo, 0)));
 }
 
-/* Names are those of legosketch.h, of which everything is a number but the model's name, of letters that need no care. */
+/* Names are those of legosketch.h. All are numbers but the model's, whose letters JSON takes as they are. */
 SQL_FUNCTION(info)
 {
     const struct sketch *sketch = cache_sketch(fcinfo, 0);
@@ -26,7 +26,8 @@ SQL_FUNCTION(info)
     appendStringInfo(&json,
                      "{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT ", \"bricks\": %u, "
                      "\"bricks_now\": %u, \"rows\": %u, \"cells\": " UINT64_FORMAT,
-                     model.name, light.seed, sketch_total(sketch), light.bricks, light.bricks_now, light.rows, light.cells);
+                     model.name, light.seed, sketch_total(sketch), light.bricks, light.bricks_now, light.rows,
+                     light.cells);
     if (sketch->elastic == NULL) {
         appendStringInfo(&json, ", \"bytes\": " UINT64_FORMAT ", \"top\": false}", light.bytes);
     } else {

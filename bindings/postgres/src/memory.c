@@ -1,7 +1,7 @@
 /* The library's memory out of a memory context; see memory.h.
  *
- * PostgreSQL aligns to 8 bytes, the library is promised what malloc gives, 16. So ALIGN more are asked for, and the word
- * in front of what the library gets says where the whole begins: there is room for it, 8 bytes or 16.
+ * PostgreSQL aligns to 8 bytes, the library is promised what malloc gives, 16. So ALIGN more are asked for, and the
+ * word in front of what the library gets says where the whole begins: there is room for it, 8 bytes or 16.
  *
  * SPDX-License-Identifier: MIT */
 #include "memory.h"

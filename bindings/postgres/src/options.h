@@ -9,4 +9,7 @@
 /* The last arguments: that of number `budget`, and if there are two more, the seed and the model. */
 lego_elastic_options options_read(FunctionCallInfo fcinfo, int budget);
 
+/* Rows of one group ask for one sketch. */
+void options_require_same(const lego_elastic_options *a, const lego_elastic_options *b);
+
 #endif

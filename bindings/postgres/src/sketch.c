@@ -36,8 +36,8 @@ static int append(void *context, const void *bytes, size_t size)
 
 struct varlena *sketch_save(const struct sketch *sketch)
 {
-    uint64_t size = sketch->plain != NULL ? lego_sketch_saved_size(sketch->plain)
-                                          : lego_elastic_saved_size(sketch->elastic);
+    uint64_t size =
+        sketch->plain != NULL ? lego_sketch_saved_size(sketch->plain) : lego_elastic_saved_size(sketch->elastic);
     if (size > MaxAllocSize - VARHDRSZ)
         ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("legosketch: the sketch has more than 1 GB"),
                 errhint("Values have less: make it with a smaller budget, or lego_fold() it."));

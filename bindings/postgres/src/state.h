@@ -1,8 +1,8 @@
 /* state: what an aggregate knows of the rows so far: a sketch, and items that are not in it yet.
  *
  * A row only appends its item to a buffer; the sketch takes a bufferful at once, which is many times faster than one by
- * one. Buffers start small and there is no sketch until one is full, so that a state of few rows is a few of their bytes:
- * of GROUP BY there may be millions.
+ * one. Buffers start small and there is no sketch until one is full, so that a state of few rows takes little more than
+ * its items: of GROUP BY there may be millions.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEGO_POSTGRES_STATE_H
@@ -18,14 +18,14 @@ struct state {
     bool top;                     /* its sketch keeps the most frequent items */
     struct sketch sketch;         /* once a buffer was full; or from the start, where the rows are sketches */
 
-    size_t n, room, most;         /* items in the buffer, places for them now, and at most */
-    uint64_t *items;              /* keys; or, of bytes, where each of them starts and the last one ends */
-    int64_t *counts;              /* of each; NULL: once */
-    char *bytes;                  /* NULL: they are keys */
+    size_t n, room, most; /* items in the buffer, places for them now, and at most */
+    uint64_t *items;      /* keys; or, of bytes, where each of them starts and the last one ends */
+    int64_t *counts;      /* of each; NULL: once */
+    char *bytes;          /* NULL: they are keys */
     size_t bytes_room;
-    bool deletes;                 /* a count in the buffer is negative */
+    bool deletes; /* a count in the buffer is negative */
 
-    const struct varlena *saved;  /* of a state that another process sent: its sketch, and there is nothing else */
+    const struct varlena *saved; /* of a state that another process sent: its sketch, and there is nothing else */
 };
 
 struct state *state_start(MemoryContext context, const lego_elastic_options *options, bool top, enum items items,

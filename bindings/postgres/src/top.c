@@ -80,8 +80,9 @@ static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena 
     ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
     for (size_t i = 0; i < list.n; i++) {
         const struct listed *next = &list.all[i];
-        Datum values[] = {datum_of(next->item), Float8GetDatum(next->estimate.value), Int64GetDatum(next->estimate.lower),
-                          Int64GetDatum(next->estimate.upper), BoolGetDatum(next->exact)};
+        Datum values[] = {datum_of(next->item), Float8GetDatum(next->estimate.value),
+                          Int64GetDatum(next->estimate.lower), Int64GetDatum(next->estimate.upper),
+                          BoolGetDatum(next->exact)};
         bool nulls[] = {false, false, false, false, false};
         tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     }

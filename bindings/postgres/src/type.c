@@ -1,5 +1,6 @@
-/* The type legosketch: the bytes that the library saves, and nothing else. Every way in checks them whole. What needs no
- * check (sending, the cast to bytea, comparing) the server's functions for bytea do: sql/legosketch--1.0.sql names them.
+/* The type legosketch: the bytes that the library saves, and nothing else. Every way in checks them whole. What needs
+ * no check (sending, the cast to bytea, comparing) the server's functions for bytea do: sql/legosketch--1.0.sql names
+ * them.
  *
  * SPDX-License-Identifier: MIT */
 #include "module.h"

@@ -3,15 +3,15 @@
 # server is only copied: the copy (servers find their files relative to themselves), the extension and the data are in
 # a folder of /tmp, which goes with the server in the end, even if this is killed. 77: there is no server to copy.
 #
-# COMMAND has PGHOST, PGUSER and PGDATABASE of it, SERVER_LOG, EXTENSION (the folder it was compiled in) and its programs
-# first in PATH. SERVER_OPTIONS go to the server: '-c work_mem=1GB'.
+# COMMAND has PGHOST, PGUSER and PGDATABASE of it, SERVER_LOG, EXTENSION (where it was compiled) and the server's
+# programs first in PATH; it runs in the folder that goes. SERVER_OPTIONS go to the server: '-c work_mem=1GB'.
 set -eu
 build=$(cd "$1" && pwd)
 shift
 source=$(cd "$(dirname "$0")/.." && pwd)
 config=${PG_CONFIG:-$(command -v pg_config || ls -d /usr/lib/postgresql/*/bin/pg_config 2>/dev/null | tail -1)}
 if [ -z "$config" ] || [ ! -x "$("$config" --bindir)/postgres" ] || [ ! -e "$("$config" --pgxs)" ]; then
-    echo 'skipped: there is no PostgreSQL server with what extensions are compiled with; scripts/setup postgres installs it'
+    echo 'skipped: no PostgreSQL server, or not what extensions are compiled with; scripts/setup postgres installs both'
     exit 77
 fi
 bin=$("$config" --bindir)

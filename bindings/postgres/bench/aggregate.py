@@ -1,0 +1,63 @@
+"""Times lego_agg beside count(*) and an exact GROUP BY, on a server of its own (five minutes):
+
+    make && bindings/environment.sh build && SERVER_OPTIONS='-c shared_buffers=2GB' \\
+        bindings/postgres/tests/server.sh build $PWD/build/engines/environment/bin/python \\
+        $PWD/bindings/postgres/bench/aggregate.py
+
+Ten million rows of one column, Zipf 1.0 over a million keys; sketches of 1 MB. Statements take turns, so that a machine
+that slows down does so for all; the median of each, and what it is of count(*)'s. With 2 GB of shared buffers the rows
+are in them; without that option they come through the kernel's cache, which makes count(*) slower."""
+import argparse
+import statistics
+import time
+
+import psycopg
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rows", type=int, default=10_000_000)
+parser.add_argument("--runs", type=int, default=7)
+arguments = parser.parse_args()
+
+STATEMENTS = {
+    "count(*)": "SELECT count(*) FROM numbers",
+    "sum(item)": "SELECT sum(item) FROM numbers",
+    "lego_agg(bigint)": "SELECT lego_agg(item, 1 << 20) FROM numbers",
+    "lego_agg(bigint, count)": "SELECT lego_agg(item, 1, 1 << 20) FROM numbers",
+    "lego_top_agg(bigint)": "SELECT lego_top_agg(item, 1 << 20) FROM numbers",
+    "GROUP BY bigint": "SELECT count(*) FROM (SELECT item, count(*) FROM numbers GROUP BY item) t",
+    "count(*), words": "SELECT count(*) FROM words",
+    "lego_agg(text)": "SELECT lego_agg(item, 1 << 20) FROM words",
+    "lego_top_agg(text)": "SELECT lego_top_agg(item, 1 << 20) FROM words",
+    "GROUP BY text": "SELECT count(*) FROM (SELECT item, count(*) FROM words GROUP BY item) t",
+}
+
+
+def run(connection, statement):
+    start = time.perf_counter()
+    connection.execute(f"SELECT pg_column_size(x) FROM ({statement}) AS t(x)")
+    return time.perf_counter() - start
+
+
+with psycopg.connect("", autocommit=True) as connection:
+    connection.execute("CREATE EXTENSION legosketch")
+    # exp(uniform * ln(keys)) has the density 1 / x: Zipf 1.0
+    connection.execute("CREATE TABLE numbers AS SELECT floor(exp(random() * ln(1000000)))::bigint AS item "
+                       f"FROM generate_series(1, {arguments.rows})")
+    connection.execute("CREATE TABLE words AS SELECT 'item ' || item AS item FROM numbers")
+    connection.execute("VACUUM ANALYZE")
+    connection.execute("SET work_mem = '256MB'")  # GROUP BY does not spill
+    print(f"{arguments.rows:,} rows, {connection.execute('SELECT count(DISTINCT item) FROM numbers').fetchone()[0]:,} "
+          f"distinct; server {connection.execute('SHOW server_version').fetchone()[0]}, median of {arguments.runs}")
+    for workers, jit in ((0, "off"), (2, "off"), (0, "on")):
+        connection.execute(f"SET max_parallel_workers_per_gather = {workers}")
+        connection.execute(f"SET jit = {jit}")
+        times = {name: [] for name in STATEMENTS}
+        for _ in range(arguments.runs):
+            for name, statement in STATEMENTS.items():
+                times[name].append(run(connection, statement))
+        print(f"\n{'parallel, 2 workers' if workers else 'serial'}, JIT {jit}")
+        for name, all_times in times.items():
+            count = times["count(*), words" if "text" in name or "words" in name else "count(*)"]
+            ratio = statistics.median(a / b for a, b in zip(all_times, count))
+            print(f"  {name:24} {statistics.median(all_times):6.3f} s   {ratio:5.2f} of count(*)   "
+                  f"{arguments.rows / statistics.median(all_times) / 1e6:6.1f} M rows/s")

@@ -1,0 +1,78 @@
+-- What is refused, and how.
+CREATE TABLE s AS SELECT lego_agg(g % 100, 65536) AS sketch, lego_top_agg(g % 100, 65536) AS top
+    FROM generate_series(1, 1000) g;
+
+-- Text that is no sketch.
+SELECT ''::legosketch;
+SELECT 'sketch'::legosketch;
+SELECT '\x'::legosketch;
+SELECT '\x4'::legosketch;
+SELECT '\x4g'::legosketch;
+SELECT '\x00'::legosketch;
+SELECT 'LEGOSKCH'::legosketch;
+SELECT '\x4c45474f534b4348'::legosketch; -- the first 8 bytes of one
+
+-- Bytes that are none: cut, too long, damaged, of another kind.
+SELECT substr(sketch::bytea, 1, 1000)::legosketch FROM s;
+SELECT substr(sketch::bytea, 1, octet_length(sketch::bytea) - 1)::legosketch FROM s;
+SELECT (sketch::bytea || '\x00')::legosketch FROM s;
+SELECT set_byte(sketch::bytea, 0, 0)::legosketch FROM s;
+SELECT set_byte(sketch::bytea, 8, 9)::legosketch FROM s; -- the version
+SELECT set_byte(sketch::bytea, 200, get_byte(sketch::bytea, 200) # 1)::legosketch FROM s;
+SELECT set_byte(top::bytea, 200, get_byte(top::bytea, 200) # 1)::legosketch FROM s;
+SELECT set_byte(sketch::bytea, 40, get_byte(sketch::bytea, 40) # 1)::legosketch FROM s; -- the name of its model
+SELECT ''::bytea::legosketch;
+INSERT INTO s (sketch) VALUES ('\x00'::bytea);
+
+-- Budgets, seeds, models.
+SELECT lego_agg(1, 4095);
+SELECT lego_agg(1, 0);
+SELECT lego_agg(1, -1);
+SELECT lego_agg(1, 1 << 30);
+SELECT lego_agg(1, NULL);
+SELECT lego_agg('a'::text, 1, NULL);
+SELECT lego_agg(1, 1, 65536, NULL, 'compact');
+SELECT lego_agg(1, 1, 65536, 0, NULL);
+SELECT lego_agg(1, 1, 65536, 0, 'large');
+SELECT lego_top_agg(1, 4096);
+SELECT lego_agg(g, 65536 + g) FROM generate_series(1, 3) g;
+SELECT lego_agg(g, 1, 65536, g, 'compact') FROM generate_series(1, 3) g;
+SELECT lego_agg(g, 1, 65536, 0, CASE g WHEN 1 THEN 'compact' ELSE 'rule' END) FROM generate_series(1, 3) g;
+SELECT lego_empty(100);
+SELECT lego_empty(65536, 0, 'none');
+
+-- Sums beyond 64 bits.
+SELECT lego_agg(1, 9223372036854775807, 65536);
+SELECT lego_agg(1, 2000000000000000000, 65536) FROM generate_series(1, 3);
+SELECT lego_agg(g, 1::numeric, 65536) FROM generate_series(1, 3) g;
+SELECT lego_agg(1.5, 65536);
+
+-- Sketches that do not go together.
+SELECT sketch + top FROM s;
+SELECT top - top FROM s;
+SELECT sketch - top FROM s;
+SELECT lego_fold(top, 1) FROM s;
+SELECT lego_fold(sketch, 0) FROM s;
+SELECT lego_fold(sketch, 1015) FROM s;
+SELECT lego_fold(sketch, 1::bigint << 40) FROM s;
+SELECT sketch + lego_empty(65536, 1, 'compact') FROM s;
+SELECT sketch + lego_empty(65536, 0, 'rule') FROM s;
+SELECT lego_merge_agg(x) FROM (SELECT sketch FROM s UNION ALL SELECT top FROM s) t(x);
+SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 32768}'::int[]) b GROUP BY b) t(x);
+
+-- The most frequent items.
+SELECT lego_top(sketch) FROM s;
+SELECT lego_top(top, -1) FROM s;
+SELECT lego_top_int(lego_top_agg('three'::text, 65536));
+SELECT lego_top_text(lego_top_agg('\xff'::bytea, 65536));
+
+-- What is part of an aggregate is not for SQL.
+SELECT lego_agg_row(NULL, 1, 65536);
+SELECT lego_agg_final(NULL);
+SELECT lego_agg_deserial('\x00', NULL);
+SELECT lego_agg_combine(NULL, NULL);
+SELECT lego_agg_final('x'::internal);
+
+-- Nothing of that was left behind.
+SELECT count(*) FROM s WHERE sketch IS NOT NULL;
+DROP TABLE s;

@@ -1,0 +1,46 @@
+-- Estimates, bounds, arrays of items; one sketch for many rows, and many sketches.
+CREATE TABLE s AS SELECT 1 AS id, lego_agg('w' || g % 100, 65536) AS words, lego_agg(g % 100, 65536) AS numbers,
+    lego_top_agg('w' || g % 100, 65536) AS top FROM generate_series(1, 5000) g;
+INSERT INTO s SELECT 2, lego_agg('w' || g % 100, 2, 65536), lego_agg(g % 100, 2, 65536),
+    lego_top_agg('w' || g % 100, 2, 65536)
+    FROM generate_series(1, 5000) g;
+
+SELECT id, lego_estimate(words, 'w7'), lego_estimate(words, 'w7'::bytea) AS bytes, lego_estimate(numbers, 7) AS number,
+    lego_estimate(top, 'w7') AS top,
+       lego_estimate(words, 'nothing') AS nothing FROM s ORDER BY id;
+SELECT lego_bounds(words, 'w7'), lego_bounds(words, 'w7'::bytea), lego_bounds(numbers, 7),
+    (lego_bounds(top, 'w7')).upper FROM s ORDER BY id;
+SELECT lego_estimate(NULL, 'a') IS NULL AS sketch, lego_estimate(words, NULL::text) IS NULL AS item FROM s WHERE id = 1;
+
+-- Arrays keep their shape, nulls and bounds.
+SELECT lego_estimates(words, '{w1, NULL, w2, none}'::text[]), lego_estimates(words, '{w1}'::bytea[]) AS bytes,
+       lego_estimates(numbers, '{{1, 2}, {NULL, 1000}}'::bigint[]) AS square,
+    lego_estimates(numbers, '[5:6]={1, 2}'::bigint[]) AS shifted,
+       lego_estimates(top, '{w3, ""}'::text[]) AS top FROM s WHERE id = 1;
+SELECT lego_estimates(words, '{}'::text[]), lego_estimates(numbers, '{}'::bigint[]) FROM s WHERE id = 2;
+SELECT count(*), min(e), max(e) FROM s, unnest(lego_estimates(numbers, (SELECT array_agg(g::bigint)
+    FROM generate_series(0, 49999) g))) e WHERE id = 1;
+SELECT bool_and(lego_estimate(words, 'w' || g) = (lego_estimates(words, ARRAY['w' || g]))[1]) AS same
+    FROM s, generate_series(0, 200) g WHERE id = 1;
+
+-- The sketch kept between rows is always the right one: stored apart, inline, compressed, made in the statement.
+SELECT bool_and(lego_estimate(x.sketch, 7) = x.n) FROM generate_series(1, 30) g,
+    LATERAL (SELECT numbers AS sketch, 50 * id AS n FROM s WHERE id = 1 + g % 2) x;
+CREATE TABLE storages (n int, sketch legosketch);
+INSERT INTO storages SELECT n, lego_agg(1, n, 4096) FROM generate_series(1, 20) n GROUP BY n;
+INSERT INTO storages SELECT n, lego_agg(1, n, 1 << 16) FROM generate_series(21, 40) n GROUP BY n;
+ALTER TABLE storages ALTER sketch SET STORAGE external;
+INSERT INTO storages SELECT n, lego_agg(1, n, 4096) FROM generate_series(41, 60) n GROUP BY n;
+INSERT INTO storages SELECT n, lego_agg(1, n, 1 << 16) FROM generate_series(61, 80) n GROUP BY n;
+SELECT count(*) FILTER (WHERE lego_estimate(sketch, 1) <> n OR lego_total(sketch) <> n) AS wrong FROM storages,
+    generate_series(1, 2);
+SELECT count(*) FILTER (WHERE lego_estimate(sketch, 1) <> n) AS wrong FROM
+    (SELECT n, lego_agg(1, n, 1 << 16) AS sketch FROM generate_series(1, 40) n GROUP BY n) t, generate_series(1, 2);
+DROP TABLE storages;
+
+-- What a sketch is.
+SELECT lego_info(words) FROM s ORDER BY id;
+SELECT lego_info(top) FROM s ORDER BY id;
+SELECT lego_total(words), lego_total(top) FROM s ORDER BY id;
+
+DROP TABLE s;
