@@ -57,6 +57,11 @@ def test_acl(key):
                       "RESERVE read:b BUDGET 9999"):  # fmt: skip
             with pytest.raises(denied):
                 ask(*("LEGO." + words).split())
+        # A number that the server does not read hides all keys from its checks, so we must not read it either.
+        for number in ("01", "+1", " 1", "1 ", "0x1", "00000000000000000000001"):
+            for words in (["mine:b", number, "key"], ["key", number, "mine:a"]):
+                with pytest.raises(redis.ResponseError, match="numkeys"):
+                    ask("LEGO.MERGE", *words)
     key("ACL", "DELUSER", "limited")
 
 
