@@ -141,6 +141,20 @@ def test_type_and_memory(key):
     assert key.client.info("memory")["used_memory"] < before + 1_000_000
 
 
+def test_small_sketches_are_freed_at_once(key):
+    """An effort of 0 would tell the server the opposite."""
+
+    def handed_over():
+        info = key.client.info("memory")
+        return info["lazyfreed_objects"] + info["lazyfree_pending_objects"]
+
+    key("LEGO.FOLD", "key", 1)
+    assert key("MEMORY", "USAGE", "key") < 4096
+    before = handed_over()
+    assert key("UNLINK", "key") == 1
+    assert handed_over() == before
+
+
 def test_flushall_async(server):
     before = server.client.info("memory")["used_memory"]
     for i in range(20):
