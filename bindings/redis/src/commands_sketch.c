@@ -179,12 +179,13 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     char seed[24];
     lego_sketch_describe(value_light(value), &light);
     lego_model_describe(light.model, &model);
-    int size = snprintf(seed, sizeof seed, "%" PRIu64, light.seed);
+    snprintf(seed, sizeof seed, "%" PRIu64, light.seed);
     RedisModule_ReplyWithMap(ctx, value->elastic == NULL ? 9 : 13);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
-    RedisModule_ReplyWithBigNumber(ctx, seed, (size_t)size); /* of 64 bits without a sign: an integer has 63 */
+    /* A string: it has 64 bits without a sign, an integer 63; and redis-cli 7.0 ends at a big number of RESP3. */
+    RedisModule_ReplyWithCString(ctx, seed);
     reply_field(ctx, "total", (uint64_t)value->total);
     reply_field(ctx, "bytes", value->elastic == NULL ? light.bytes : lego_elastic_bytes(value->elastic));
     reply_field(ctx, "cache-bytes", light.cache_bytes);
