@@ -106,8 +106,17 @@ static bool merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct va
     return status == LEGO_OK;
 }
 
+/* The destination, and whatever follows numkeys: commands in which those are not numkeys keys are refused. */
+static int tell_keys(RedisModuleCtx *ctx, int argc)
+{
+    RedisModule_KeyAtPos(ctx, 1);
+    for (int i = 3; i < argc; i++) RedisModule_KeyAtPos(ctx, i);
+    return REDISMODULE_OK;
+}
+
 int command_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+    if (RedisModule_IsKeysPositionRequest(ctx)) return tell_keys(ctx, argc);
     if (argc < 4) return RedisModule_WrongArity(ctx);
     uint64_t n;
     if (!argument_number(argv[2], 1, (uint64_t)(argc - 3), &n) || n != (uint64_t)(argc - 3))
