@@ -78,6 +78,8 @@ def compare(pid, loads, depth):
 def main():
     default = os.path.join(os.path.dirname(__file__), "../../../build/legosketch.so")
     module = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else default)
+    if ask("PING"):
+        sys.exit(f"throughput: there is a server on port {PORT} already")  # a million keys are not for it
     with tempfile.TemporaryDirectory() as folder:
         options = ["--port", str(PORT), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--loadmodule", module]
         server = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)

@@ -24,7 +24,8 @@ bool argument_number(const RedisModuleString *argument, uint64_t least, uint64_t
         if (read > (UINT64_MAX - digit) / 10) return false;
         read = 10 * read + digit;
     }
-    if (size == 0 || read < least || read > most) return false;
+    bool zero_in_front = size > 1 && text[0] == '0';
+    if (size == 0 || zero_in_front || read < least || read > most) return false;
     *number = read;
     return true;
 }

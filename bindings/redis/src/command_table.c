@@ -103,7 +103,9 @@ struct command {
     RedisModuleCommandInfo info;
 };
 
-/* deny-oom: refused where memory is short already. LEGO.FOLD is not: it is how a sketch gives memory back. */
+/* deny-oom: refused where memory is short already. LEGO.FOLD is not: it is how a sketch gives memory back.
+ * getkeys-api: the command itself tells which arguments are keys. Of a module's key_specs a cluster's check of slots
+ * sees only the first key, so LEGO.MERGE needs it. */
 static const struct command commands[] = {
     {"lego.reserve",
      command_reserve,
@@ -136,7 +138,7 @@ static const struct command commands[] = {
       .complexity = "O(N log K) for N items kept and K listed"}},
     {"lego.merge",
      command_merge,
-     "write deny-oom",
+     "write deny-oom getkeys-api",
      {VERSION, .arity = -4, .key_specs = merged, .args = merge_arguments,
       .summary = "Makes the sketch of all streams together, as if one had counted them.",
       .complexity = "O(N) for N bytes in all sources"}},

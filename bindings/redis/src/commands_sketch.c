@@ -106,8 +106,17 @@ static bool merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct va
     return status == LEGO_OK;
 }
 
+/* The destination, and whatever follows numkeys: commands in which those are not numkeys keys are refused. */
+static int tell_keys(RedisModuleCtx *ctx, int argc)
+{
+    RedisModule_KeyAtPos(ctx, 1);
+    for (int i = 3; i < argc; i++) RedisModule_KeyAtPos(ctx, i);
+    return REDISMODULE_OK;
+}
+
 int command_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+    if (RedisModule_IsKeysPositionRequest(ctx)) return tell_keys(ctx, argc);
     if (argc < 4) return RedisModule_WrongArity(ctx);
     uint64_t n;
     if (!argument_number(argv[2], 1, (uint64_t)(argc - 3), &n) || n != (uint64_t)(argc - 3))
@@ -179,12 +188,13 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     char seed[24];
     lego_sketch_describe(value_light(value), &light);
     lego_model_describe(light.model, &model);
-    int size = snprintf(seed, sizeof seed, "%" PRIu64, light.seed);
+    snprintf(seed, sizeof seed, "%" PRIu64, light.seed);
     RedisModule_ReplyWithMap(ctx, value->elastic == NULL ? 9 : 13);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
-    RedisModule_ReplyWithBigNumber(ctx, seed, (size_t)size); /* of 64 bits without a sign: an integer has 63 */
+    /* A string: it has 64 bits without a sign, an integer 63; and redis-cli 7.0 ends at a big number of RESP3. */
+    RedisModule_ReplyWithCString(ctx, seed);
     reply_field(ctx, "total", (uint64_t)value->total);
     reply_field(ctx, "bytes", value->elastic == NULL ? light.bytes : lego_elastic_bytes(value->elastic));
     reply_field(ctx, "cache-bytes", light.cache_bytes);

@@ -30,10 +30,12 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         RedisModule_Log(ctx, "warning", "legosketch takes no arguments");
         return REDISMODULE_ERR;
     }
-    /* A truncated RDB file is an error that type.c handles; and keys count as changed when a command says so, not when
-     * one that could have changed them failed. */
-    RedisModule_SetModuleOptions(ctx,
-                                 REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
+    /* A truncated RDB file is an error that type.c handles. A replica may answer from its old keys while it reads new
+     * ones, since nothing here is about all keys. And keys count as changed when a command says so, not when one that
+     * could have changed them failed. */
+    RedisModule_SetModuleOptions(ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS |
+                                          REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD |
+                                          REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
     if (type_start(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
     return commands_start(ctx);
 }

@@ -152,5 +152,7 @@ def test_info(server):
     assert (kept["top"], kept["residents"], kept["residents-exact"], kept["heavy-total"]) == (5, 2, 2, 7)
     assert kept.keys() > plain.keys() and kept["bytes"] <= 50000
     with server.connect(protocol=3) as newer:
-        mapped = newer.execute_command("LEGO.INFO", "plain")
-        assert mapped == {**{k.encode(): v for k, v in plain.items()}, b"seed": 2**64 - 1}
+        assert newer.execute_command("LEGO.INFO", "plain") == {k.encode(): v for k, v in plain.items()}
+    # redis-cli 7.0 ends at a reply of a type that it does not know.
+    shown = subprocess.run(["redis-cli", "-p", str(server.port), "-3", "LEGO.INFO", "plain"], capture_output=True)
+    assert (shown.returncode, shown.stderr) == (0, b"") and b"seed 18446744073709551615" in shown.stdout

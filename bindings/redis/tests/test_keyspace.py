@@ -2,7 +2,7 @@
 
 import pytest
 import redis
-from server import MODULE, wait_for
+from server import MODULE, Server, wait_for
 from streams import count, reserve, stream
 
 
@@ -57,7 +57,25 @@ def test_acl(key):
                       "RESERVE read:b BUDGET 9999"):  # fmt: skip
             with pytest.raises(denied):
                 ask(*("LEGO." + words).split())
+        # A number that the server does not read could hide keys from its checks.
+        for number in ("01", "+1", " 1", "1 ", "0x1", "00000000000000000000001"):
+            for words in (["mine:b", number, "key"], ["key", number, "mine:a"]):
+                with pytest.raises(redis.ResponseError):
+                    ask("LEGO.MERGE", *words)
     key("ACL", "DELUSER", "limited")
+
+
+def test_a_cluster_looks_at_every_key():
+    """Slots are looked up in another way than the keys that ACL rules are about."""
+    with Server("cluster-enabled yes") as node:
+        node("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        wait_for(lambda: node.client.cluster("info")["cluster_state"] == "ok")
+        for key in ("{a}1", "{a}2", "{b}1"):
+            node("LEGO.RESERVE", key, "BUDGET", 20000)
+        for words in ("{a}3 1 {b}1", "{a}3 2 {a}1 {b}1", "{b}2 2 {a}1 {a}2", "{a}3 01 {b}1"):
+            with pytest.raises(redis.exceptions.ClusterCrossSlotError):
+                node("LEGO.MERGE", *words.split())
+        assert node("LEGO.MERGE", "{a}3", 2, "{a}1", "{a}2") == b"OK"
 
 
 def test_multi_and_watch(key):
@@ -134,6 +152,20 @@ def test_type_and_memory(key):
     assert key("UNLINK", "large") == 1  # in the background
     wait_for(lambda: key.client.info("memory")["lazyfreed_objects"] > freed)
     assert key.client.info("memory")["used_memory"] < before + 1_000_000
+
+
+def test_small_sketches_are_freed_at_once(key):
+    """An effort of 0 would tell the server the opposite."""
+
+    def handed_over():
+        info = key.client.info("memory")
+        return info["lazyfreed_objects"] + info["lazyfree_pending_objects"]
+
+    key("LEGO.FOLD", "key", 1)
+    assert key("MEMORY", "USAGE", "key") < 4096
+    before = handed_over()
+    assert key("UNLINK", "key") == 1
+    assert handed_over() == before
 
 
 def test_flushall_async(server):

@@ -90,6 +90,7 @@ def test_wrong_types(keys):
         ("MERGE d 0 plain", "numkeys"),
         ("MERGE d -1 plain", "numkeys"),
         ("MERGE d x plain", "numkeys"),
+        ("MERGE d 01 plain", "numkeys"),
         ("LOAD d x", "not a file of this kind"),
         ("LOAD d x TOPS 5", "only option"),
     ],

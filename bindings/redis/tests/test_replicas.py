@@ -34,7 +34,8 @@ def test_replica(pair):
     assert same(master, replica)
     for key, sketch in sketches.items():
         count(master, key, sketch, stream(300, 3))
-        assert replica("LEGO.DUMP", key) == sketch.to_bytes() if same(master, replica) else False
+        assert same(master, replica)
+        assert replica("LEGO.DUMP", key) == sketch.to_bytes()
     master.pipeline([["LEGO.INCRBY", "compact10", "a", 1, "b", "x"], ["LEGO.RESERVE", "ruleNone", "BUDGET", 9999]])
     master("LEGO.ADD", "paper10", *(item for item, _ in stream(300, 4)))
     master("LEGO.MERGE", "merged", 2, "compact10", "compact10")
@@ -58,3 +59,22 @@ def test_replica(pair):
         replica("LEGO.ADD", "copied", "a")
     master("FLUSHALL")
     assert same(master, replica)
+
+
+@pytest.mark.parametrize("load", ["disabled", "on-empty-db", "swapdb"])
+def test_chain(load):
+    """A replica's replica, each of which takes its first copy as it is set up to; none of ours stands in the way."""
+    with (
+        Server("repl-diskless-sync-delay 0") as master,
+        Server("repl-diskless-sync-delay 0", f"repl-diskless-load {load}") as middle,
+        Server(f"repl-diskless-load {load}") as last,
+    ):
+        for key, top in (("plain", None), ("kept", 10)):
+            count(master, key, reserve(master, key, 30000, top=top), stream(700))
+        for above, below in ((master, middle), (middle, last)):
+            below("REPLICAOF", "127.0.0.1", above.port)
+            wait_for(lambda below=below: below.client.info("replication")["master_link_status"] == "up")
+            assert "Skipping diskless-load" not in below.log()
+        master("LEGO.ADD", "kept", "a", "b")
+        assert same(master, middle)
+        wait_for(lambda: last("DEBUG", "DIGEST") == master("DEBUG", "DIGEST"))
