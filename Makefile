@@ -7,7 +7,7 @@ jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu demo bench lab lab-full test check fuzz install clean format help
+.PHONY: build gpu redis demo bench lab lab-full test check fuzz install clean format help
 
 build: ## install what is missing, then build build/legosketch and the libraries
 	@scripts/setup build
@@ -19,6 +19,11 @@ gpu: ## the same into build/gpu for an NVIDIA GPU: it trains there, and liblegos
 	@command -v nvcc >/dev/null || { echo 'make gpu: there is no nvcc in PATH; install the CUDA toolkit' >&2; exit 1; }
 	@cmake -S . -B build/gpu -DLEGO_CUDA=ON --log-level=WARNING
 	@cmake --build build/gpu $(jobs)
+
+redis: ## the Redis module: install Redis and fetch redismodule.h if they are missing, then build build/legosketch.so
+	@scripts/setup redis
+	@[ ! -e build/CMakeCache.txt ] || cmake -S . -B build --log-level=WARNING # it looks for the header again
+	@$(MAKE) build
 
 demo: build ## build, then sketch millions of items and compare with the truth
 	@build/legosketch demo
@@ -63,7 +68,7 @@ clean: ## remove build/
 	rm -rf build
 
 format: ## clang-format every C file
-	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src,$(d)/*.[ch]))
+	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src bindings/redis/src,$(d)/*.[ch]))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -13,6 +13,9 @@ if(LEGO_BUILD_CLI)
   install(FILES completions/legosketch.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME legosketch)
   install(FILES completions/_legosketch DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
+if(TARGET legosketch_redis)
+  install(TARGETS legosketch_redis LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/redis/modules)
+endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # find_package(legosketch) gives legosketch::legosketch (shared) and legosketch::static, and legosketch::cuda if built.

@@ -2,7 +2,7 @@
 # check_layers.sh BUILD: dependencies point one way, and the library neither speaks nor remembers.
 #   src  on libc, xxHash and (for large pages) madvise()   lab  on legosketch.h and xxHash   train  on src and xxHash
 #   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd   bench  on legosketch.h, cli, lab, train, xxHash
-#   bindings/python  on legosketch.h and Python
+#   bindings/python  on legosketch.h and Python   bindings/redis  on legosketch.h and redismodule.h
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -46,6 +46,8 @@ report 'bench includes more than legosketch.h, cli, lab, train and xxHash' \
     "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash")"
 report 'bindings/python includes more than legosketch.h and Python' \
     "$(foreign bindings/python/src; system bindings/python/src "$libc|$posix|Python")"
+report 'bindings/redis includes more than legosketch.h and redismodule.h' \
+    "$(foreign bindings/redis/src; system bindings/redis/src "$libc|$posix|legosketch|redismodule")"
 
 # Read first, where a failure ends the script; inside a pipe or an argument it would look like nothing found.
 undefined=$(nm -u "$build/liblegosketch.a")

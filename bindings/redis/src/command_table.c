@@ -1,0 +1,179 @@
+/* What the server tells of each command: COMMAND DOCS, COMMAND GETKEYS, and which keys ACL rules and a cluster look at.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#define VERSION .version = REDISMODULE_COMMAND_INFO_VERSION, .since = "0.1.0"
+
+/* The key is the first argument of every command. */
+#define FIRST_KEY(what)                                                                                                \
+    {                                                                                                                  \
+        .flags = (what), .begin_search_type = REDISMODULE_KSPEC_BS_INDEX, .bs.index.pos = 1,                           \
+        .find_keys_type = REDISMODULE_KSPEC_FK_RANGE, .fk.range = {                                                    \
+            .lastkey = 0,                                                                                              \
+            .keystep = 1                                                                                               \
+        }                                                                                                              \
+    }
+
+static RedisModuleCommandKeySpec made[] = {FIRST_KEY(REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_INSERT), {0}};
+static RedisModuleCommandKeySpec replaced[] = {FIRST_KEY(REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_UPDATE), {0}};
+static RedisModuleCommandKeySpec changed[] = {FIRST_KEY(REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_UPDATE), {0}};
+/* Its reply is the new total. */
+static RedisModuleCommandKeySpec counted[] = {
+    FIRST_KEY(REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE), {0}};
+static RedisModuleCommandKeySpec read_only[] = {FIRST_KEY(REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS), {0}};
+static RedisModuleCommandKeySpec merged[] = {
+    FIRST_KEY(REDISMODULE_CMD_KEY_OW | REDISMODULE_CMD_KEY_UPDATE),
+    {.flags = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS,
+     .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
+     .bs.index.pos = 2,
+     .find_keys_type = REDISMODULE_KSPEC_FK_KEYNUM,
+     .fk.keynum = {.keynumidx = 0, .firstkey = 1, .keystep = 1}},
+    {0},
+};
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+#define KEY                                                                                                            \
+    {                                                                                                                  \
+        .name = "key", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0                                           \
+    }
+#define OPTION(text) .token = (text), .flags = REDISMODULE_CMD_ARG_OPTIONAL
+#define SEVERAL .flags = REDISMODULE_CMD_ARG_MULTIPLE
+
+static RedisModuleCommandArg key_only[] = {KEY, {0}};
+static RedisModuleCommandArg reserve_arguments[] = {
+    KEY,
+    {.name = "bytes", .type = REDISMODULE_ARG_TYPE_INTEGER, .token = "BUDGET"},
+    {.name = "model", .type = REDISMODULE_ARG_TYPE_STRING, OPTION("MODEL")},
+    {.name = "seed", .type = REDISMODULE_ARG_TYPE_INTEGER, OPTION("SEED")},
+    {.name = "items", .type = REDISMODULE_ARG_TYPE_INTEGER, OPTION("TOP")},
+    {0},
+};
+static RedisModuleCommandArg item_and_count[] = {
+    {.name = "item", .type = REDISMODULE_ARG_TYPE_STRING},
+    {.name = "count", .type = REDISMODULE_ARG_TYPE_INTEGER},
+    {0},
+};
+static RedisModuleCommandArg incrby_arguments[] = {
+    KEY,
+    {.name = "counted", .type = REDISMODULE_ARG_TYPE_BLOCK, .subargs = item_and_count, SEVERAL},
+    {0},
+};
+static RedisModuleCommandArg add_arguments[] = {
+    KEY,
+    {.name = "item", .type = REDISMODULE_ARG_TYPE_STRING, SEVERAL},
+    {0},
+};
+static RedisModuleCommandArg query_arguments[] = {
+    KEY,
+    {.name = "withbounds", .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, OPTION("WITHBOUNDS")},
+    {.name = "item", .type = REDISMODULE_ARG_TYPE_STRING, SEVERAL},
+    {0},
+};
+static RedisModuleCommandArg top_arguments[] = {
+    KEY,
+    {.name = "withcount", .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, OPTION("WITHCOUNT")},
+    {0},
+};
+static RedisModuleCommandArg merge_arguments[] = {
+    {.name = "destination", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 0},
+    {.name = "numkeys", .type = REDISMODULE_ARG_TYPE_INTEGER},
+    {.name = "source", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 1, SEVERAL},
+    {0},
+};
+static RedisModuleCommandArg fold_arguments[] = {
+    KEY,
+    {.name = "bricks", .type = REDISMODULE_ARG_TYPE_INTEGER},
+    {0},
+};
+static RedisModuleCommandArg load_arguments[] = {
+    KEY,
+    {.name = "bytes", .type = REDISMODULE_ARG_TYPE_STRING},
+    {.name = "items", .type = REDISMODULE_ARG_TYPE_INTEGER, OPTION("TOP")},
+    {0},
+};
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+struct command {
+    const char *name;
+    RedisModuleCmdFunc function;
+    const char *flags;
+    RedisModuleCommandInfo info;
+};
+
+/* deny-oom: refused where memory is short already. LEGO.FOLD is not: it is how a sketch gives memory back. */
+static const struct command commands[] = {
+    {"lego.reserve",
+     command_reserve,
+     "write deny-oom",
+     {VERSION, .arity = -4, .key_specs = made, .args = reserve_arguments,
+      .summary = "Makes an empty sketch, of that many bytes for ever; with TOP it also keeps its most frequent items.",
+      .complexity = "O(bytes)"}},
+    {"lego.incrby",
+     command_incrby,
+     "write deny-oom fast",
+     {VERSION, .arity = -4, .key_specs = counted, .args = incrby_arguments,
+      .summary = "Counts items so many times more, or less; replies with the sum of all counts. All or nothing.",
+      .complexity = "O(N) for N items"}},
+    {"lego.add",
+     command_add,
+     "write deny-oom fast",
+     {VERSION, .arity = -3, .key_specs = counted, .args = add_arguments,
+      .summary = "Counts items once each; replies with the sum of all counts.", .complexity = "O(N) for N items"}},
+    {"lego.query",
+     command_query,
+     "readonly fast",
+     {VERSION, .arity = -3, .key_specs = read_only, .args = query_arguments,
+      .summary = "How often each item was counted: an estimate, or estimate, lower and upper bound.",
+      .complexity = "O(N) for N items"}},
+    {"lego.top",
+     command_top,
+     "readonly",
+     {VERSION, .arity = -2, .key_specs = read_only, .args = top_arguments,
+      .summary = "The most frequent items, the most frequent first, of a sketch that was made with TOP.",
+      .complexity = "O(N log K) for N items kept and K listed"}},
+    {"lego.merge",
+     command_merge,
+     "write deny-oom",
+     {VERSION, .arity = -4, .key_specs = merged, .args = merge_arguments,
+      .summary = "Makes the sketch of all streams together, as if one had counted them.",
+      .complexity = "O(N) for N bytes in all sources"}},
+    {"lego.fold",
+     command_fold,
+     "write",
+     {VERSION, .arity = 3, .key_specs = changed, .args = fold_arguments,
+      .summary = "Shrinks a sketch to a divisor of its bricks: the one that would have been made with so many.",
+      .complexity = "O(bytes)"}},
+    {"lego.info",
+     command_info,
+     "readonly",
+     {VERSION, .arity = 2, .key_specs = read_only, .args = key_only,
+      .summary = "What a sketch is made of: model, seed, total, bytes, bricks, cells, and what TOP keeps.",
+      .complexity = "O(bytes)"}},
+    {"lego.dump",
+     command_dump,
+     "readonly",
+     {VERSION, .arity = 2, .key_specs = read_only, .args = key_only,
+      .summary = "The bytes of a .sketch file, which the command legosketch and all its languages read.",
+      .complexity = "O(bytes)"}},
+    {"lego.load",
+     command_load,
+     "write deny-oom",
+     {VERSION, .arity = -3, .key_specs = replaced, .args = load_arguments,
+      .summary = "Makes, or replaces, a sketch from the bytes of a .sketch file.", .complexity = "O(bytes)"}},
+};
+
+int commands_start(RedisModuleCtx *ctx)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const struct command *command = &commands[i];
+        if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, 1, 1, 1) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
+        RedisModuleCommand *made_now = RedisModule_GetCommand(ctx, command->name);
+        if (made_now == NULL || RedisModule_SetCommandInfo(made_now, &command->info) != REDISMODULE_OK)
+            return REDISMODULE_ERR;
+    }
+    return REDISMODULE_OK;
+}

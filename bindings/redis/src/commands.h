@@ -1,0 +1,28 @@
+/* commands: one function each. What they take and reply is written in command_table.c and docs/engines.md.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include <redismodule.h>
+
+/* sketches: commands_sketch.c */
+int command_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+/* items: commands_items.c */
+int command_incrby(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_top(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+/* bytes: commands_bytes.c */
+int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+/* Makes all of them known to the server: REDISMODULE_OK or _ERR. */
+int commands_start(RedisModuleCtx *ctx);
+
+#endif

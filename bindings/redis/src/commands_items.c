@@ -1,0 +1,192 @@
+/* LEGO.INCRBY, LEGO.ADD, LEGO.QUERY, LEGO.TOP: the items in a sketch.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "arguments.h"
+#include "commands.h"
+#include "key.h"
+#include "reply.h"
+
+#include <string.h>
+
+/* ---- several items at once --------------------------------------------------------------------------------------- */
+
+/* As the library takes them: item i is bytes[offsets[i] .. offsets[i+1]). All is one allocation, which starts with the
+ * offsets; numbers are counts or estimates. */
+struct batch {
+    uint64_t *offsets;
+    void *numbers;
+    char *bytes;
+    size_t n;
+};
+
+/* Every step-th argument is an item. number_size: bytes for a number of each, which are not set. */
+static bool batch_gather(struct batch *batch, RedisModuleString **argv, size_t n, size_t step, size_t number_size)
+{
+    size_t total = 0, size;
+    for (size_t i = 0; i < n; i++) {
+        RedisModule_StringPtrLen(argv[i * step], &size);
+        total += size;
+    }
+    batch->n = n;
+    batch->offsets = RedisModule_TryAlloc((n + 1) * sizeof *batch->offsets + n * number_size + total);
+    if (batch->offsets == NULL) return false;
+    batch->numbers = batch->offsets + n + 1;
+    batch->bytes = (char *)batch->numbers + n * number_size;
+    batch->offsets[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *item = RedisModule_StringPtrLen(argv[i * step], &size);
+        memcpy(batch->bytes + batch->offsets[i], item, size);
+        batch->offsets[i + 1] = batch->offsets[i] + size;
+    }
+    return true;
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+static bool read_count(const RedisModuleString *argument, int64_t *count)
+{
+    long long read;
+    if (RedisModule_StringToLongLong(argument, &read) != REDISMODULE_OK) return false;
+    *count = read;
+    return true;
+}
+
+/* argv[0] is the first item, and the count of an item follows it if step is 2. *bad: there is one that is none. */
+static lego_status add_one(struct value *value, RedisModuleString **argv, size_t step, bool *bad)
+{
+    int64_t count = 1;
+    size_t size;
+    const char *item = RedisModule_StringPtrLen(argv[0], &size);
+    *bad = step == 2 && !read_count(argv[1], &count);
+    return *bad ? LEGO_ERR_ARGUMENT : value_add(value, item, size, count);
+}
+
+static lego_status add_many(struct value *value, RedisModuleString **argv, size_t n, size_t step, bool *bad)
+{
+    struct batch batch;
+    *bad = false;
+    if (!batch_gather(&batch, argv, n, step, step == 2 ? sizeof(int64_t) : 0)) return LEGO_ERR_MEMORY;
+    int64_t *counts = step == 2 ? batch.numbers : NULL;
+    for (size_t i = 0; i < n && step == 2 && !*bad; i++) *bad = !read_count(argv[2 * i + 1], &counts[i]);
+    lego_status status = *bad ? LEGO_ERR_ARGUMENT : value_add_batch(value, batch.bytes, batch.offsets, counts, n);
+    RedisModule_Free(batch.offsets);
+    return status;
+}
+
+static int count_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, int step, const char *event)
+{
+    if (argc < 2 + step || (argc - 2) % step != 0) return RedisModule_WrongArity(ctx);
+    RedisModuleKey *key;
+    struct value *value = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, &key);
+    if (value == NULL) return REDISMODULE_OK;
+    size_t n = (size_t)((argc - 2) / step);
+    bool bad;
+    lego_status status =
+        n == 1 ? add_one(value, argv + 2, (size_t)step, &bad) : add_many(value, argv + 2, n, (size_t)step, &bad);
+    RedisModule_CloseKey(key);
+    if (bad) return reply_refused(ctx, "ERR a count is an integer of 64 bits");
+    if (status != LEGO_OK) return reply_status(ctx, status);
+    RedisModule_ReplicateVerbatim(ctx);
+    key_changed(ctx, argv[1], event);
+    return RedisModule_ReplyWithLongLong(ctx, value->total);
+}
+
+int command_incrby(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return count_items(ctx, argv, argc, 2, "lego.incrby");
+}
+
+int command_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    return count_items(ctx, argv, argc, 1, "lego.add");
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+static void reply_estimate(RedisModuleCtx *ctx, const lego_estimate *estimate, bool bounds)
+{
+    if (bounds) RedisModule_ReplyWithArray(ctx, 3);
+    RedisModule_ReplyWithLongLong(ctx, rounded(estimate));
+    if (!bounds) return;
+    RedisModule_ReplyWithLongLong(ctx, estimate->lower);
+    RedisModule_ReplyWithLongLong(ctx, estimate->upper);
+}
+
+static void reply_estimates(RedisModuleCtx *ctx, const lego_estimate *estimates, size_t n, bool bounds)
+{
+    RedisModule_ReplyWithArray(ctx, (long)n);
+    for (size_t i = 0; i < n; i++) reply_estimate(ctx, &estimates[i], bounds);
+}
+
+static lego_status ask_one(RedisModuleCtx *ctx, const struct value *value, RedisModuleString *argument, bool bounds)
+{
+    size_t size;
+    const char *item = RedisModule_StringPtrLen(argument, &size);
+    lego_estimate estimate;
+    lego_status status = value_estimate(value, item, size, &estimate);
+    if (status == LEGO_OK) reply_estimates(ctx, &estimate, 1, bounds);
+    return status;
+}
+
+static lego_status ask_many(RedisModuleCtx *ctx, const struct value *value, RedisModuleString **argv, size_t n,
+                            bool bounds)
+{
+    struct batch batch;
+    if (!batch_gather(&batch, argv, n, 1, sizeof(lego_estimate))) return LEGO_ERR_MEMORY;
+    lego_status status = value_estimate_batch(value, batch.bytes, batch.offsets, n, batch.numbers);
+    if (status == LEGO_OK) reply_estimates(ctx, batch.numbers, n, bounds);
+    RedisModule_Free(batch.offsets);
+    return status;
+}
+
+int command_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    bool bounds = argc > 3 && argument_is(argv[2], "WITHBOUNDS"); /* the last argument is an item, whatever it says */
+    int first = bounds ? 3 : 2;
+    RedisModuleKey *key;
+    const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
+    if (value == NULL) return REDISMODULE_OK;
+    lego_status status = argc - first == 1 ? ask_one(ctx, value, argv[first], bounds)
+                                           : ask_many(ctx, value, argv + first, (size_t)(argc - first), bounds);
+    RedisModule_CloseKey(key);
+    return status == LEGO_OK ? REDISMODULE_OK : reply_status(ctx, status);
+}
+
+/* ---- the most frequent ------------------------------------------------------------------------------------------- */
+
+struct list {
+    RedisModuleCtx *ctx;
+    long n; /* replies so far */
+    bool counts;
+};
+
+/* The array starts with its first item, when nothing can fail any more. */
+static int list_item(void *context, const lego_top *top)
+{
+    struct list *list = context;
+    if (list->n == 0) RedisModule_ReplyWithArray(list->ctx, REDISMODULE_POSTPONED_LEN);
+    RedisModule_ReplyWithStringBuffer(list->ctx, top->item, top->size);
+    if (list->counts) RedisModule_ReplyWithLongLong(list->ctx, rounded(&top->estimate));
+    list->n += list->counts ? 2 : 1;
+    return 0;
+}
+
+int command_top(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (argc != 2 && argc != 3) return RedisModule_WrongArity(ctx);
+    struct list list = {.ctx = ctx, .counts = argc == 3};
+    if (list.counts && !argument_is(argv[2], "WITHCOUNT"))
+        return reply_refused(ctx, "ERR the only option of LEGO.TOP is WITHCOUNT");
+    RedisModuleKey *key;
+    const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
+    if (value == NULL) return REDISMODULE_OK;
+    bool has_top = value->elastic != NULL;
+    lego_status status = has_top ? lego_elastic_top(value->elastic, value->top, list_item, &list) : LEGO_ERR_ARGUMENT;
+    RedisModule_CloseKey(key);
+    if (!has_top) return reply_refused(ctx, "ERR this sketch was made without TOP, so it does not know its items");
+    if (status != LEGO_OK) return reply_status(ctx, status);
+    if (list.n == 0) RedisModule_ReplyWithEmptyArray(ctx);
+    else RedisModule_ReplySetArrayLength(ctx, list.n);
+    return REDISMODULE_OK;
+}

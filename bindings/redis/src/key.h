@@ -1,0 +1,24 @@
+/* key: from the name of a key to the sketch in it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef KEY_H
+#define KEY_H
+
+#include "value.h"
+
+#include <redismodule.h>
+
+/* The sketch at a key, to be closed with RedisModule_CloseKey(); NULL: an error was replied, and nothing is open. mode
+ * is REDISMODULE_READ, with REDISMODULE_WRITE if it will be changed. */
+struct value *key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, RedisModuleKey **key);
+
+/* A key for a sketch to be put into: one that is empty or has a sketch, which *old is then. NULL: replied. */
+RedisModuleKey *key_open_place(RedisModuleCtx *ctx, RedisModuleString *name, struct value **old);
+
+/* Puts a sketch into such a key, in place of the old one; like SET, it takes the key's time to live away. */
+void key_put(RedisModuleKey *key, struct value *value);
+
+/* After a change: clients that watch the key learn of it, and so do those that listen to events. */
+void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
+
+#endif

@@ -1,0 +1,19 @@
+/* memory: sketches live in the server's own memory, so that MEMORY USAGE, maxmemory and INFO see them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include <legosketch.h>
+#include <redismodule.h>
+#include <stdbool.h>
+
+/* Allocations that can fail: without them one that is too large would end the server. */
+extern const lego_allocator server_memory;
+
+/* Whether so many bytes more are within maxmemory, or without it within the memory of the machine. A sketch is written
+ * to as soon as it is allocated, and the system may promise more than it has and end the server then. What comes from
+ * the master or from our own log has room: it had it there. */
+bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);
+
+#endif

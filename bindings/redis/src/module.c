@@ -1,0 +1,39 @@
+/* The start of the module legosketch.so: `redis-server --loadmodule legosketch.so`, or MODULE LOAD.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "type.h"
+
+#include <legosketch.h>
+#include <stdio.h>
+
+/* 0.1.0 as the server shows it: 100. */
+static int version_number(void)
+{
+    int major, minor, patch;
+    return sscanf(LEGO_VERSION, "%d.%d.%d", &major, &minor, &patch) == 3 ? 10000 * major + 100 * minor + patch : 0;
+}
+
+/* The one name that the server looks for. */
+LEGO_API int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    (void)argv;
+    if (RedisModule_Init(ctx, "legosketch", version_number(), REDISMODULE_APIVER_1) != REDISMODULE_OK)
+        return REDISMODULE_ERR;
+    if (!RMAPI_FUNC_SUPPORTED(RedisModule_TryAlloc) || !RMAPI_FUNC_SUPPORTED(RedisModule_SetCommandInfo)) {
+        RedisModule_Log(ctx, "warning", "legosketch needs Redis 7.0 or later, or Valkey");
+        return REDISMODULE_ERR;
+    }
+    if (argc != 0) {
+        RedisModule_Log(ctx, "warning", "legosketch takes no arguments");
+        return REDISMODULE_ERR;
+    }
+    /* A truncated RDB file is an error that type.c handles; and keys count as changed when a command says so, not when
+     * one that could have changed them failed. */
+    RedisModule_SetModuleOptions(ctx,
+                                 REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
+    if (type_start(ctx) != REDISMODULE_OK) return REDISMODULE_ERR;
+    return commands_start(ctx);
+}

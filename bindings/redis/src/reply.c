@@ -1,0 +1,33 @@
+/* What commands reply; see reply.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "reply.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int reply_refused(RedisModuleCtx *ctx, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return RedisModule_ReplyWithError(ctx, text);
+}
+
+int reply_status(RedisModuleCtx *ctx, lego_status status)
+{
+    return reply_refused(ctx, "ERR %s", lego_status_message(status));
+}
+
+int reply_ok(RedisModuleCtx *ctx)
+{
+    return RedisModule_ReplyWithSimpleString(ctx, "OK");
+}
+
+long long rounded(const lego_estimate *estimate)
+{
+    return llround(estimate->value); /* at most 2^63 / Q, so within 64 bits */
+}

@@ -1,0 +1,119 @@
+/* The type of our keys; see type.h.
+ *
+ * In an RDB file, and so in what DUMP gives, MIGRATE sends and a replica gets first, a value is
+ *
+ *     unsigned   how many items LEGO.TOP lists; 0 without TOP
+ *     string     the canonical bytes of the sketch, docs/format.md
+ *
+ * Both are from outside: RESTORE takes what anybody made up. The library checks all of it before it allocates.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "type.h"
+
+#include "value.h"
+
+enum { ENCODING_VERSION = 0 };
+
+RedisModuleType *sketch_type;
+
+/* The canonical bytes, to be freed. The server can not be told that saving fails, so without memory for it this process
+ * ends, as it does where keys of the server's own are saved; mostly it is one that was forked to save. */
+struct bytes {
+    char *at;
+    size_t size;
+};
+
+static struct bytes bytes_of(const struct value *value)
+{
+    size_t size = value_saved_size(value);
+    struct bytes bytes = {RedisModule_Alloc(size), size};
+    value_save(value, bytes.at);
+    return bytes;
+}
+
+static void save(RedisModuleIO *rdb, void *context)
+{
+    const struct value *value = context;
+    struct bytes bytes = bytes_of(value);
+    RedisModule_SaveUnsigned(rdb, value->top);
+    RedisModule_SaveStringBuffer(rdb, bytes.at, bytes.size);
+    RedisModule_Free(bytes.at);
+}
+
+static void *load(RedisModuleIO *rdb, int version)
+{
+    if (version != ENCODING_VERSION) {
+        RedisModule_LogIOError(rdb, "warning", "a sketch was saved by a later version of this module");
+        return NULL;
+    }
+    size_t size;
+    uint64_t top = RedisModule_LoadUnsigned(rdb);
+    char *bytes = RedisModule_IsIOError(rdb) ? NULL : RedisModule_LoadStringBuffer(rdb, &size);
+    if (bytes == NULL) return NULL;
+    struct value *value = NULL;
+    lego_status status = top > TOP_MAX ? LEGO_ERR_CORRUPT : value_load(bytes, size, (uint32_t)top, &value);
+    if (status != LEGO_OK) RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
+    RedisModule_Free(bytes);
+    return value;
+}
+
+static void rewrite(RedisModuleIO *aof, RedisModuleString *key, void *context)
+{
+    const struct value *value = context;
+    struct bytes bytes = bytes_of(value);
+    if (value->top == 0) RedisModule_EmitAOF(aof, "LEGO.LOAD", "sb", key, bytes.at, bytes.size);
+    else RedisModule_EmitAOF(aof, "LEGO.LOAD", "sbcl", key, bytes.at, bytes.size, "TOP", (long long)value->top);
+    RedisModule_Free(bytes.at);
+}
+
+/* What DEBUG DIGEST compares: equal if and only if LEGO.DUMP and LEGO.TOP give the same. */
+static void digest(RedisModuleDigest *into, void *context)
+{
+    const struct value *value = context;
+    struct bytes bytes = bytes_of(value);
+    RedisModule_DigestAddLongLong(into, value->top);
+    RedisModule_DigestAddStringBuffer(into, bytes.at, bytes.size);
+    RedisModule_DigestEndSequence(into);
+    RedisModule_Free(bytes.at);
+}
+
+static size_t memory_usage(const void *value)
+{
+    return value_memory(value);
+}
+
+static void destroy(void *value)
+{
+    value_destroy(value);
+}
+
+/* The server frees what has an effort of more than 64 in the background, when it may. To give pages back takes time, to
+ * free a few allocations does not; so a page of 4 KB is one. */
+static size_t free_effort(RedisModuleString *key, const void *value)
+{
+    (void)key;
+    return value_memory(value) / 4096;
+}
+
+static void *copy(RedisModuleString *from, RedisModuleString *to, const void *value)
+{
+    (void)from;
+    (void)to;
+    struct value *made;
+    return value_copy(value, &made) == LEGO_OK ? made : NULL;
+}
+
+int type_start(RedisModuleCtx *ctx)
+{
+    RedisModuleTypeMethods methods = {.version = REDISMODULE_TYPE_METHOD_VERSION,
+                                      .rdb_load = load,
+                                      .rdb_save = save,
+                                      .aof_rewrite = rewrite,
+                                      .mem_usage = memory_usage,
+                                      .digest = digest,
+                                      .free = destroy,
+                                      .free_effort = free_effort,
+                                      .copy = copy};
+    sketch_type = RedisModule_CreateDataType(ctx, "LEGO-SKCH", ENCODING_VERSION, &methods);
+    return sketch_type == NULL ? REDISMODULE_ERR : REDISMODULE_OK;
+}

@@ -1,0 +1,14 @@
+/* type: the type of our keys, as the server sees it: saved, logged, copied, freed.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TYPE_H
+#define TYPE_H
+
+#include <redismodule.h>
+
+/* The server hands it out once, when the module is loaded, and asks for it with every key. Nothing else is global. */
+extern RedisModuleType *sketch_type;
+
+int type_start(RedisModuleCtx *ctx); /* REDISMODULE_OK or _ERR */
+
+#endif
