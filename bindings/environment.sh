@@ -7,7 +7,7 @@ mkdir -p "$1/engines"
 work=$(cd "$1/engines" && pwd)
 [ -e "$work/environment/bin/pip" ] || /usr/bin/python3 -m venv "$work/environment"
 pip="$work/environment/bin/pip install -q --disable-pip-version-check"
-if ! $pip scikit-build-core ninja pytest numpy redis 'psycopg[binary]' 2>"$work/pip.log"; then
+if ! $pip scikit-build-core ninja pytest numpy xxhash redis 'psycopg[binary]' 2>"$work/pip.log"; then
     cat "$work/pip.log"
     echo 'skipped: the packages for these tests can not be had from PyPI'
     exit 77

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# run.sh BUILD: BUILD/legosketch.so in servers of its own, in the Python of ../../environment.sh. 77: skipped.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+if ! command -v redis-server >/dev/null; then
+    echo 'skipped: there is no redis-server; scripts/setup redis installs it'
+    exit 77
+fi
+shown=$(nm -D --defined-only "$build/legosketch.so" | awk '{ print $3 }')
+[ "$shown" = RedisModule_OnLoad ] || { echo "legosketch.so shows more than its start: $shown"; exit 1; }
+export LEGOSKETCH_MODULE=$build/legosketch.so LEGOSKETCH=$build/legosketch
+cd "$here" # where no legosketch/ can be imported by mistake
+exec "$build/engines/environment/bin/python" -B -m pytest -q -p no:cacheprovider -ra --rootdir=. .

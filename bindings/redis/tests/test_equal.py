@@ -1,0 +1,156 @@
+"""What a key holds is, byte for byte, what the library makes of the same stream elsewhere."""
+
+import os
+import subprocess
+
+import pytest
+from legosketch import Sketch
+from streams import MODELS, count, reserve, stream
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**64 - 1])
+@pytest.mark.parametrize("top", [None, 20])
+@pytest.mark.parametrize("model", MODELS)
+def test_bytes_are_those_of_the_library(server, model, top, seed):
+    sketch = reserve(server, "key", 40000, model, seed, top)
+    counted = stream(3000, seed % 1000)
+    count(server, "key", sketch, counted)
+    assert server("LEGO.DUMP", "key") == sketch.to_bytes()
+    items = sorted({item for item, _ in counted}) + [b"never"]
+    answers = server("LEGO.QUERY", "key", "WITHBOUNDS", *items)
+    assert [tuple(answer[1:]) for answer in answers] == [sketch.bounds(item) for item in items]
+    values = [sketch.estimate(item) for item in items]
+    assert all(abs(answer[0] - value) <= 0.5 for answer, value in zip(answers, values))
+    assert server("LEGO.QUERY", "key", *items) == [answer[0] for answer in answers]
+    singly = server.pipeline([["LEGO.QUERY", "key", item] for item in items[:300]])
+    assert singly == [[answer[0]] for answer in answers[:300]]
+
+
+def test_the_default_model_is_compact(server):
+    server("LEGO.RESERVE", "key", "BUDGET", 4096)
+    assert server("LEGO.DUMP", "key") == Sketch(4096, model="compact").to_bytes()
+
+
+def test_add_counts_once(server):
+    sketch = reserve(server, "key", 20000)
+    items = [f"{i % 700}".encode() for i in range(2000)]
+    assert server("LEGO.ADD", "key", *items) == 2000
+    assert server("LEGO.ADD", "key", "0") == 2001
+    sketch.update([*items, b"0"])
+    assert server("LEGO.DUMP", "key") == sketch.to_bytes()
+
+
+def test_deleting_everything(server):
+    sketch = reserve(server, "key", 20000)
+    counted = stream(2000, deletions=False)
+    count(server, "key", sketch, counted)
+    count(server, "key", sketch, [(item, -number) for item, number in counted])
+    assert server("LEGO.DUMP", "key") == sketch.to_bytes()
+    assert sketch.total == 0 and set(server("LEGO.QUERY", "key", *(item for item, _ in counted))) == {0}
+
+
+def test_top(server):
+    sketch = reserve(server, "key", 40000, top=20)
+    assert server("LEGO.TOP", "key") == [] == server("LEGO.TOP", "key", "WITHCOUNT")
+    count(server, "key", sketch, [(item, number) for item, number in stream(4000) if len(item) < 200])
+    listed = server("LEGO.TOP", "key", "WITHCOUNT")
+    expected = sketch.top(20)
+    assert len(expected) == 20
+    as_bytes = [top.item if isinstance(top.item, bytes) else top.item.encode() for top in expected]
+    assert server("LEGO.TOP", "key") == listed[::2] == as_bytes
+    assert all(abs(number - top.estimate) <= 0.5 for number, top in zip(listed[1::2], expected, strict=True))
+
+
+@pytest.mark.parametrize("top", [None, 20])
+@pytest.mark.parametrize("model", MODELS)
+def test_merge(server, model, top):
+    sketches = []
+    for i in range(3):
+        sketch = reserve(server, f"day{i}", 60000, model, 5, None if top is None else top + i)
+        count(server, f"day{i}", sketch, stream(1000, i))
+        sketches.append(sketch)
+    whole = sketches[0].copy()
+    whole.merge(sketches[1])
+    whole.merge(sketches[2])
+    assert server("LEGO.MERGE", "week", 3, "day0", "day1", "day2") == b"OK"
+    assert server("LEGO.DUMP", "week") == whole.to_bytes()
+    assert info(server, "week")["top"] == (0 if top is None else top + 2)
+    assert info(server, "week")["total"] == whole.total == server("LEGO.INCRBY", "week", "x", 0)
+    # Into one of the sources, and one source twice.
+    assert server("LEGO.MERGE", "day0", 3, "day1", "day0", "day1") == b"OK"
+    again = sketches[1].copy()
+    again.merge(sketches[0])
+    again.merge(sketches[1])
+    assert server("LEGO.DUMP", "day0") == again.to_bytes()
+    assert server("LEGO.DUMP", "day1") == sketches[1].to_bytes()
+
+
+def test_merge_of_one_is_a_copy_and_different_budgets_merge(server):
+    a, b = reserve(server, "a", 64 * 1024), reserve(server, "b", 32 * 1024)
+    count(server, "a", a, stream(500, 1))
+    count(server, "b", b, stream(500, 2))
+    server("LEGO.MERGE", "copy", 1, "a")
+    assert server("LEGO.DUMP", "copy") == a.to_bytes()
+    server("LEGO.MERGE", "both", 2, "a", "b")
+    a.merge(b)
+    assert server("LEGO.DUMP", "both") == a.to_bytes()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_fold(server, model):
+    sketch = reserve(server, "key", 300000, model)
+    count(server, "key", sketch, stream(2000))
+    bricks = sketch.bricks
+    divisor = max(d for d in range(1, bricks) if bricks % d == 0)
+    before = server("MEMORY", "USAGE", "key")
+    assert server("LEGO.FOLD", "key", divisor) == b"OK"
+    sketch.fold(divisor)
+    assert server("LEGO.DUMP", "key") == sketch.to_bytes()
+    assert server("MEMORY", "USAGE", "key") < before
+
+
+@pytest.mark.parametrize("top", [None, 20])
+@pytest.mark.parametrize("model", MODELS)
+def test_load(server, model, top):
+    sketch = reserve(server, "from", 40000, model, 3, top)
+    count(server, "from", sketch, stream(1000))
+    assert server("LEGO.LOAD", "to", sketch.to_bytes()) == b"OK"
+    assert server("LEGO.DUMP", "to") == sketch.to_bytes()
+    assert info(server, "to")["top"] == (0 if top is None else 100)
+    assert info(server, "to")["total"] == sketch.total
+    if top is not None:
+        assert server("LEGO.LOAD", "to", sketch.to_bytes(), "TOP", 7) == b"OK"
+        assert server("LEGO.TOP", "to") == server("LEGO.TOP", "from")[:7]
+    count(server, "to", sketch, stream(500, 9))
+    assert server("LEGO.DUMP", "to") == sketch.to_bytes()
+
+
+def test_the_command_reads_what_dump_gives(server, tmp_path):
+    lines = b"".join(b"item%d\n" % (i % 300) for i in range(2000))
+    command = os.environ["LEGOSKETCH"]
+    subprocess.run([command, "build", "-o", tmp_path / "made", "--budget", "40000"], input=lines, check=True)
+    server("LEGO.RESERVE", "key", "BUDGET", 40000)
+    server("LEGO.ADD", "key", *lines.split())
+    assert server("LEGO.DUMP", "key") == (tmp_path / "made").read_bytes()
+
+
+def info(server, key):
+    words = server("LEGO.INFO", key)
+    return {name.decode(): value for name, value in zip(words[::2], words[1::2], strict=True)}
+
+
+def test_info(server):
+    sketch = reserve(server, "plain", 50000, seed=2**64 - 1)
+    count(server, "plain", sketch, stream(1000))
+    plain = info(server, "plain")
+    assert plain["model"] == b"compact" and plain["seed"] == b"18446744073709551615"
+    assert (plain["total"], plain["bytes"], plain["top"]) == (sketch.total, sketch.bytes, 0)
+    assert plain["bricks"] == plain["bricks-now"] == sketch.bricks and plain["cells"] == sketch.cells
+    reserve(server, "kept", 50000, top=5)
+    server("LEGO.INCRBY", "kept", "a", 5, "b", 2)
+    kept = info(server, "kept")
+    assert (kept["top"], kept["residents"], kept["residents-exact"], kept["heavy-total"]) == (5, 2, 2, 7)
+    assert kept.keys() > plain.keys() and kept["bytes"] <= 50000
+    with server.connect(protocol=3) as newer:
+        mapped = newer.execute_command("LEGO.INFO", "plain")
+        assert mapped == {**{k.encode(): v for k, v in plain.items()}, b"seed": 2**64 - 1}
