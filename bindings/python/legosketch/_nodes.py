@@ -17,8 +17,8 @@ from redis import exceptions as E
 
 PAUSES = [0.001 * 2**i for i in range(9)]  # seconds before a command is sent again; then always the last of them
 
-# What Redis answers in place of executing a command, and may not answer a little later. AskError: MOVED too.
-_NOT_NOW = (E.AskError, E.TryAgainError, E.ClusterDownError, E.BusyLoadingError, E.ReadOnlyError)
+# What Redis answers in place of executing a command, and may not answer a little later; with AskError, which MOVED is too
+_NOT_NOW = (E.TryAgainError, E.ClusterDownError, E.BusyLoadingError, E.ReadOnlyError)
 
 
 class Unsent(Exception):
@@ -130,7 +130,7 @@ class Nodes:
         """The outcome of a command for each key: an answer, an error of the server's, Unsent or Lost. What was not
         executed is sent again while there is time; what is Lost, only if `again`. With replicas, an answer that is no
         error means that so many have it too."""
-        repeated = (*_NOT_NOW, Unsent, Lost) if again else (*_NOT_NOW, Unsent)
+        repeated = (*_NOT_NOW, Unsent) + (E.AskError,) * self.is_cluster + (Lost,) * again
         deadline = time.monotonic() + self.timeout
         outcomes: dict[str, Any] = dict.fromkeys(commands)
         left, asking = list(commands), dict[str, Any]()

@@ -160,7 +160,10 @@ class SketchGroups:
 
     def _check(self) -> None:
         """All groups are there, and alike."""
-        infos = self.info()
+        try:
+            infos = self.info()
+        except redis.ResponseError as error:
+            raise LookupError(f"{self.name} lacks a group: {error}") from error
         for key, info in zip(self.keys, infos):
             if (info["model"], info["seed"], info["top"], info["bytes"]) != (
                 self._facts["model"], self.seed, self._facts["top"], infos[0]["bytes"]
