@@ -271,6 +271,30 @@ def test_manual_failover_under_load(cluster):
     SketchGroups.delete(cluster.client(), "failover")
 
 
+def test_what_only_a_killed_master_had_was_in_doubt(cluster):
+    """Nothing that was acknowledged is lost, and what is lost had not been."""
+    sketch = SketchGroups.create(cluster.client(), "only", 6, BUDGET, replicas=1, timeout=1)
+    master = cluster.holder_of(sketch.keys[0])
+    replica = cluster.replica_of(master)
+    its = {i for i in range(1000) if cluster.holder_of(sketch.keys[group(i, 6)]) is master}
+    sketch.add_many(range(1000))
+    replica("CONFIG", "SET", "masterauth", "wrong")  # so that it can not connect to its master again
+    replica("CLIENT", "KILL", "TYPE", "master")
+    wait_for(lambda: not master("ROLE")[2])
+    with pytest.raises(AddError, match="0 replicas have it") as caught:
+        sketch.add_many(range(1000))
+    assert {item for item, _ in caught.value.in_doubt} == its and not caught.value.refused
+    assert sketch.total() == 2000
+    master.kill()
+    replica("CONFIG", "SET", "masterauth", "")
+    wait_for(lambda: replica("ROLE")[0] == b"master")
+    master.start()
+    cluster.settle()
+    counted = Counter(range(1000)) + Counter(item for item, _ in caught.value.counted)
+    assert dumps(cluster, sketch) == [part.to_bytes() for part in sketches_here(sketch, BUDGET, counted)]
+    SketchGroups.delete(cluster.client(), "only")
+
+
 def test_a_master_that_is_killed_under_load(cluster):
     """What was acknowledged is at its replica, which takes over; the old master comes back as a replica, and equal."""
     sketch = SketchGroups.create(cluster.client(), "killed", 6, BUDGET, replicas=1, timeout=30)
