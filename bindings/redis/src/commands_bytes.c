@@ -36,11 +36,11 @@ int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         if (!argument_number(argv[4], 1, TOP_MAX, &top)) return reply_refused(ctx, "ERR TOP is 1 to %u items", TOP_MAX);
         if (!has_top) return reply_refused(ctx, "ERR these bytes are not of a sketch with TOP");
     }
-    struct value *old, *value;
-    RedisModuleKey *key = key_open_place(ctx, argv[1], &old);
+    struct value *value;
+    RedisModuleKey *key = key_open_place(ctx, argv[1]);
     if (key == NULL) return REDISMODULE_OK;
     /* A sketch takes about the memory that its bytes do. */
-    lego_status status = memory_has_room(ctx, size) ? value_load(bytes, size, (uint32_t)top, &value) : LEGO_ERR_MEMORY;
+    lego_status status = memory_has_room(ctx, size) ? value_load(bytes, size, top, &value) : LEGO_ERR_MEMORY;
     if (status == LEGO_OK) key_put(key, value);
     RedisModule_CloseKey(key);
     if (status == LEGO_ERR_MODEL)

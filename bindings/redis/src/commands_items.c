@@ -16,7 +16,6 @@ struct batch {
     uint64_t *offsets;
     void *numbers;
     char *bytes;
-    size_t n;
 };
 
 /* Every step-th argument is an item. number_size: bytes for a number of each, which are not set. */
@@ -27,7 +26,6 @@ static bool batch_gather(struct batch *batch, RedisModuleString **argv, size_t n
         RedisModule_StringPtrLen(argv[i * step], &size);
         total += size;
     }
-    batch->n = n;
     batch->offsets = RedisModule_TryAlloc((n + 1) * sizeof *batch->offsets + n * number_size + total);
     if (batch->offsets == NULL) return false;
     batch->numbers = batch->offsets + n + 1;
@@ -83,12 +81,13 @@ static int count_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
     bool bad;
     lego_status status =
         n == 1 ? add_one(value, argv + 2, (size_t)step, &bad) : add_many(value, argv + 2, n, (size_t)step, &bad);
+    int64_t total = value->total; /* whoever hears of the change may delete the key */
     RedisModule_CloseKey(key);
     if (bad) return reply_refused(ctx, "ERR a count is an integer of 64 bits");
     if (status != LEGO_OK) return reply_status(ctx, status);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, argv[1], event);
-    return RedisModule_ReplyWithLongLong(ctx, value->total);
+    return RedisModule_ReplyWithLongLong(ctx, total);
 }
 
 int command_incrby(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -13,7 +13,7 @@
 
 /* ---- LEGO.RESERVE ------------------------------------------------------------------------------------------------ */
 
-/* BUDGET_TOP_MIN: what legosketch.h asks of a sketch that keeps its most frequent items. */
+/* What legosketch.h asks of a sketch that keeps its most frequent items. */
 enum { BUDGET_TOP_MIN = 8192 };
 
 static const lego_model *find_model(const RedisModuleString *argument)
@@ -68,14 +68,15 @@ int command_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     lego_options options = LEGO_OPTIONS_INIT;
     uint64_t top = 0;
     if (!read_options(ctx, argv + 2, argc - 2, &options, &top)) return REDISMODULE_OK;
-    struct value *old, *value;
-    RedisModuleKey *key = key_open_place(ctx, argv[1], &old);
+    struct value *value;
+    RedisModuleKey *key = key_open_place(ctx, argv[1]);
     if (key == NULL) return REDISMODULE_OK;
+    bool taken = RedisModule_KeyType(key) != REDISMODULE_KEYTYPE_EMPTY;
     lego_status status = LEGO_ERR_MEMORY;
-    if (old == NULL && memory_has_room(ctx, options.budget)) status = value_create(&options, (uint32_t)top, &value);
+    if (!taken && memory_has_room(ctx, options.budget)) status = value_create(&options, (uint32_t)top, &value);
     if (status == LEGO_OK) key_put(key, value);
     RedisModule_CloseKey(key);
-    if (old != NULL) return reply_refused(ctx, "ERR there is a sketch of this name already");
+    if (taken) return reply_refused(ctx, "ERR there is a sketch of this name already");
     if (status != LEGO_OK) return reply_status(ctx, status);
     replicate_reserve(ctx, argv[1], &options, top);
     key_changed(ctx, argv[1], "lego.reserve");
@@ -84,17 +85,21 @@ int command_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- LEGO.MERGE -------------------------------------------------------------------------------------------------- */
 
-/* One source more into the sum, which is a copy of it if it is the first; false: replied. */
+/* The sum is a copy of the first source, to which the others are added. */
+static lego_status add_source(RedisModuleCtx *ctx, const struct value *source, struct value **sum)
+{
+    if (*sum != NULL) return value_merge(*sum, source);
+    return memory_has_room(ctx, value_memory(source)) ? value_copy(source, sum) : LEGO_ERR_MEMORY;
+}
+
+/* One source more; false: replied. */
 static bool merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct value **sum)
 {
     RedisModuleKey *key;
     const struct value *source = key_open(ctx, name, REDISMODULE_READ, &key);
     if (source == NULL) return false;
     bool mixed = *sum != NULL && ((*sum)->plain == NULL) != (source->plain == NULL);
-    lego_status status = mixed                                        ? LEGO_ERR_ARGUMENT
-                         : *sum != NULL                               ? value_merge(*sum, source)
-                         : memory_has_room(ctx, value_memory(source)) ? value_copy(source, sum)
-                                                                      : LEGO_ERR_MEMORY;
+    lego_status status = mixed ? LEGO_ERR_ARGUMENT : add_source(ctx, source, sum);
     RedisModule_CloseKey(key);
     if (mixed) reply_refused(ctx, "ERR sketches with TOP merge only with others that have it");
     else if (status != LEGO_OK) reply_status(ctx, status);
@@ -107,8 +112,8 @@ int command_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     uint64_t n;
     if (!argument_number(argv[2], 1, (uint64_t)(argc - 3), &n) || n != (uint64_t)(argc - 3))
         return reply_refused(ctx, "ERR numkeys must be the number of sources that follow");
-    struct value *old, *sum = NULL;
-    RedisModuleKey *key = key_open_place(ctx, argv[1], &old);
+    struct value *sum = NULL;
+    RedisModuleKey *key = key_open_place(ctx, argv[1]);
     if (key == NULL) return REDISMODULE_OK;
     bool done = true;
     for (int i = 3; i < argc && done; i++) done = merge_source(ctx, argv[i], &sum);

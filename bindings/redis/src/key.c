@@ -20,15 +20,11 @@ struct value *key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, R
     return NULL;
 }
 
-RedisModuleKey *key_open_place(RedisModuleCtx *ctx, RedisModuleString *name, struct value **old)
+RedisModuleKey *key_open_place(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     RedisModuleKey *found = RedisModule_OpenKey(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE);
-    *old = NULL;
-    if (RedisModule_KeyType(found) == REDISMODULE_KEYTYPE_EMPTY) return found;
-    if (RedisModule_ModuleTypeGetType(found) == sketch_type) {
-        *old = RedisModule_ModuleTypeGetValue(found);
+    if (RedisModule_KeyType(found) == REDISMODULE_KEYTYPE_EMPTY || RedisModule_ModuleTypeGetType(found) == sketch_type)
         return found;
-    }
     RedisModule_ReplyWithError(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
     RedisModule_CloseKey(found);
     return NULL;

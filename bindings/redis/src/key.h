@@ -12,8 +12,8 @@
  * is REDISMODULE_READ, with REDISMODULE_WRITE if it will be changed. */
 struct value *key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, RedisModuleKey **key);
 
-/* A key for a sketch to be put into: one that is empty or has a sketch, which *old is then. NULL: replied. */
-RedisModuleKey *key_open_place(RedisModuleCtx *ctx, RedisModuleString *name, struct value **old);
+/* A key for a sketch to be put into: one that is empty or has a sketch already. NULL: replied. */
+RedisModuleKey *key_open_place(RedisModuleCtx *ctx, RedisModuleString *name);
 
 /* Puts a sketch into such a key, in place of the old one; like SET, it takes the key's time to live away. */
 void key_put(RedisModuleKey *key, struct value *value);

@@ -29,5 +29,7 @@ int reply_ok(RedisModuleCtx *ctx)
 
 long long rounded(const lego_estimate *estimate)
 {
-    return llround(estimate->value); /* at most 2^63 / Q, so within 64 bits */
+    long long nearest = llround(estimate->value);          /* at most 2^63 / Q, so within 64 bits */
+    if (nearest > estimate->upper) return estimate->upper; /* from 2^53 on a double may be above what it stands for */
+    return nearest < estimate->lower ? estimate->lower : nearest;
 }

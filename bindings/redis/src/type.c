@@ -51,7 +51,7 @@ static void *load(RedisModuleIO *rdb, int version)
     char *bytes = RedisModule_IsIOError(rdb) ? NULL : RedisModule_LoadStringBuffer(rdb, &size);
     if (bytes == NULL) return NULL;
     struct value *value = NULL;
-    lego_status status = top > TOP_MAX ? LEGO_ERR_CORRUPT : value_load(bytes, size, (uint32_t)top, &value);
+    lego_status status = value_load(bytes, size, top, &value);
     if (status != LEGO_OK) RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
     RedisModule_Free(bytes);
     return value;

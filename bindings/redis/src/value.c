@@ -98,7 +98,6 @@ lego_status value_estimate_batch(const struct value *value, const char *bytes, c
 
 lego_status value_merge(struct value *into, const struct value *from)
 {
-    if ((into->plain == NULL) != (from->plain == NULL)) return LEGO_ERR_ARGUMENT;
     lego_status status = into->plain != NULL ? lego_sketch_merge(into->plain, from->plain)
                                              : lego_elastic_merge(into->elastic, from->elastic);
     if (status != LEGO_OK) return status;
@@ -125,7 +124,7 @@ bool value_bytes_have_top(const char *bytes, size_t size)
     return size >= 8 && memcmp(bytes, "LEGOELAS", 8) == 0;
 }
 
-lego_status value_load(const char *bytes, size_t size, uint32_t top, struct value **value)
+lego_status value_load(const char *bytes, size_t size, uint64_t top, struct value **value)
 {
     bool has_top = value_bytes_have_top(bytes, size);
     if (has_top ? top == 0 || top > TOP_MAX : top != 0) return LEGO_ERR_ARGUMENT;
@@ -133,7 +132,7 @@ lego_status value_load(const char *bytes, size_t size, uint32_t top, struct valu
     lego_elastic *elastic = NULL;
     lego_status status = has_top ? lego_elastic_load(bytes, size, NULL, &server_memory, &elastic)
                                  : lego_sketch_load(bytes, size, NULL, &server_memory, &plain);
-    return status != LEGO_OK ? status : wrap(plain, elastic, top, value);
+    return status != LEGO_OK ? status : wrap(plain, elastic, (uint32_t)top, value);
 }
 
 uint64_t value_saved_size(const struct value *value)

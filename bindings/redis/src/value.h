@@ -29,7 +29,7 @@ lego_status value_estimate(const struct value *value, const char *item, size_t s
 lego_status value_estimate_batch(const struct value *value, const char *bytes, const uint64_t *offsets, size_t n,
                                  lego_estimate *estimates);
 
-/* Both must be plain, or both with TOP: otherwise LEGO_ERR_ARGUMENT. */
+/* Both are plain, or both have TOP. */
 lego_status value_merge(struct value *into, const struct value *from);
 
 /* The sketch, or the light part of it: to look at. */
@@ -40,7 +40,7 @@ uint64_t value_memory(const struct value *value);
 
 /* top is 0 for bytes of a plain sketch; for others 1 to TOP_MAX. Otherwise LEGO_ERR_ARGUMENT. */
 bool value_bytes_have_top(const char *bytes, size_t size);
-lego_status value_load(const char *bytes, size_t size, uint32_t top, struct value **value);
+lego_status value_load(const char *bytes, size_t size, uint64_t top, struct value **value);
 uint64_t value_saved_size(const struct value *value);
 void value_save(const struct value *value, char *bytes);
 

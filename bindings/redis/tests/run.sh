@@ -7,8 +7,13 @@ if ! command -v redis-server >/dev/null; then
     echo 'skipped: there is no redis-server; scripts/setup redis installs it'
     exit 77
 fi
+cd "$here" # where no other legosketch can be imported by mistake
+python=$build/engines/environment/bin/python
+if ! "$python" -c 'import legosketch, pytest, redis, xxhash' 2>/dev/null; then
+    echo 'skipped: there is no Python for this test; bindings/environment.sh makes it'
+    exit 77
+fi
 shown=$(nm -D --defined-only "$build/legosketch.so" | awk '{ print $3 }')
 [ "$shown" = RedisModule_OnLoad ] || { echo "legosketch.so shows more than its start: $shown"; exit 1; }
 export LEGOSKETCH_MODULE=$build/legosketch.so LEGOSKETCH=$build/legosketch
-cd "$here" # where no legosketch/ can be imported by mistake
-exec "$build/engines/environment/bin/python" -B -m pytest -q -p no:cacheprovider -ra --rootdir=. .
+exec "$python" -B -m pytest -q -p no:cacheprovider -ra --rootdir=. .

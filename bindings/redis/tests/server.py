@@ -41,8 +41,8 @@ def _free_port() -> int:
 class Server:
     """with Server("appendonly yes") as server: server("LEGO.INFO", "key")"""
 
-    def __init__(self, *options: str, folder: str | None = None) -> None:
-        self.folder = folder or tempfile.mkdtemp(prefix="legosketch-redis-")
+    def __init__(self, *options: str) -> None:
+        self.folder = tempfile.mkdtemp(prefix="legosketch-redis-")
         self.options = options
         self.port = _free_port()
         try:

@@ -1,0 +1,189 @@
+"""Our keys are keys like others: for ACLs, transactions, scripts, COPY, expiry, events, and for tools that look."""
+
+import pytest
+import redis
+from server import MODULE, wait_for
+from streams import count, reserve, stream
+
+
+@pytest.fixture
+def key(server):
+    sketch = reserve(server, "key", 50000)
+    count(server, "key", sketch, stream(500))
+    return server
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        ("RESERVE a BUDGET 10000", "a"), ("INCRBY a x 1 y 2", "a"), ("ADD a x", "a"), ("QUERY a x y", "a"),
+        ("TOP a", "a"), ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"),
+        ("INFO a", "a"), ("DUMP a", "a"), ("LOAD a x TOP 1", "a"),
+    ],
+)  # fmt: skip
+def test_getkeys(server, words, keys):
+    assert server("COMMAND GETKEYS", *("LEGO." + words).split()) == keys.split()
+
+
+def test_command_docs_and_flags(server):
+    names = "reserve incrby add query top merge fold info dump load".split()
+    docs = server("COMMAND DOCS", *(f"lego.{name}" for name in names))
+    assert len(docs) == 2 * len(names)
+    for about in docs[1::2]:
+        facts = dict(zip(about[::2], about[1::2]))
+        assert facts[b"summary"].endswith(b".") and facts[b"module"] == b"legosketch" and facts[b"arguments"]
+    listed = server("COMMAND LIST", "FILTERBY", "MODULE", "legosketch")
+    assert sorted(listed) == sorted(f"lego.{name}".encode() for name in names)
+    with server.connect() as plain:
+        rows = plain.execute_command("COMMAND INFO", *(f"lego.{name}" for name in names))
+        flags = {row[0]: set(row[2]) for row in rows}
+    writes = {name for name, said in flags.items() if b"write" in said}
+    assert writes == {f"lego.{name}".encode() for name in "reserve incrby add merge fold load".split()}
+    assert all(b"readonly" in said for name, said in flags.items() if name not in writes)
+    assert {name for name in writes if b"denyoom" not in flags[name]} == {b"lego.fold"}
+
+
+def test_acl(key):
+    key("ACL", "SETUSER", "limited", "on", ">secret", "~mine:*", "%R~read:*", "+@all")
+    key("LEGO.RESERVE", "mine:a", "BUDGET", 50000)
+    key("LEGO.RESERVE", "read:a", "BUDGET", 50000)
+    denied = redis.exceptions.NoPermissionError
+    with key.connect(username="limited", password="secret") as limited:
+        ask = limited.execute_command
+        assert ask("LEGO.MERGE", "mine:b", 2, "mine:a", "read:a") == b"OK"
+        assert ask("LEGO.QUERY", "read:a", "x") == [0]
+        for words in ("MERGE mine:b 1 key", "MERGE mine:b 2 mine:a key", "MERGE key 1 mine:a", "MERGE read:a 1 mine:a",
+                      "ADD read:a x", "QUERY key x", "DUMP key", "FOLD read:a 1",
+                      "RESERVE read:b BUDGET 9999"):  # fmt: skip
+            with pytest.raises(denied):
+                ask(*("LEGO." + words).split())
+    key("ACL", "DELUSER", "limited")
+
+
+def test_multi_and_watch(key):
+    total = key("LEGO.INCRBY", "key", "x", 0)
+    with key.client.pipeline(transaction=True) as transaction:
+        transaction.execute_command("LEGO.ADD", "key", "x", "y")
+        transaction.execute_command("LEGO.QUERY", "nothing", "x")
+        transaction.execute_command("LEGO.ADD", "key", "x")
+        answers = transaction.execute(raise_on_error=False)
+    assert answers[0] == total + 2 and isinstance(answers[1], redis.ResponseError) and answers[2] == total + 3
+    # A change of a watched key ends a transaction; a command that failed, or only read, does not.
+    for words, changes in ((["LEGO.ADD", "key", "x"], True), (["LEGO.INCRBY", "key", "x", "none"], False),
+                           (["LEGO.QUERY", "key", "x"], False), (["LEGO.FOLD", "key", 1], True)):  # fmt: skip
+        with key.client.pipeline(transaction=True) as transaction:
+            transaction.watch("key")
+            key.pipeline([words])
+            transaction.multi()
+            transaction.execute_command("PING")
+            if changes:
+                with pytest.raises(redis.WatchError):
+                    transaction.execute()
+            else:
+                assert transaction.execute() == [True]
+
+
+def test_scripts(key):
+    script = """redis.call('LEGO.RESERVE', KEYS[1], 'BUDGET', 10000)
+                local total = redis.call('LEGO.INCRBY', KEYS[1], 'a', 3, 'b', 4)
+                return {total, redis.call('LEGO.QUERY', KEYS[1], 'a', 'b')}"""
+    assert key("EVAL", script, 1, "scripted") == [7, [3, 4]]
+    with pytest.raises(redis.ResponseError, match="no such sketch"):
+        key("EVAL", "return redis.call('LEGO.ADD', KEYS[1], 'a')", 1, "nothing")
+    assert key("EVAL_RO", "return redis.call('LEGO.QUERY', KEYS[1], 'a')", 1, "scripted") == [3]
+    with pytest.raises(redis.ResponseError):
+        key("EVAL_RO", "return redis.call('LEGO.ADD', KEYS[1], 'a')", 1, "scripted")
+
+
+@pytest.mark.parametrize("top", [None, 20])
+def test_copy_rename_dump_restore(server, top):
+    sketch = reserve(server, "from", 50000, top=top)
+    count(server, "from", sketch, stream(800))
+    server("COPY", "from", "copy")
+    server("RESTORE", "restored", 0, server("DUMP", "from"))
+    digests = server("DEBUG", "DIGEST-VALUE", "from", "copy", "restored")
+    assert digests[0] == digests[1] == digests[2]
+    count(server, "copy", sketch, stream(800, 2))  # they are sketches of their own
+    assert server("LEGO.DUMP", "copy") == sketch.to_bytes() != server("LEGO.DUMP", "from")
+    server("RENAME", "copy", "renamed")
+    assert server("LEGO.DUMP", "renamed") == sketch.to_bytes()
+    if top is not None:
+        assert server("LEGO.TOP", "restored") == server("LEGO.TOP", "from")
+        assert len(server("LEGO.TOP", "restored")) == top
+
+
+def test_digest_tells_apart(server):
+    for name, words in {"a": [], "b": ["SEED", 1], "c": ["MODEL", "rule"], "d": ["TOP", 3], "e": ["TOP", 4]}.items():
+        server("LEGO.RESERVE", name, "BUDGET", 20000, *words)
+    assert len(set(server("DEBUG", "DIGEST-VALUE", *"abcde"))) == 5
+
+
+def test_type_and_memory(key):
+    assert key("TYPE", "key") == b"LEGO-SKCH"
+    assert key("OBJECT", "ENCODING", "key") == b"raw"
+    assert list(key.client.scan_iter(_type="LEGO-SKCH")) == [b"key"]
+    before = key.client.info("memory")["used_memory"]
+    key("LEGO.RESERVE", "large", "BUDGET", 20_000_000)
+    used = key("MEMORY", "USAGE", "large")
+    # what it says is what it took, but for the allocator's rounding
+    assert abs(key.client.info("memory")["used_memory"] - before - used) < 0.1 * used
+    words = key("LEGO.INFO", "large")
+    info = dict(zip(words[::2], words[1::2]))
+    assert 0 < used - info[b"bytes"] - info[b"cache-bytes"] < 200
+    freed = key.client.info("memory")["lazyfreed_objects"]
+    assert key("UNLINK", "large") == 1  # in the background
+    wait_for(lambda: key.client.info("memory")["lazyfreed_objects"] > freed)
+    assert key.client.info("memory")["used_memory"] < before + 1_000_000
+
+
+def test_flushall_async(server):
+    before = server.client.info("memory")["used_memory"]
+    for i in range(20):
+        server("LEGO.RESERVE", i, "BUDGET", 2_000_000, *(["TOP", 10] if i % 2 else []))
+    server("FLUSHALL", "ASYNC")
+    wait_for(lambda: server.client.info("memory")["used_memory"] < before + 1_000_000)
+
+
+def test_expiry(key):
+    data = key("LEGO.DUMP", "key")
+    key("EXPIRE", "key", 1000)
+    key("LEGO.ADD", "key", "x")
+    key("LEGO.FOLD", "key", 1)
+    assert key("TTL", "key") > 900  # what changes a sketch leaves it its time,
+    key("LEGO.MERGE", "key", 1, "key")
+    assert key("TTL", "key") == -1  # what replaces one does not, as with SUNIONSTORE and SET
+    key("EXPIRE", "key", 1000)
+    key("LEGO.LOAD", "key", data)
+    assert key("TTL", "key") == -1
+    key("PEXPIRE", "key", 1)
+    wait_for(lambda: key("EXISTS", "key") == 0)
+    key("LEGO.RESERVE", "key", "BUDGET", 4096)
+
+
+def test_events(server):
+    server("CONFIG", "SET", "notify-keyspace-events", "Kd")
+    listener = server.client.pubsub()
+    listener.psubscribe("__keyspace@0__:*")
+    assert listener.get_message(timeout=5)["type"] == "psubscribe"
+    server("LEGO.RESERVE", "a", "BUDGET", 20000)
+    server("LEGO.ADD", "a", "x")
+    server("LEGO.INCRBY", "a", "x", 1, "y", 1)
+    server.pipeline([["LEGO.INCRBY", "a", "x", "none"], ["LEGO.RESERVE", "a", "BUDGET", 20000], ["LEGO.FOLD", "a", 0]])
+    server("LEGO.QUERY", "a", "x")
+    server("LEGO.MERGE", "b", 1, "a")
+    server("LEGO.FOLD", "b", 1)
+    server("LEGO.LOAD", "a", server("LEGO.DUMP", "b"))
+    expected = ["a reserve", "a add", "a incrby", "b merge", "b fold", "a load"]
+    heard = [listener.get_message(timeout=5) for _ in expected]
+    said = [f"{m['channel'].decode().split(':')[1]} {m['data'].decode().removeprefix('lego.')}" for m in heard]
+    assert said == expected
+    assert listener.get_message(timeout=0.1) is None
+    listener.close()
+    server("CONFIG", "SET", "notify-keyspace-events", "")
+
+
+def test_the_module_takes_no_arguments_and_does_not_unload(server):
+    with pytest.raises(redis.ResponseError):
+        server("MODULE", "LOAD", MODULE, "x")
+    with pytest.raises(redis.ResponseError, match="data types"):
+        server("MODULE", "UNLOAD", "legosketch")

@@ -1,0 +1,195 @@
+"""What is refused says why, and changes nothing."""
+
+import resource
+
+import pytest
+import redis
+from legosketch import Sketch
+
+ERROR = redis.exceptions.ResponseError
+
+
+def refused(server, *words):
+    """The words of the error; no key is changed."""
+    before = server("DEBUG", "DIGEST")
+    with pytest.raises(ERROR) as error:
+        server(*words)
+    assert server("DEBUG", "DIGEST") == before
+    return str(error.value)
+
+
+@pytest.fixture
+def keys(server):
+    server("LEGO.RESERVE", "plain", "BUDGET", 20000)
+    server("LEGO.RESERVE", "kept", "BUDGET", 20000, "TOP", 10)
+    server("LEGO.ADD", "plain", "a", "b")
+    server("LEGO.ADD", "kept", "a", "b")
+    server("SET", "text", "x")
+    return server
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "RESERVE", "RESERVE k", "RESERVE k BUDGET", "RESERVE k BUDGET 10000 TOP", "INCRBY plain", "INCRBY plain a",
+        "INCRBY plain a 1 b", "ADD plain", "QUERY plain", "TOP", "TOP kept WITHCOUNT x", "MERGE d", "MERGE d 1",
+        "FOLD plain", "FOLD plain 1 1", "INFO", "INFO plain x", "DUMP", "DUMP plain x", "LOAD d", "LOAD d x TOP",
+        "LOAD d x TOP 1 1",
+    ],
+)  # fmt: skip
+def test_arity(keys, words):
+    assert "wrong number of arguments" in refused(keys, *("LEGO." + words).split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["INCRBY k a 1", "INCRBY k a 1 b 1", "ADD k a", "QUERY k a", "QUERY k a b", "TOP k", "FOLD k 1", "INFO k", "DUMP k",
+     "MERGE d 1 k", "MERGE d 2 plain k"],
+)  # fmt: skip
+def test_keys_that_are_not_there(keys, words):
+    assert "no such sketch" in refused(keys, *("LEGO." + words).split())
+    assert "WRONGTYPE" in refused(keys, *("LEGO." + words.replace("k", "text")).split())
+    assert keys("EXISTS", "k", "d") == 0
+
+
+def test_wrong_types(keys):
+    data = Sketch(4096).to_bytes()
+    for words in (["RESERVE", "text", "BUDGET", 20000], ["MERGE", "text", 1, "plain"], ["LOAD", "text", data]):
+        assert "WRONGTYPE" in refused(keys, "LEGO." + words[0], *words[1:])
+    assert "WRONGTYPE" in refused(keys, "INCR", "plain")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("RESERVE plain BUDGET 20000", "already"),
+        ("RESERVE k BUDGET 4095", "BUDGET is 4096 to 68719476736"),
+        ("RESERVE k BUDGET 68719476737", "BUDGET is"),
+        ("RESERVE k BUDGET 99999999999999999999999999", "BUDGET is"),
+        ("RESERVE k BUDGET -1", "BUDGET is"),
+        ("RESERVE k BUDGET 20K", "BUDGET is"),
+        ("RESERVE k SEED 1", "needs BUDGET"),
+        ("RESERVE k BUDGET 20000 SEED -1", "SEED is"),
+        ("RESERVE k BUDGET 20000 SEED 18446744073709551616", "SEED is"),
+        ("RESERVE k BUDGET 20000 MODEL nice", "compact, paper or rule"),
+        ("RESERVE k BUDGET 20000 MODEL compact\0x", "compact, paper or rule"),
+        ("RESERVE k BUDGET 20000 TOP 0", "TOP is 1 to 1000000"),
+        ("RESERVE k BUDGET 20000 TOP 1000001", "TOP is"),
+        ("RESERVE k BUDGET 8191 TOP 5", "8192"),
+        ("RESERVE k BUDGET 20000 FLAT 1", "the options"),
+        ("TOP plain", "without TOP"),
+        ("TOP kept COUNTS", "WITHCOUNT"),
+        ("FOLD kept 1", "can not be folded"),
+        ("FOLD plain 0", "bricks are 1 to"),
+        ("FOLD plain 4294967296", "bricks are 1 to"),
+        ("FOLD plain x", "bricks are 1 to"),
+        ("MERGE d 2 plain kept", "TOP merge only"),
+        ("MERGE d 2 kept plain", "TOP merge only"),
+        ("MERGE d 2 plain", "numkeys"),
+        ("MERGE d 1 plain plain", "numkeys"),
+        ("MERGE d 0 plain", "numkeys"),
+        ("MERGE d -1 plain", "numkeys"),
+        ("MERGE d x plain", "numkeys"),
+        ("LOAD d x", "not a file of this kind"),
+        ("LOAD d x TOPS 5", "only option"),
+    ],
+)
+def test_words(keys, words, why):
+    assert why in refused(keys, *("LEGO." + words).split(" "))
+
+
+def test_fold_names_a_number_that_works(keys):
+    words = keys("LEGO.INFO", "plain")
+    bricks = dict(zip(words[::2], words[1::2]))[b"bricks"]
+    asked = next(n for n in range(bricks // 2, 0, -1) if bricks % n)
+    said = refused(keys, "LEGO.FOLD", "plain", asked)
+    assert str(bricks) in said
+    assert keys("LEGO.FOLD", "plain", int(said.split()[-1])) == b"OK"
+
+
+def test_merge_of_what_does_not_fit(keys):
+    keys("LEGO.RESERVE", "seed", "BUDGET", 20000, "SEED", 1)
+    keys("LEGO.RESERVE", "model", "BUDGET", 20000, "MODEL", "rule")
+    keys("LEGO.RESERVE", "heavier", "BUDGET", 80000, "TOP", 10)
+    assert "another seed" in refused(keys, "LEGO.MERGE", "plain", 2, "plain", "seed")
+    assert "another model" in refused(keys, "LEGO.MERGE", "d", 2, "model", "plain")
+    assert "shapes" in refused(keys, "LEGO.MERGE", "d", 2, "kept", "heavier")
+
+
+@pytest.mark.parametrize("key", ["plain", "kept"])
+@pytest.mark.parametrize("bad", ["x", "", "1.5", "9223372036854775808", " 1", "1 "])
+def test_counts_all_or_nothing(keys, key, bad):
+    assert "integer" in refused(keys, "LEGO.INCRBY", key, "a", bad)
+    assert "integer" in refused(keys, "LEGO.INCRBY", key, "a", 5, "b", bad, "c", 1)
+    assert keys("LEGO.INCRBY", key, "a", 0) == 2
+
+
+@pytest.mark.parametrize("key", ["plain", "kept"])
+def test_sums_never_leave_64_bits(keys, key):
+    most = 2**61 - 3  # Q is 4, and 2 are there
+    assert "64 bits" in refused(keys, "LEGO.INCRBY", key, "c", most + 1)
+    assert "64 bits" in refused(keys, "LEGO.INCRBY", key, "a", 1, "c", most, "b", 5)
+    assert "64 bits" in refused(keys, "LEGO.INCRBY", key, "a", 1, "c", -(2**63), "b", 5)
+    assert keys("LEGO.INCRBY", key, "c", most) == 2**61 - 1
+    assert keys("LEGO.QUERY", key, "c") == [most]
+    keys("LEGO.MERGE", "copy", 1, key)
+    assert "64 bits" in refused(keys, "LEGO.MERGE", "d", 2, key, "copy")
+
+
+def test_load_of_other_things(keys):
+    plain, kept = keys("LEGO.DUMP", "plain"), keys("LEGO.DUMP", "kept")
+    assert "not of a sketch with TOP" in refused(keys, "LEGO.LOAD", "d", plain, "TOP", 5)
+    for number in ("0", "-1", "1000001", "x"):
+        assert "TOP is 1 to" in refused(keys, "LEGO.LOAD", "d", kept, "TOP", number)
+    assert "shorter or longer" in refused(keys, "LEGO.LOAD", "d", plain[:-1])
+    assert "damaged" in refused(keys, "LEGO.LOAD", "d", plain[:-1] + bytes([plain[-1] ^ 1]))
+    assert "later version" in refused(keys, "LEGO.LOAD", "plain", plain[:8] + b"\2" + plain[9:])
+
+
+def test_models_that_are_not_built_in(keys):
+    import xxhash
+
+    data = bytearray(keys("LEGO.DUMP", "plain"))
+    data[40:56] = b"mine".ljust(16, b"\0")
+    data[-8:] = xxhash.xxh3_64_intdigest(bytes(data[:-8])).to_bytes(8, "little")
+    assert "not built in" in refused(keys, "LEGO.LOAD", "d", bytes(data))
+
+
+def test_withbounds_may_be_an_item(keys):
+    keys("LEGO.ADD", "plain", "WITHBOUNDS")
+    assert keys("LEGO.QUERY", "plain", "WITHBOUNDS") == [1]
+    assert keys("LEGO.QUERY", "plain", "withbounds", "WITHBOUNDS") == [[1, 1, 1]]
+    assert keys("LEGO.QUERY", "plain", "a", "WITHBOUNDS") == [1, 1]
+
+
+def test_maxmemory(keys):
+    try:
+        used = keys.client.info("memory")["used_memory"]
+        keys("CONFIG", "SET", "maxmemory", used + 20_000_000)
+        assert "out of memory" in refused(keys, "LEGO.RESERVE", "k", "BUDGET", 30_000_000)
+        keys("LEGO.RESERVE", "k", "BUDGET", 15_000_000)
+        assert "out of memory" in refused(keys, "LEGO.MERGE", "d", 1, "k")
+        keys("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        keys("LEGO.RESERVE", "next", "BUDGET", 15_000_000)  # other keys make room for it
+        assert "out of memory" in refused(keys, "LEGO.RESERVE", "too much", "BUDGET", used + 30_000_000)
+        keys("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", 1_000_000)
+        for words in (["ADD", "plain", "a"], ["RESERVE", "d", "BUDGET", 4096], ["LOAD", "d", "x"]):
+            with pytest.raises(redis.exceptions.OutOfMemoryError):
+                keys("LEGO." + words[0], *words[1:])
+    finally:
+        keys("CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction")
+
+
+def test_the_system_has_no_memory(keys):
+    """An allocation that fails is an answer, not the end of the server."""
+    with open(f"/proc/{keys.process.pid}/statm") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    before = resource.prlimit(keys.process.pid, resource.RLIMIT_AS, (mapped + (64 << 20), resource.RLIM_INFINITY))
+    try:
+        for model in ("compact", "paper", "rule"):
+            for top in ([], ["TOP", 10]):
+                said = refused(keys, "LEGO.RESERVE", "k", "BUDGET", 400 << 20, "MODEL", model, *top)
+                assert "out of memory" in said
+    finally:
+        resource.prlimit(keys.process.pid, resource.RLIMIT_AS, before)
+    assert keys("LEGO.ADD", "plain", "a") == 3
