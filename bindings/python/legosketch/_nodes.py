@@ -199,6 +199,7 @@ class Nodes:
         return asking
 
 
-def cause(outcome: Any) -> Exception:
+def cause(outcome: Exception) -> Exception:
     """What is behind an outcome that is an exception."""
-    return outcome.args[0] if isinstance(outcome, (Unsent, Lost)) else outcome
+    found: Exception = outcome.args[0] if isinstance(outcome, (Unsent, Lost)) else outcome
+    return found

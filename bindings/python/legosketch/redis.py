@@ -110,8 +110,8 @@ class SketchGroups:
         model     "compact", "paper" or "rule"
         top       how many items top() can list; 0: none
         """
-        facts = {"groups": operator.index(groups), "budget": _size(budget), "model": model, "seed": _seed(seed),
-                 "top": operator.index(top)}
+        facts: dict[str, Any] = {"groups": operator.index(groups), "budget": _size(budget), "model": model,
+                                 "seed": _seed(seed), "top": operator.index(top)}
         if not 1 <= facts["groups"] <= GROUPS:
             raise ValueError(f"groups are 1 to {GROUPS}")
         if "{" in name:
@@ -125,7 +125,8 @@ class SketchGroups:
             options: tuple[Any, ...] = ("BUDGET", facts["budget"] // self.groups, "MODEL", model, "SEED", self.seed)
             if facts["top"]:
                 options += ("TOP", facts["top"])
-            made = self._nodes.call({key: ("LEGO.RESERVE", key, *options) for key in self.keys}, again=True, replicas=replicas)
+            commands = {key: ("LEGO.RESERVE", key, *options) for key in self.keys}
+            made = self._nodes.call(commands, again=True, replicas=replicas)
             for key, outcome in made.items():
                 if isinstance(outcome, Exception) and not self._nodes.ask(("EXISTS", key))[0]:
                     raise cause(outcome)
