@@ -114,3 +114,7 @@ if(LEGO_BUILD_CLI AND TARGET legosketch_redis)
   set_tests_properties(redis redis_cluster PROPERTIES FIXTURES_REQUIRED engines SKIP_RETURN_CODE 77)
   set_tests_properties(redis_cluster PROPERTIES PROCESSORS 2) # seven servers and their writers
 endif()
+if(LEGO_BUILD_CLI)
+  lego_test(golden engines bindings/tests/golden.sh ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(golden PROPERTIES FIXTURES_REQUIRED engines SKIP_RETURN_CODE 77)
+endif()

@@ -193,3 +193,19 @@ def test_the_system_has_no_memory(keys):
     finally:
         resource.prlimit(keys.process.pid, resource.RLIMIT_AS, before)
     assert keys("LEGO.ADD", "plain", "a") == 3
+
+
+def test_nothing_is_lost(keys):
+    """Commands that are refused half-way, and those that are not, leave no memory behind."""
+    keys("LEGO.RESERVE", "other", "BUDGET", 20000, "SEED", 1)
+    data, items = keys("LEGO.DUMP", "plain"), [f"item{i}" for i in range(200)]
+    commands = [["MERGE", "d", 2, "plain", "other"], ["MERGE", "d", 3, "plain", "plain", "none"],
+                ["MERGE", "d", 2, "plain", "kept"], ["MERGE", "d", 2, "plain", "plain"], ["LOAD", "d", data],
+                ["LOAD", "d", data[:-1]], ["RESERVE", "plain", "BUDGET", 20000], ["ADD", "plain", *items],
+                ["INCRBY", "plain", "a", 1, *["b", "x"] * 200], ["QUERY", "plain", *items], ["DUMP", "plain"],
+                ["TOP", "kept"], ["FOLD", "d", 1], ["INFO", "kept"]]  # fmt: skip
+    commands = [["LEGO." + words[0], *words[1:]] for words in commands]
+    keys.pipeline(commands * 10)
+    before = keys.client.info("memory")["used_memory"]
+    keys.pipeline(commands * 100)
+    assert keys.client.info("memory")["used_memory"] - before < 100_000  # one of 20 KB each time would be 2 MB

@@ -1,0 +1,13 @@
+/* cache: the sketch that a function was given last stays loaded until the statement ends, so that a million rows which ask
+ * the same sketch load it once.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LEGO_POSTGRES_CACHE_H
+#define LEGO_POSTGRES_CACHE_H
+
+#include "sketch.h"
+
+/* The sketch of an argument; do not change it. */
+const struct sketch *cache_sketch(FunctionCallInfo fcinfo, int argument);
+
+#endif

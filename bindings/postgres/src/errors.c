@@ -1,0 +1,44 @@
+/* What the library refuses, as an error of PostgreSQL's; see errors.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "errors.h"
+
+static int code_of(lego_status status)
+{
+    switch (status) {
+    case LEGO_ERR_MEMORY: return ERRCODE_OUT_OF_MEMORY;
+    case LEGO_ERR_RANGE: return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+    case LEGO_ERR_MAGIC:
+    case LEGO_ERR_VERSION:
+    case LEGO_ERR_TRUNCATED:
+    case LEGO_ERR_CHECKSUM:
+    case LEGO_ERR_CORRUPT: return ERRCODE_INVALID_BINARY_REPRESENTATION;
+    default: return ERRCODE_INVALID_PARAMETER_VALUE;
+    }
+}
+
+static const char *hint_of(lego_status status)
+{
+    switch (status) {
+    case LEGO_ERR_BUDGET:
+        return "A budget is a number of bytes: 4096 or more, 8192 for lego_top_agg, and far more for the model paper. "
+               "pg_size_bytes('64 kB') is one.";
+    case LEGO_ERR_MODEL: return "Sketches of the built-in models compact, paper and rule are taken, and of one model at a time.";
+    case LEGO_ERR_SEED: return "Sketches go together if they were made with the same seed.";
+    case LEGO_ERR_SHAPE: return "Make sketches that will meet with the same budget; lego_info() shows their bricks.";
+    case LEGO_ERR_MAGIC:
+    case LEGO_ERR_VERSION:
+    case LEGO_ERR_TRUNCATED:
+    case LEGO_ERR_CHECKSUM:
+    case LEGO_ERR_CORRUPT: return "A value is the bytes of a sketch as the library saves it, all of them.";
+    default: return NULL;
+    }
+}
+
+void require_ok(lego_status status)
+{
+    if (status == LEGO_OK) return;
+    const char *hint = hint_of(status);
+    ereport(ERROR, errcode(code_of(status)), errmsg("legosketch: %s", lego_status_message(status)),
+            hint == NULL ? 0 : errhint("%s", hint));
+}

@@ -1,0 +1,143 @@
+/* How often did an item occur? One item, or an array of them.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "module.h"
+
+#include "cache.h"
+#include "catalog/pg_type.h"
+#include "errors.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+
+#include <string.h>
+
+/* ---- one item ---------------------------------------------------------------------------------------------------- */
+
+static lego_estimate ask_key(FunctionCallInfo fcinfo)
+{
+    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    uint64_t key = (uint64_t)PG_GETARG_INT64(1);
+    lego_estimate estimate;
+    require_ok(sketch->plain != NULL ? lego_sketch_estimate_u64(sketch->plain, key, &estimate)
+                                     : lego_elastic_estimate_u64(sketch->elastic, key, &estimate));
+    return estimate;
+}
+
+static lego_estimate ask_bytes(FunctionCallInfo fcinfo)
+{
+    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    struct varlena *item = PG_GETARG_VARLENA_PP(1);
+    const char *bytes = VARDATA_ANY(item);
+    size_t size = VARSIZE_ANY_EXHDR(item);
+    lego_estimate estimate;
+    require_ok(sketch->plain != NULL ? lego_sketch_estimate(sketch->plain, bytes, size, &estimate)
+                                     : lego_elastic_estimate(sketch->elastic, bytes, size, &estimate));
+    return estimate;
+}
+
+SQL_FUNCTION(estimate_key)
+{
+    PG_RETURN_FLOAT8(ask_key(fcinfo).value);
+}
+
+SQL_FUNCTION(estimate_bytes)
+{
+    PG_RETURN_FLOAT8(ask_bytes(fcinfo).value);
+}
+
+static Datum bounds(FunctionCallInfo fcinfo, lego_estimate estimate)
+{
+    TupleDesc columns;
+    if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE) elog(ERROR, "lego_bounds returns a row");
+    Datum values[] = {Int64GetDatum(estimate.lower), Int64GetDatum(estimate.upper)};
+    bool nulls[] = {false, false};
+    PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+
+SQL_FUNCTION(bounds_key)
+{
+    return bounds(fcinfo, ask_key(fcinfo));
+}
+
+SQL_FUNCTION(bounds_bytes)
+{
+    return bounds(fcinfo, ask_bytes(fcinfo));
+}
+
+/* ---- many items -------------------------------------------------------------------------------------------------- */
+
+enum { BATCH = 1 << 14 }; /* items asked for at once; between two batches a statement can be cancelled */
+
+struct array {
+    ArrayType *whole;
+    Datum *items;
+    bool *nulls;
+    int n;
+};
+
+static struct array read_array(FunctionCallInfo fcinfo, int16 length, bool by_value, char align)
+{
+    struct array array = {.whole = PG_GETARG_ARRAYTYPE_P(1)};
+    deconstruct_array(array.whole, ARR_ELEMTYPE(array.whole), length, by_value, align, &array.items, &array.nulls,
+                      &array.n);
+    return array;
+}
+
+/* An array of the same shape, null where there is no item. */
+static Datum answer(const struct array *array, const lego_estimate *estimates)
+{
+    Datum *values = palloc((size_t)array->n * sizeof *values);
+    for (int i = 0; i < array->n; i++) values[i] = Float8GetDatum(array->nulls[i] ? 0 : estimates[i].value);
+    return PointerGetDatum(construct_md_array(values, array->nulls, ARR_NDIM(array->whole), ARR_DIMS(array->whole),
+                                              ARR_LBOUND(array->whole), FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static lego_estimate *room_for(const struct array *array)
+{
+    return palloc_extended((size_t)array->n * sizeof(lego_estimate), MCXT_ALLOC_HUGE);
+}
+
+/* A null is asked for as 0, and the answer not looked at. */
+SQL_FUNCTION(estimates_key)
+{
+    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    struct array array = read_array(fcinfo, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+    lego_estimate *estimates = room_for(&array);
+    uint64_t *keys = palloc(BATCH * sizeof *keys);
+    for (int first = 0; first < array.n; first += BATCH) {
+        size_t n = (size_t)Min(array.n - first, BATCH);
+        CHECK_FOR_INTERRUPTS();
+        for (size_t i = 0; i < n; i++)
+            keys[i] = array.nulls[first + i] ? 0 : (uint64_t)DatumGetInt64(array.items[first + i]);
+        require_ok(sketch->plain != NULL ? lego_sketch_estimate_u64s(sketch->plain, keys, n, estimates + first)
+                                         : lego_elastic_estimate_u64s(sketch->elastic, keys, n, estimates + first));
+    }
+    return answer(&array, estimates);
+}
+
+/* ... or as the empty item. */
+SQL_FUNCTION(estimates_bytes)
+{
+    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    struct array array = read_array(fcinfo, -1, false, TYPALIGN_INT);
+    lego_estimate *estimates = room_for(&array);
+    uint64_t *offsets = palloc((BATCH + 1) * sizeof *offsets);
+    StringInfoData bytes;
+    initStringInfo(&bytes);
+    for (int first = 0; first < array.n; first += BATCH) {
+        size_t n = (size_t)Min(array.n - first, BATCH);
+        CHECK_FOR_INTERRUPTS();
+        resetStringInfo(&bytes);
+        offsets[0] = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct varlena *item = array.nulls[first + i] ? NULL : PG_DETOAST_DATUM_PACKED(array.items[first + i]);
+            if (item != NULL) appendBinaryStringInfo(&bytes, VARDATA_ANY(item), (int)VARSIZE_ANY_EXHDR(item));
+            offsets[i + 1] = (uint64_t)bytes.len;
+        }
+        require_ok(sketch->plain != NULL
+                       ? lego_sketch_estimate_batch(sketch->plain, bytes.data, offsets, n, estimates + first)
+                       : lego_elastic_estimate_batch(sketch->elastic, bytes.data, offsets, n, estimates + first));
+    }
+    return answer(&array, estimates);
+}

@@ -1,0 +1,17 @@
+/* What every file of the extension starts with: PostgreSQL, the library, and how SQL finds a function.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LEGO_POSTGRES_MODULE_H
+#define LEGO_POSTGRES_MODULE_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "legosketch.h"
+
+/* A function that SQL can call. All modules of a server share one space of names, so these begin with legosketch_. */
+#define SQL_FUNCTION(name)                                                                                             \
+    PG_FUNCTION_INFO_V1(legosketch_##name);                                                                            \
+    Datum legosketch_##name(PG_FUNCTION_ARGS)
+
+#endif
