@@ -162,8 +162,8 @@ static void columns_are_independent(void **unused)
     }
 }
 
-/* Groups are even and independent of all that a sketch takes from the hash: also modulo numbers that share a factor with
- * that of the groups, else a group's sketch would have places that nothing goes to. */
+/* Groups are even and independent of all that a sketch takes from the hash: also modulo numbers that share a factor
+ * with that of the groups, else a group's sketch would have places that nothing goes to. */
 static void groups_are_independent(void **unused)
 {
     (void)unused;

@@ -1,7 +1,7 @@
 """Commands to the nodes of a Redis cluster, none of which is executed twice unless that does no harm.
 
-redis-py's own methods send a command again when the connection broke after it, which would count items twice. So this takes
-connections from the pools of a client (which knows where slots are, and how to connect), and looks at every answer itself.
+redis-py's own methods send a command again when the connection broke after it, which would count items twice. So this
+takes connections from the pools of a client (which knows where slots are, and how to connect) and looks at every answer.
 
 SPDX-License-Identifier: MIT
 """
@@ -17,7 +17,7 @@ from redis import exceptions as E
 
 PAUSES = [0.001 * 2**i for i in range(9)]  # seconds before a command is sent again; then always the last of them
 
-# What Redis answers in place of executing a command, and may not answer a little later; with AskError, which MOVED is too
+# What Redis answers in place of executing a command, and may not a little later; and AskError, which MOVED is too
 _NOT_NOW = (E.TryAgainError, E.ClusterDownError, E.BusyLoadingError, E.ReadOnlyError)
 
 
@@ -109,8 +109,8 @@ class _Pipeline:
 
 
 class Nodes:
-    """What a client, redis.Redis or redis.RedisCluster, can reach. `timeout`: seconds to wait for an answer, and for how
-    long to send again what was not executed."""
+    """What a client, redis.Redis or redis.RedisCluster, can reach. `timeout`: seconds to wait for an answer, and for
+    which to send again what was not executed. How long it takes to connect is the client's own affair."""
 
     def __init__(self, client: Any, timeout: float):
         self.client, self.timeout = client, timeout
@@ -143,7 +143,9 @@ class Nodes:
             asking = self._follow({key: outcomes[key] for key in left})
         return outcomes
 
-    def _round(self, commands: Mapping[str, tuple[Any, ...]], asking: Mapping[str, Any], replicas: int) -> dict[str, Any]:
+    def _round(
+        self, commands: Mapping[str, tuple[Any, ...]], asking: Mapping[str, Any], replicas: int
+    ) -> dict[str, Any]:
         """Send each command once: those of a node together, and to all nodes before waiting for any."""
         outcomes: dict[str, Any] = {}
         at: dict[Any, dict[str, tuple[Any, ...]]] = {}

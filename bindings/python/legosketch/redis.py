@@ -10,14 +10,14 @@ Every item belongs to one group (legosketch.group()), so an estimate asks one ke
 A `redis.Redis` client of a single server does as well. The servers need our module, see docs/engines.md.
 
 COUNTED ONCE. A command that a server may have executed is not sent again. Redis answers MOVED, ASK, TRYAGAIN,
-CLUSTERDOWN, LOADING and READONLY in place of executing one, and what no server got was not executed either: all that is
-tried again for `timeout` seconds. If a connection breaks with a command on its way nobody knows, and AddError says which
-items that is.
+CLUSTERDOWN, LOADING and READONLY in place of executing one, and what no server got was not executed either: all that
+is tried again for `timeout` seconds. If a connection breaks with a command on its way nobody knows, and AddError says
+which items that is.
 
 KEPT. Redis replicates after it has answered, so what was acknowledged can be lost with its node. With replicas=n, add
-and add_many return once n replicas have it too (WAIT); if fewer have, the items are in doubt. n should be all that a node
-has: of several, another one could take over. And a server that was killed and comes back empty, before a replica took
-over, makes its replicas empty: persist, or do not restart it by itself.
+and add_many return once n replicas have it too (WAIT); if fewer have, the items are in doubt. n should be all that a
+node has: of several, another one could take over. And a server that was killed and comes back empty, before a replica
+took over, makes its replicas empty: persist, or do not restart it by itself.
 
 Needs redis-py 5.3 or later. Threads may share a sketch. (Before redis-py 8, a client that looks for moved slots closes
 connections that other threads use, and what these sent is in doubt; there, give each thread a client of its own.)
@@ -77,7 +77,7 @@ class SketchGroups:
     """A sketch in groups. create() makes one and open() finds it again.
 
     groups, seed    as it was made
-    keys            of the groups: LEGO.MERGE works with those of other sketches of as many groups, which are side by side
+    keys            of the groups; those of other sketches of as many groups have the same slots, so LEGO.MERGE works
     """
 
     def __init__(self, client: Client, name: str, replicas: int, timeout: float, facts: dict[str, Any]):
@@ -178,8 +178,8 @@ class SketchGroups:
         self.add_many([item], [count])
 
     def add_many(self, items: Iterable[Item], counts: Iterable[int] | None = None) -> None:
-        """Count every item once, or as often as counts say. An item or count that is none is an error before anything is
-        sent; AddError says which items were counted if something failed later."""
+        """Count every item once, or as often as counts say. An item or count that is none is an error before anything
+        is sent; AddError says which items were counted if something failed later."""
         pairs = zip(items, itertools.repeat(1)) if counts is None else zip(items, counts, strict=True)
         batch = [(item, operator.index(count)) for item, count in pairs]
         encoded = [_core.item_bytes(item) for item, _ in batch]
@@ -239,8 +239,8 @@ class SketchGroups:
         return found
 
     def top(self, n: int | None = None, items: type[str] | type[bytes] | type[int] = bytes) -> list[tuple[Item, int]]:
-        """The n most frequent items and their estimates, most frequent first; n is at most the `top` of create(), and is
-        that without it. Items are shown as `items`, or as bytes if they are not of that type."""
+        """The n most frequent items and their estimates, most frequent first; n is at most the `top` of create(), and
+        that if it is not given. Items are shown as `items`, or as bytes if they are not of that type."""
         most = self._facts["top"]
         n = most if n is None else operator.index(n)
         if not 0 <= n <= most:
@@ -272,8 +272,9 @@ class SketchGroups:
 
 
 def _tags(groups: int) -> list[int]:
-    """The least number for each group whose slot, as a key's {tag}, is in the middle half of the group's share of slots:
-    group 1 of 4 gets one from 5120 to 7167. So groups are spread as evenly as the slots are."""
+    """For each group the least number whose slot, as a key's {tag}, is in the middle half of the group's share of
+    slots: of 4 groups, number 1 gets one from 5120 to 7167. So groups are spread as evenly as slots are; the middle,
+    since nodes round where their slots begin."""
     found: dict[int, int] = {}
     for tag in itertools.count():
         group, quarter = divmod(key_slot(b"%d" % tag) * 4 * groups // REDIS_CLUSTER_HASH_SLOTS, 4)

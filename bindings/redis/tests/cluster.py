@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import redis
 from redis.crc import key_slot
@@ -34,7 +35,8 @@ class Cluster:
 
     def redis_cli(self, *words: str) -> None:
         """A subcommand of redis-cli --cluster."""
-        done = subprocess.run(["redis-cli", "--cluster", *words, "--cluster-yes"], capture_output=True, text=True, timeout=120)
+        line = ["redis-cli", "--cluster", *words, "--cluster-yes"]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def live(self) -> list[Server]:
@@ -57,6 +59,15 @@ class Cluster:
 
     def id_of(self, server: Server) -> str:
         return server("CLUSTER", "MYID").decode()
+
+    def fail_over(self, replica: Server) -> None:
+        """As an administrator does, who asks again: where votes are late, Redis gives up after 5 seconds."""
+        asked = 0.0
+        while replica("ROLE")[0] != b"master":
+            if time.monotonic() - asked > 6:
+                replica("CLUSTER", "FAILOVER")
+                asked = time.monotonic()
+            time.sleep(0.02)
 
     def settle(self) -> None:
         """Until all live servers agree, and every replica follows its master."""
