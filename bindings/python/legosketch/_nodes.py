@@ -1,7 +1,7 @@
 """Commands to the nodes of a Redis cluster, none of which is executed twice unless that does no harm.
 
 redis-py's own methods send a command again when the connection broke after it, which would count items twice. So this
-takes connections from the pools of a client (which knows where slots are, and how to connect) and looks at every answer.
+takes connections from the pools of a client, which knows where slots are, and looks at every answer itself.
 
 SPDX-License-Identifier: MIT
 """
