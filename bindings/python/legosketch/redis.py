@@ -19,7 +19,7 @@ and add_many return once n replicas have it too (WAIT); if fewer have, the items
 node has: of several, another one could take over. And a server that was killed and comes back empty, before a replica
 took over, makes its replicas empty: persist, or do not restart it by itself.
 
-Needs redis-py 5.3 or later. Threads may share a sketch. (Before redis-py 8, a client that looks for moved slots closes
+Needs redis-py 6.4 or later. Threads may share a sketch. (Before redis-py 8, a client that looks for moved slots closes
 connections that other threads use, and what these sent is in doubt; there, give each thread a client of its own.)
 
 SPDX-License-Identifier: MIT
@@ -38,7 +38,7 @@ from typing import Any, Self, TypeAlias
 try:
     import redis
 except ImportError as error:
-    raise ImportError("legosketch.redis talks to servers through redis-py: pip install redis") from error
+    raise ImportError("legosketch.redis talks to servers through redis-py: pip install 'redis>=6.4'") from error
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 
 from . import Sketch, _core, _seed, _shown, _size
