@@ -234,6 +234,15 @@ LEGO_API void lego_sketch_describe(const lego_sketch *sketch, lego_sketch_info *
 /* What the scan network sees in one of the bricks_now bricks. */
 LEGO_API lego_status lego_sketch_scan(const lego_sketch *sketch, uint32_t brick, lego_scan *scan);
 
+/* ---- one stream in several sketches ------------------------------------------------------------------------------ */
+
+/* Which of `groups` sketches counts the item, where one is too large for a machine: 0 to groups - 1; 0 if groups is 0.
+ * All of them have the same seed and shape, so they still merge. Groups are even, and so are the places within each of
+ * the sketches, whatever the numbers of groups, bricks and blocks: no place depends on the same bits. Of half as many
+ * groups, number g has the items of g and g + groups / 2: to halve them, merge those two. */
+LEGO_API uint32_t lego_group(const void *item, size_t size, uint64_t seed, uint32_t groups);
+LEGO_API uint32_t lego_group_u64(uint64_t item, uint64_t seed, uint32_t groups);
+
 /* ---- the canonical bytes (docs/format.md): equal sketches give equal bytes --------------------------------------- */
 
 LEGO_API uint64_t lego_sketch_saved_size(const lego_sketch *sketch);

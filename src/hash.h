@@ -54,11 +54,12 @@ struct place {
     uint32_t index[LEGO_ROWS_MAX]; /* into the model's table V */
 };
 
-/* SplitMix64 from state 0, output k + 1, made odd so that the multiplication loses nothing. */
-static const uint64_t hash_row[LEGO_ROWS_MAX] = {
+/* SplitMix64 from state 0, output k + 1, made odd so that the multiplication loses nothing. One more than rows: the
+ * last is for lego_group(), whose bits must be of no row, brick or bucket. */
+static const uint64_t hash_row[LEGO_ROWS_MAX + 1] = {
     UINT64_C(0xe220a8397b1dcdaf), UINT64_C(0x6e789e6aa1b965f5), UINT64_C(0x06c45d188009454f),
     UINT64_C(0xf88bb8a8724c81ed), UINT64_C(0x1b39896a51a8749b), UINT64_C(0x53cb9f0c747ea2eb),
-    UINT64_C(0x2c829abe1f4532e1), UINT64_C(0xc584133ac916ab3d)};
+    UINT64_C(0x2c829abe1f4532e1), UINT64_C(0xc584133ac916ab3d), UINT64_C(0x3ee5789041c98ac3)};
 
 static inline uint32_t hash_brick(struct hash h)
 {

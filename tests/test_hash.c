@@ -30,19 +30,21 @@ static void golden_items(void **unused)
     while (fgets(line, sizeof line, f)) {
         if (line[0] == '#') continue;
         uint64_t seed, lo, hi;
-        unsigned brick, column[5], weight[5];
-        assert_int_equal(sscanf(line, "%4095s %lu %lx %lx %u %u %u %u %u %u %u %u %u %u %u", hex, &seed, &lo, &hi, &brick,
-                                &column[0], &column[1], &column[2], &column[3], &column[4], &weight[0], &weight[1],
-                                &weight[2], &weight[3], &weight[4]), 15);
+        unsigned brick, column[5], weight[5], group;
+        assert_int_equal(sscanf(line, "%4095s %lu %lx %lx %u %u %u %u %u %u %u %u %u %u %u %u", hex, &seed, &lo, &hi,
+                                &brick, &column[0], &column[1], &column[2], &column[3], &column[4], &weight[0],
+                                &weight[1], &weight[2], &weight[3], &weight[4], &group), 16);
         unsigned char bytes[2048];
         size_t size = parse_hex(hex, bytes);
         struct hash h = hash_bytes(bytes, size, seed);
         assert_int_equal(h.lo, lo);
         assert_int_equal(h.hi, hi);
+        assert_int_equal(lego_group(bytes, size, seed, 1000), group);
         if (size == 8) {
             uint64_t key = 0;
             for (int i = 0; i < 8; i++) key |= (uint64_t)bytes[i] << (8 * i);
             assert_int_equal(hash_u64(key, seed).lo, lo);
+            assert_int_equal(lego_group_u64(key, seed, 1000), group);
         }
         struct place place;
         uint32_t w[LEGO_ROWS_MAX];
@@ -79,18 +81,28 @@ static void division_by_multiplication(void **unused)
 /* Key domains as different as users': small integers, strides, words, URLs. */
 enum { DOMAINS = 5, SAMPLE = 200000 };
 
+static size_t domain_item(int domain, uint64_t i, char item[96])
+{
+    static const uint64_t factor[] = {1, UINT64_C(1) << 32, 4096}, offset[] = {0, 0, 7};
+    switch (domain) {
+    case 3: return (size_t)snprintf(item, 96, "word%lx", i);
+    case 4: return (size_t)snprintf(item, 96, "https://example.org/shop/item?id=%lu&page=1", i);
+    default: i = i * factor[domain] + offset[domain];
+    }
+    for (int byte = 0; byte < 8; byte++) item[byte] = (char)(i >> 8 * byte);
+    return 8;
+}
+
 static struct hash domain_hash(int domain, uint64_t i)
 {
-    char text[96];
-    int n;
-    switch (domain) {
-    case 0: return hash_u64(i, 0);
-    case 1: return hash_u64(i << 32, 0);
-    case 2: return hash_u64(i * 4096 + 7, 0);
-    case 3: n = snprintf(text, sizeof text, "word%lx", i); break;
-    default: n = snprintf(text, sizeof text, "https://example.org/shop/item?id=%lu&page=1", i);
-    }
-    return hash_bytes(text, (size_t)n, 0);
+    char item[96];
+    return hash_bytes(item, domain_item(domain, i, item), 0);
+}
+
+static uint32_t domain_group(int domain, uint64_t i, uint32_t groups)
+{
+    char item[96];
+    return lego_group(item, domain_item(domain, i, item), 0, groups);
 }
 
 /* Chi square of counts against even ones, as a number of standard deviations (it is nearly normal here). */
@@ -150,6 +162,37 @@ static void columns_are_independent(void **unused)
     }
 }
 
+/* Groups are even and independent of all that a sketch takes from the hash: also modulo numbers that share a factor
+ * with that of the groups, else a group's sketch would have places that nothing goes to. */
+static void groups_are_independent(void **unused)
+{
+    (void)unused;
+    enum { G = 12, C = 36, FACTS = 2 + LEGO_ROWS_MAX + 2 };
+    static uint32_t together[FACTS][G * C];
+    for (int d = 0; d < DOMAINS; d++) {
+        memset(together, 0, sizeof together);
+        for (uint64_t i = 0; i < SAMPLE; i++) {
+            struct hash h = domain_hash(d, i);
+            uint32_t group = domain_group(d, i, G), facts[FACTS] = {hash_brick(h), (uint32_t)h.hi};
+            for (unsigned k = 0; k < LEGO_ROWS_MAX; k++) facts[2 + k] = (uint32_t)(hash_row_bits(h, k) >> 32);
+            for (unsigned k = 4; k < 6; k++) facts[FACTS - 6 + k] = (uint32_t)hash_row_bits(h, k); /* a dense block's */
+            for (int f = 0; f < FACTS; f++) together[f][group * C + facts[f] % C]++;
+        }
+        for (int f = 0; f < FACTS; f++) assert_true(surprise(together[f], G * C, SAMPLE) < 5);
+    }
+}
+
+/* Of G / 2 groups, g has the items of g and g + G / 2. */
+static void groups_halve(void **unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < 10000; i++) {
+        assert_int_equal(lego_group_u64(i, 7, 48) % 24, lego_group_u64(i, 7, 24));
+        assert_int_equal(lego_group_u64(i, 7, 1), 0);
+        assert_int_equal(lego_group_u64(i, 7, 0), 0);
+    }
+}
+
 /* Of n items in one brick of C columns, about n^2 / 2C^2 pairs share their cells in two given rows. Rows that hang
  * together (as in plain double hashing) would make most of these share a third one too. */
 static void shared_cells_do_not_repeat(void **unused)
@@ -181,6 +224,8 @@ int main(void)
         cmocka_unit_test(division_by_multiplication),
         cmocka_unit_test(embeddings_follow_one_distribution),
         cmocka_unit_test(columns_are_independent),
+        cmocka_unit_test(groups_are_independent),
+        cmocka_unit_test(groups_halve),
         cmocka_unit_test(shared_cells_do_not_repeat),
     };
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);

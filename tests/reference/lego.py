@@ -103,7 +103,7 @@ def splitmix64(n):
         yield z ^ z >> 31
 
 
-MULTIPLIERS = [x | 1 for x in splitmix64(8)]
+*MULTIPLIERS, OF_GROUPS = [x | 1 for x in splitmix64(9)]
 
 
 def item_bytes(item):
@@ -122,6 +122,12 @@ def item_to_cells(model, shape, item):
     s = sum(t)
     weights = [max(1, (2 * model.quantum * tk + s) // (2 * s)) for tk in t]
     return Place(lo, hi, (hi >> 32) % shape.bricks, columns, weights)
+
+
+def item_to_group(item, groups, seed):
+    hash128 = xxhash.xxh3_128_intdigest(item_bytes(item), seed=seed)
+    hi, lo = hash128 >> 64, hash128 & MASK
+    return ((OF_GROUPS * (lo + 8 * hi) & MASK) >> 32) % groups
 
 
 # ---- the networks ---------------------------------------------------------------------------------------------------

@@ -122,14 +122,14 @@ def write_hash(path, model, rng):
     seed_of = [0 if item in map(lego.item_bytes, TIES) else seeds[i % len(seeds)] for i, item in enumerate(items)]
     with open(path, "w") as file:
         file.write("""\
-# item SEED lo hi brick columns[5] weights[5]
+# item SEED lo hi brick columns[5] weights[5] group
 #   item: its bytes in hex, or - for the empty item; lo and hi, the halves of XXH3's 128 bits, in hex, the rest decimal;
-#   for 21 bricks of 5 rows and 5120 columns, and the V and Q (1024) of random.lego
+#   for 21 bricks of 5 rows and 5120 columns, the V and Q (1024) of random.lego, and 1000 groups
 """)
         for item, seed in zip(items, seed_of):
             place = lego.item_to_cells(model, lego.Shape(21, 5120, seed), item)
             file.write(f"{item.hex() or '-'} {seed} {place.lo:016x} {place.hi:016x} {place.brick} "
-                       + numbers(place.columns, place.weights) + "\n")
+                       + numbers(place.columns, place.weights, lego.item_to_group(item, 1000, seed)) + "\n")
 
 
 def dense_cases():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.typing import NDArray
 
-__all__ = ["LegoError", "Sketch", "Top"]
+__all__ = ["LegoError", "Sketch", "Top", "group"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
@@ -59,6 +59,13 @@ def _size(size: int | str) -> int:
     whole, fraction, unit = match.groups()
     scale = 1 << 10 * " KMGT".index((unit or " ").upper())
     return int(whole) * scale + int(float(fraction or 0) * scale + 1e-6)
+
+
+def _seed(seed: int) -> int:
+    seed = operator.index(seed)
+    if not 0 <= seed < 1 << 64:
+        raise ValueError("a seed is from 0 to 2**64 - 1")
+    return seed
 
 
 def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
@@ -102,6 +109,31 @@ def _array(data: bytearray, code: str) -> Any:
     return numpy.frombuffer(data, {"d": "f8", "q": "i8"}[code])
 
 
+def group(item: str | int | bytes | bytearray | memoryview, groups: int, seed: int = 0) -> int:
+    """Which of `groups` sketches counts an item, 0 to groups - 1, where a stream is spread over several. They have one
+    budget, model and seed, so they still merge; of half as many groups, g has the items of g and g + groups // 2.
+
+    >>> [group(word, 4) for word in ("not", "that", "is", "the", "question")]
+    [1, 2, 3, 2, 0]
+    """
+    groups = operator.index(groups)
+    if not 1 <= groups < 1 << 32:
+        raise ValueError("groups are 1 to 2**32 - 1")
+    return _core.group(item, groups, _seed(seed))
+
+
+def _shown(item: bytes, items: type[str] | type[bytes] | type[int]) -> str | bytes | int:
+    """An item's bytes as what was added, as far as they can be that."""
+    if items is int and len(item) == 8:
+        return int.from_bytes(item, "little")
+    if items is str:
+        try:
+            return item.decode()
+        except UnicodeDecodeError:
+            pass
+    return item
+
+
 def _restore(kind: type[Sketch], data: bytes, model: bytes | None, flat: bool, threads: int, kinds: int) -> Sketch:
     """A pickled sketch."""
     sketch = kind.from_bytes(data, model=model, flat=flat, threads=threads)
@@ -141,10 +173,7 @@ class Sketch(_core.Sketch):
         size = _size(budget)
         if not _LEAST <= size <= _MOST:
             raise ValueError(f"a budget is from 4K to 64G, not {size}")
-        seed = operator.index(seed)
-        if not 0 <= seed < 1 << 64:
-            raise ValueError("a seed is from 0 to 2**64 - 1")
-        return super().__new__(cls, size, _model(model), seed, _heavy(heavy, size), flat, threads)
+        return super().__new__(cls, size, _model(model), _seed(seed), _heavy(heavy, size), flat, threads)
 
     def estimate_many(self, keys: Any) -> NDArray[float64] | array[float]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
@@ -189,18 +218,8 @@ class Sketch(_core.Sketch):
         n = operator.index(n)
         if n < 0:
             raise ValueError("n is 0 or more")
-
-        def shown(item: bytes) -> str | bytes | int:
-            if items is int and len(item) == 8:
-                return int.from_bytes(item, "little")
-            if items is str:
-                try:
-                    return item.decode()
-                except UnicodeDecodeError:
-                    pass
-            return item
-
-        return [Top(shown(item), value, lower, upper, exact) for item, value, lower, upper, exact in self._top(min(n, _MOST))]
+        found = self._top(min(n, _MOST))
+        return [Top(_shown(item, items), value, lower, upper, exact) for item, value, lower, upper, exact in found]
 
     @classmethod
     def from_bytes(

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "item.h"
 
+#include "legosketch.h"
+
 #include <stdbool.h>
 
 static int read_integer(PyObject *integer, uint64_t *number)
@@ -75,4 +77,35 @@ void item_release(struct item *item)
 void item_write_number(char bytes[8], uint64_t number)
 {
     for (int i = 0; i < 8; i++) bytes[i] = (char)(number >> 8 * i);
+}
+
+PyObject *item_bytes(PyObject *module, PyObject *object)
+{
+    (void)module;
+    struct item item;
+    if (item_read(object, &item) < 0) return NULL;
+    char number[8];
+    if (item.kind == ITEM_INT) {
+        item_write_number(number, item.number);
+        item.text = number;
+        item.size = sizeof number;
+    }
+    PyObject *bytes = PyBytes_FromStringAndSize(item.text, (Py_ssize_t)item.size);
+    item_release(&item);
+    return bytes;
+}
+
+/* The defaults, and what the numbers may be, are in legosketch/__init__.py. */
+PyObject *item_group(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *object;
+    unsigned int groups;
+    unsigned long long seed;
+    struct item item;
+    if (!PyArg_ParseTuple(arguments, "OIK:group", &object, &groups, &seed) || item_read(object, &item) < 0) return NULL;
+    uint32_t group = item.kind == ITEM_INT ? lego_group_u64(item.number, seed, groups)
+                                           : lego_group(item.text, item.size, seed, groups);
+    item_release(&item);
+    return PyLong_FromUnsignedLong(group);
 }

@@ -24,4 +24,8 @@ void item_release(struct item *item);
 /* The 8 little-endian bytes that a number is as an item. */
 void item_write_number(char bytes[8], uint64_t number);
 
+/* Functions of the module: item_bytes(item) and group(item, groups, seed). */
+PyObject *item_bytes(PyObject *module, PyObject *object);
+PyObject *item_group(PyObject *module, PyObject *arguments);
+
 #endif

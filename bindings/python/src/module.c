@@ -2,12 +2,15 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "errors.h"
+#include "item.h"
 #include "model.h"
 #include "sketch.h"
 
 extern PyType_Spec sketch_spec;
 
 static PyMethodDef functions[] = {
+    {"group", item_group, METH_VARARGS, NULL},
+    {"item_bytes", item_bytes, METH_O, NULL},
     {"is_model", model_is_builtin, METH_O, NULL},
     {"load_model", model_load, METH_O, NULL},
     {"model_bytes", model_bytes, METH_O, NULL},

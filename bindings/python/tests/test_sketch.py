@@ -446,3 +446,17 @@ def test_a_file_that_can_not_be_written_has_its_own_name(tmp_path):
     with pytest.raises(OSError) as caught:
         Sketch("4K").save(tmp_path / "none" / "a.sketch")
     assert caught.value.filename == str(tmp_path / "none" / "a.sketch")
+
+
+def test_groups():
+    """The values are those of tests/reference/lego.py, which has XXH3 from another package."""
+    assert [legosketch.group(item, 1000) for item in ("", 7, "naïve", b"apple")] == [781, 320, 100, 367]
+    assert legosketch.group("naïve", 1000, seed=42) == legosketch.group("naïve".encode(), 1000, 42) == 928
+    assert legosketch.group(-5, 1000) == legosketch.group(bytearray(b"\xfb" + b"\xff" * 7), 1000) == 532
+    assert {legosketch.group(i, 6) for i in range(100)} == set(range(6))
+    for groups, seed in ((0, 0), (-1, 0), (2**32, 0), (4, -1), (4, 2**64)):
+        with pytest.raises(ValueError):
+            legosketch.group("x", groups, seed)
+    for item in (1.5, True, None):
+        with pytest.raises(TypeError):
+            legosketch.group(item, 4)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BUILD: BUILD/legosketch.so in servers of its own, in the Python of ../../environment.sh. 77: skipped.
+# run.sh BUILD WHAT...: BUILD/legosketch.so in servers of its own, in the Python of ../../environment.sh; WHAT is for
+# pytest. 77: skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
@@ -16,4 +17,4 @@ fi
 shown=$(nm -D --defined-only "$build/legosketch.so" | awk '{ print $3 }')
 [ "$shown" = RedisModule_OnLoad ] || { echo "legosketch.so shows more than its start: $shown"; exit 1; }
 export LEGOSKETCH_MODULE=$build/legosketch.so LEGOSKETCH=$build/legosketch
-exec "$python" -B -m pytest -q -p no:cacheprovider -ra --rootdir=. .
+exec "$python" -B -m pytest -q -p no:cacheprovider -ra --rootdir=. "${@:2}"
