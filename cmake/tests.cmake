@@ -1,4 +1,5 @@
-# Tests and their labels: quick (make check), long, cli, reference, install, python, engines. All of them run in the source folder.
+# Tests and their labels: quick (make check), long, cli, reference, install, python, engines. All of them run in the
+# source folder.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 set(source ${PROJECT_SOURCE_DIR})

@@ -14,4 +14,5 @@ if ! "$python" -c 'import legosketch, psycopg, redis' 2>/dev/null; then
     exit 77
 fi
 export LEGOSKETCH=$build/legosketch LEGOSKETCH_MODULE=$build/legosketch.so PYTHONPATH=$here/../redis/tests
-exec "$here/../postgres/tests/server.sh" "$build" sh -c "'$python' -B '$here/documents.py' && '$python' -B '$here/golden.py'"
+exec "$here/../postgres/tests/server.sh" "$build" \
+    sh -c '"$0" -B "$1/documents.py" && "$0" -B "$1/golden.py"' "$python" "$here"
