@@ -4,10 +4,10 @@
         bindings/postgres/tests/server.sh build $PWD/build/engines/environment/bin/python \\
         $PWD/bindings/postgres/bench/aggregate.py
 
-Ten million rows, Zipf 1.0 over a million keys, in shared buffers; sketches of 1 MB. `numbers` and `words` have one column,
-so that count(*) has the least to do that it can; `requests` is a web server's log of about 120 bytes a row. Statements
-take turns, so that a machine that slows down does so for all; the median of each, and what it is of count(*) of that
-table."""
+Ten million rows, Zipf 1.0 over a million keys, in shared buffers; sketches of 1 MB. `numbers` and `words` have one
+column, so that count(*) has the least to do that it can; `requests` is a web server's log of about 120 bytes a row.
+Statements take turns, so that a machine that slows down does so for all; the median of each, and what it is of count(*)
+of that table."""
 import argparse
 import re
 import statistics
@@ -50,8 +50,9 @@ with psycopg.connect("", autocommit=True) as connection:
     connection.execute("CREATE TABLE numbers AS SELECT floor(exp(random() * ln(1000000)))::bigint AS item "
                        f"FROM generate_series(1, {arguments.rows})")
     connection.execute("CREATE TABLE words AS SELECT 'item ' || item AS item FROM numbers")
-    connection.execute("CREATE TABLE requests AS SELECT now() AS at, item AS visitor, '/articles/' || md5(item::text) AS path, "
-                       "200::smallint AS status, 5000 AS bytes, 'Mozilla/5.0 (X11; Linux)' AS agent FROM numbers")
+    connection.execute("CREATE TABLE requests AS SELECT now() AS at, item AS visitor, "
+                       "'/articles/' || md5(item::text) AS path, 200::smallint AS status, 5000 AS bytes, "
+                       "'Mozilla/5.0 (X11; Linux)' AS agent FROM numbers")
     connection.execute("VACUUM ANALYZE")
     connection.execute("SET work_mem = '256MB'")  # GROUP BY does not spill
     print(f"{arguments.rows:,} rows, {connection.execute('SELECT count(DISTINCT item) FROM numbers').fetchone()[0]:,} "
