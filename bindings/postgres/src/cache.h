@@ -1,5 +1,5 @@
-/* cache: the sketch that a function was given last stays loaded until the statement ends, so that a million rows which
- * ask the same sketch load it once.
+/* cache: the sketch that a function was given last stays loaded until the statement ends (in PL/pgSQL, where it is a
+ * plain expression, the transaction), so that a million rows which ask the same sketch load it once.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEGO_POSTGRES_CACHE_H

@@ -150,11 +150,13 @@ void state_add_bytes(struct state *state, const char *bytes, size_t size, int64_
     append_bytes(state, start, size, count);
 }
 
-static uint32_t bricks(const struct sketch *sketch)
+/* Bricks depend on the model too; of two models the library itself says that they do not go together. */
+static bool budgets_differ(const struct sketch *a, const struct sketch *b)
 {
-    lego_sketch_info info;
-    lego_sketch_describe(sketch_light(sketch), &info);
-    return info.bricks;
+    lego_sketch_info of_a, of_b;
+    lego_sketch_describe(sketch_light(a), &of_a);
+    lego_sketch_describe(sketch_light(b), &of_b);
+    return of_a.model == of_b.model && of_a.bricks != of_b.bricks;
 }
 
 void state_merge(struct state *state, const struct varlena *value, bool same_shape)
@@ -162,7 +164,7 @@ void state_merge(struct state *state, const struct varlena *value, bool same_sha
     CHECK_FOR_INTERRUPTS();
     if (state->n > 0) flush(state);
     struct sketch other = sketch_load(value, CurrentMemoryContext);
-    if (same_shape && bricks(&state->sketch) != bricks(&other))
+    if (same_shape && budgets_differ(&state->sketch, &other))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: the budget is not the same in all rows"));
     sketch_merge(&state->sketch, &other);

@@ -42,8 +42,10 @@ for folder in "$bin" "$("$config" --pkglibdir)" "$("$config" --sharedir)"; do
     mkdir -p "$work$folder"
     cp -r "$folder/." "$work$folder"
 done
-mkdir "$work/data" "$work/extension"
-cp -r "$source"/{Makefile,legosketch.control,legosketch.map,src,sql,regress} "$work/extension"
+mkdir -p "$work/data" "$work/extension/src"
+cp -r "$source"/{Makefile,legosketch.control,legosketch.map,sql,regress} "$work/extension"
+# No objects of an earlier make: copied now, they would look newer than what they were compiled from.
+cp "$source"/src/*.[ch] "$work/extension/src"
 make -s -C "$work/extension" install TOP="$source/../.." LIBLEGO="$build/liblegosketch.a" PG_CONFIG="$config" \
     DESTDIR="$work" >"$work/make.log" 2>&1 || { cat "$work/make.log"; exit 1; }
 chmod 755 "$work"

@@ -38,6 +38,29 @@ SELECT count(*) FILTER (WHERE lego_estimate(sketch, 1) <> n) AS wrong FROM
     (SELECT n, lego_agg(1, n, 1 << 16) AS sketch FROM generate_series(1, 40) n GROUP BY n) t, generate_series(1, 2);
 DROP TABLE storages;
 
+-- In variables, compressed and longer than a page; one that is no sketch in between.
+CREATE TABLE compressed AS SELECT n, lego_agg(1, n, 1 << 20) AS sketch FROM generate_series(1, 2) n GROUP BY n;
+SELECT min(pg_column_size(sketch)) > 8192 AS long, max(pg_column_size(sketch)) < 100000 AS compressed FROM compressed;
+DO $$
+DECLARE
+    one legosketch := (SELECT sketch FROM compressed WHERE n = 1);
+    two legosketch := (SELECT sketch FROM compressed WHERE n = 2);
+    sketch legosketch;
+    wrong int := 0;
+BEGIN
+    FOR i IN 1..20 LOOP
+        sketch := CASE WHEN i % 3 = 0 THEN one ELSE two END;
+        BEGIN
+            IF lego_estimate(CASE WHEN i % 5 = 0 THEN (sketch::bytea || '\x00')::legosketch ELSE sketch END, 1)
+                <> (CASE WHEN i % 3 = 0 THEN 1 ELSE 2 END) THEN wrong := wrong + 1; END IF;
+        EXCEPTION WHEN invalid_binary_representation THEN
+            IF i % 5 <> 0 THEN wrong := wrong + 1; END IF;
+        END;
+    END LOOP;
+    RAISE NOTICE 'wrong: %', wrong;
+END $$;
+DROP TABLE compressed;
+
 -- What a sketch is.
 SELECT lego_info(words) FROM s ORDER BY id;
 SELECT lego_info(top) FROM s ORDER BY id;

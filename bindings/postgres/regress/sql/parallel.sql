@@ -66,7 +66,8 @@ EXPLAIN (COSTS OFF) SELECT grp, lego_agg(number, 1 << 18) AS numbers FROM parts 
 SELECT count(*) FROM serial_groups s JOIN (SELECT grp, lego_agg(number, 1 << 18) AS numbers FROM parts
     GROUP BY grp) p USING (grp, numbers);
 
--- Where each part has a budget of its own, it is found when they are combined.
+-- Where each part has a budget or a model of its own, it is found when they are combined.
 SELECT lego_agg(number, CASE grp WHEN 0 THEN 65536 ELSE 131072 END) FROM parts;
+SELECT lego_agg(number, 1, 65536, 0, CASE grp WHEN 0 THEN 'rule' ELSE 'compact' END) FROM parts;
 
 DROP TABLE rows, serial, serial_groups, sketches, parts;
