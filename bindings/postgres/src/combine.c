@@ -38,6 +38,7 @@ SQL_FUNCTION(minus)
     struct sketch from = sketch_load(PG_GETARG_VARLENA_PP(1), CurrentMemoryContext);
     require_plain(&into, "subtracted from");
     require_plain(&from, "subtracted");
+    sketch_require_near(&into, &from);
     require_ok(lego_sketch_subtract(into.plain, from.plain));
     sketch_destroy(&from);
     return save_and_destroy(&into);

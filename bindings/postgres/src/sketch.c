@@ -56,11 +56,25 @@ void sketch_destroy(struct sketch *sketch)
     *sketch = (struct sketch){NULL, NULL};
 }
 
+void sketch_require_near(const struct sketch *a, const struct sketch *b)
+{
+    lego_sketch_info of_a, of_b;
+    lego_sketch_describe(sketch_light(a), &of_a);
+    lego_sketch_describe(sketch_light(b), &of_b);
+    bool near = of_a.bricks % of_b.bricks == 0 || of_b.bricks % of_a.bricks == 0;
+    if (of_a.model == of_b.model && !near)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("legosketch: sketches of %u and %u bricks have only a smaller one in common", of_a.bricks,
+                       of_b.bricks),
+                errhint("Make sketches that will meet with the same budget, or lego_fold() both to a common divisor."));
+}
+
 void sketch_merge(struct sketch *into, const struct sketch *from)
 {
     if ((into->plain == NULL) != (from->plain == NULL))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: a sketch of lego_top_agg goes only with another such"));
+    sketch_require_near(into, from);
     require_ok(into->plain != NULL ? lego_sketch_merge(into->plain, from->plain)
                                    : lego_elastic_merge(into->elastic, from->elastic));
 }

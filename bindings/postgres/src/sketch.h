@@ -22,6 +22,10 @@ struct sketch sketch_load(const struct varlena *value, MemoryContext context);
 struct varlena *sketch_save(const struct sketch *sketch);
 void sketch_destroy(struct sketch *sketch);
 
+/* The library would fold sketches of any two numbers of bricks to what divides both, 1552 and 1016 to 8, where estimates
+ * say nothing any more. Here one number has to divide the other. Models may differ: the library refuses those. */
+void sketch_require_near(const struct sketch *a, const struct sketch *b);
+
 /* into becomes the sketch of both. */
 void sketch_merge(struct sketch *into, const struct sketch *from);
 

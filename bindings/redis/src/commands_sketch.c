@@ -92,6 +92,21 @@ static lego_status add_source(RedisModuleCtx *ctx, const struct value *source, s
     return memory_has_room(ctx, value_memory(source)) ? value_copy(source, sum) : LEGO_ERR_MEMORY;
 }
 
+/* The library would fold any two to what divides both, 1552 and 1016 bricks to 8, where estimates say nothing any more.
+ * Models may differ: those it refuses. false: replied. */
+static bool are_near(RedisModuleCtx *ctx, const struct value *a, const struct value *b)
+{
+    lego_sketch_info of_a, of_b;
+    lego_sketch_describe(value_light(a), &of_a);
+    lego_sketch_describe(value_light(b), &of_b);
+    if (of_a.model != of_b.model || of_a.bricks % of_b.bricks == 0 || of_b.bricks % of_a.bricks == 0) return true;
+    reply_refused(ctx,
+                  "ERR sketches of %" PRIu32 " and %" PRIu32 " bricks have only a smaller one in common: "
+                  "make them with one BUDGET, or LEGO.FOLD both to a common divisor",
+                  of_a.bricks, of_b.bricks);
+    return false;
+}
+
 /* One source more; false: replied. */
 static bool merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct value **sum)
 {
@@ -99,10 +114,11 @@ static bool merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct va
     const struct value *source = key_open(ctx, name, REDISMODULE_READ, &key);
     if (source == NULL) return false;
     bool mixed = *sum != NULL && ((*sum)->plain == NULL) != (source->plain == NULL);
-    lego_status status = mixed ? LEGO_ERR_ARGUMENT : add_source(ctx, source, sum);
-    RedisModule_CloseKey(key);
     if (mixed) reply_refused(ctx, "ERR sketches with TOP merge only with others that have it");
-    else if (status != LEGO_OK) reply_status(ctx, status);
+    bool fits = !mixed && (*sum == NULL || are_near(ctx, *sum, source));
+    lego_status status = fits ? add_source(ctx, source, sum) : LEGO_ERR_ARGUMENT;
+    RedisModule_CloseKey(key);
+    if (fits && status != LEGO_OK) reply_status(ctx, status);
     return status == LEGO_OK;
 }
 

@@ -85,8 +85,10 @@ def test_merge(server, model, top):
     assert server("LEGO.DUMP", "day1") == sketches[1].to_bytes()
 
 
-def test_merge_of_one_is_a_copy_and_different_budgets_merge(server):
-    a, b = reserve(server, "a", 64 * 1024), reserve(server, "b", 32 * 1024)
+def test_merge_of_one_is_a_copy_and_one_of_half_the_bricks_merges(server):
+    a, b = reserve(server, "a", 64 * 1024), reserve(server, "b", 64 * 1024)
+    b.fold(b.bricks // 2)
+    server("LEGO.FOLD", "b", b.bricks)
     count(server, "a", a, stream(500, 1))
     count(server, "b", b, stream(500, 2))
     server("LEGO.MERGE", "copy", 1, "a")

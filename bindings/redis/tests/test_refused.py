@@ -114,7 +114,18 @@ def test_merge_of_what_does_not_fit(keys):
     keys("LEGO.RESERVE", "heavier", "BUDGET", 80000, "TOP", 10)
     assert "another seed" in refused(keys, "LEGO.MERGE", "plain", 2, "plain", "seed")
     assert "another model" in refused(keys, "LEGO.MERGE", "d", 2, "model", "plain")
-    assert "shapes" in refused(keys, "LEGO.MERGE", "d", 2, "kept", "heavier")
+    assert "bricks" in refused(keys, "LEGO.MERGE", "d", 2, "kept", "heavier")
+
+
+def test_merge_does_not_ruin(keys):
+    """Numbers of bricks that have only a small divisor in common; one that divides the other is fine."""
+    keys("LEGO.RESERVE", "other", "BUDGET", 30000)
+    said = refused(keys, "LEGO.MERGE", "d", 2, "plain", "other")
+    few, many = (int(word) for word in said.split() if word.isdigit())
+    assert many % few and "LEGO.FOLD" in said
+    keys("LEGO.RESERVE", "part", "BUDGET", 20000)
+    keys("LEGO.FOLD", "part", next(n for n in range(few // 2, 0, -1) if few % n == 0))
+    assert keys("LEGO.MERGE", "d", 2, "plain", "part") == b"OK"
 
 
 @pytest.mark.parametrize("key", ["plain", "kept"])

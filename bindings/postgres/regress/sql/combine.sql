@@ -12,7 +12,7 @@ SELECT lego_plus(a.sketch, b.sketch) = a.sketch + b.sketch AS plus,
     lego_minus(a.sketch, b.sketch) = a.sketch - b.sketch AS minus,
        a.sketch + NULL IS NULL AS nothing FROM parts a, parts b WHERE a.p = 0 AND b.p = 1;
 
--- A fold is the sketch that fewer bricks would have made; sketches of other budgets meet at their common divisor.
+-- A fold is the sketch that fewer bricks would have made. Sketches meet at the smaller number, if it divides the other.
 SELECT (lego_info(sketch)->'bricks')::int AS bricks FROM whole;
 SELECT (lego_info(f)->'bricks')::int AS bricks, lego_total(f), lego_estimate(f, 5)
     FROM (SELECT lego_fold(sketch, 508) AS f FROM whole) t;
@@ -21,6 +21,7 @@ SELECT lego_fold(w.sketch, 254) = lego_merge_agg(lego_fold(p.sketch, 254)) AS sa
 SELECT lego_fold(w.sketch, 508) + p.sketch = lego_fold(w.sketch + p.sketch, 508) AS same FROM parts p, whole w
     WHERE p = 0;
 SELECT lego_fold(lego_empty(65536), 1) + sketch = lego_fold(sketch, 1) AS same FROM whole;
+SELECT lego_fold(lego_empty(100000), 8) + sketch = lego_fold(sketch, 8) AS same FROM whole;
 
 -- Sketches that keep their most frequent items add up too.
 SELECT lego_total(s), t.* FROM (SELECT lego_merge_agg(s) AS s FROM (

@@ -55,10 +55,15 @@ SELECT lego_fold(top, 1) FROM s;
 SELECT lego_fold(sketch, 0) FROM s;
 SELECT lego_fold(sketch, 1015) FROM s;
 SELECT lego_fold(sketch, 1::bigint << 40) FROM s;
+SELECT sketch + lego_empty(100000) FROM s;
+SELECT sketch - lego_empty(100000) FROM s;
+SELECT lego_merge_agg(x) FROM (SELECT lego_agg(1, b) FROM unnest('{65536, 100000}'::int[]) b GROUP BY b
+    ORDER BY b) t(x);
 SELECT sketch + lego_empty(65536, 1, 'compact') FROM s;
 SELECT sketch + lego_empty(65536, 0, 'rule') FROM s;
 SELECT lego_merge_agg(x) FROM (SELECT sketch FROM s UNION ALL SELECT top FROM s) t(x);
-SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 32768}'::int[]) b GROUP BY b) t(x);
+SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 32768}'::int[]) b GROUP BY b
+    ORDER BY b) t(x);
 
 -- The most frequent items.
 SELECT lego_top(sketch) FROM s;
