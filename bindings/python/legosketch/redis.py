@@ -2,7 +2,7 @@
 
     from redis.cluster import RedisCluster
     from legosketch.redis import SketchGroups
-    words = SketchGroups.create(RedisCluster("10.0.0.1"), "words", groups=6, budget="24G", replicas=1)
+    words = SketchGroups.create(RedisCluster("10.0.0.1"), "words", groups=60, budget="24G", replicas=1)
     words.add_many(["apple", "pear", "apple"])
     words.estimate("apple")                                             # 2
 
