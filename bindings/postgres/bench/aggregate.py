@@ -22,6 +22,7 @@ arguments = parser.parse_args()
 
 STATEMENTS = {
     "count(*)": "SELECT count(*) FROM numbers",
+    "count(item)": "SELECT count(item) FROM numbers",
     "sum(item)": "SELECT sum(item) FROM numbers",
     "lego_agg(bigint)": "SELECT lego_agg(item, 1 << 20) FROM numbers",
     "lego_agg(bigint, count)": "SELECT lego_agg(item, 1, 1 << 20) FROM numbers",

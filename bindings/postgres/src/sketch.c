@@ -66,7 +66,8 @@ void sketch_require_near(const struct sketch *a, const struct sketch *b)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: sketches of %u and %u bricks have only a smaller one in common", of_a.bricks,
                        of_b.bricks),
-                errhint("Make sketches that will meet with the same budget, or lego_fold() both to a common divisor."));
+                errhint("Make sketches that will meet with the same budget%s.",
+                        a->plain != NULL ? ", or lego_fold() both to a common divisor" : ""));
 }
 
 void sketch_merge(struct sketch *into, const struct sketch *from)

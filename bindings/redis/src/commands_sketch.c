@@ -102,8 +102,8 @@ static bool are_near(RedisModuleCtx *ctx, const struct value *a, const struct va
     if (of_a.model != of_b.model || of_a.bricks % of_b.bricks == 0 || of_b.bricks % of_a.bricks == 0) return true;
     reply_refused(ctx,
                   "ERR sketches of %" PRIu32 " and %" PRIu32 " bricks have only a smaller one in common: "
-                  "make them with one BUDGET, or LEGO.FOLD both to a common divisor",
-                  of_a.bricks, of_b.bricks);
+                  "make them with one BUDGET%s",
+                  of_a.bricks, of_b.bricks, a->elastic == NULL ? ", or LEGO.FOLD both to a common divisor" : "");
     return false;
 }
 
