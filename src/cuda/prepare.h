@@ -3,7 +3,7 @@
 #define LEGO_CUDA_PREPARE_H
 
 #include "item.h"
-#include "sketch.h"
+#include "sketch/sketch.h"
 
 /* Where items are in these blocks; of dense only the numbers count. */
 void prepare_places(const struct dense *dense, uint64_t seed, struct places *places);

@@ -1,7 +1,7 @@
 /* sketch: lego_cuda_sketch_*. What is on the device, when it changes, and how items get there. */
 #include "legosketch_cuda.h"
 
-#include "parallel.h"
+#include "core/parallel.h"
 #include "prepare.h"
 #include "sketch_kernels.h"
 
