@@ -26,21 +26,16 @@
 #include "paper/cells.h"
 #include "core/sizes.h"
 #include "model/model.h"
+#include "paper/stream.h"
 
 struct shape { /* as made */
     uint32_t bricks, columns, rows, bits;
-};
-
-/* What a scan finds in a brick: s(n), s(alpha), and what only the decoder understands. */
-struct stream {
-    double distinct, skew, implicit[SCAN_IMPLICIT];
 };
 
 /* What a scan found, kept until the brick changes. Its sums follow single stores; then what the networks make of them
  * is behind: COUNTED. Readers may fill it at the same time: the first to move state to BUSY writes. (MASS is of blocks:
  * of what was counted only the mass has changed.) */
 enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED, SUMMARY_MASS };
-enum { SCAN_SET = 32 }; /* numbers that g_scan makes of a cell */
 struct summary {
     _Atomic uint32_t state;
     uint32_t lag;    /* stores that were followed since the networks have run */
