@@ -1,39 +1,11 @@
-/* decode: see decode.h for the network and the choice. */
-#include "model/decode.h"
+/* bounds: see bounds.h. */
+#include "model/bounds.h"
 
 #include <math.h>
-
-#include "model/network.h"
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
-}
-
-double decode_network(const struct lego_model *model, const struct reads *reads, const struct stream *stream)
-{
-    uint32_t rows = reads->rows;
-    double scale = (double)rows / model->quantum, rule = INFINITY, joined[24] = {0};
-    for (uint32_t k = 0; k < rows; k++) {
-        double pair[2] = {(double)reads->value[k] * scale, reads->weight[k] * scale}, a[8], b[16], y[16];
-        network_layer(model, DEC_PAIR_0, NETWORK_RELU, pair, a);
-        network_layer(model, DEC_PAIR_1, NETWORK_RELU, a, b);
-        network_layer(model, DEC_PAIR_2, NETWORK_RELU, b, y);
-        for (int i = 0; i < 16; i++) joined[i] += y[i] / rows;
-        rule = fmin(rule, (double)reads->value[k] / reads->weight[k]);
-    }
-    const double facts[4] = {rule, (double)reads->total, stream->skew, stream->distinct};
-    memcpy(joined + 16, stream->implicit, sizeof stream->implicit);
-    memcpy(joined + 20, facts, sizeof facts);
-
-    double wide[32], mixed[20], a[8], b[4], answer;
-    network_layer(model, DEC_MIX_0, NETWORK_LEAKY, joined, wide);
-    network_layer(model, DEC_MIX_1, NETWORK_LEAKY, wide, mixed);
-    memcpy(mixed + 16, facts, sizeof facts);
-    network_layer(model, DEC_OUT_0, NETWORK_LEAKY, mixed, a);
-    network_layer(model, DEC_OUT_1, NETWORK_LEAKY, a, b);
-    network_layer(model, DEC_OUT_2, NETWORK_LINEAR, b, &answer);
-    return answer;
 }
 
 /* How far the rule is above the true count, for at least 95 % of the items, whatever the stream.
@@ -45,7 +17,7 @@ double decode_network(const struct lego_model *model, const struct reads *reads,
  * noise. (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
 double decode_slack(const struct reads *reads)
 {
-    double noise[LEGO_ROWS_MAX] = {0};
+    double noise[ROWS_MAX] = {0};
     for (uint32_t k = 0; k < reads->rows; k++) { /* insertion sort, least first */
         uint32_t i = k;
         for (; i > 0 && noise[i - 1] > reads->noise[k]; i--) noise[i] = noise[i - 1];
@@ -81,12 +53,4 @@ void decode_lower(lego_estimate *estimate, double value)
     if (!(value < estimate->value)) return;
     estimate->value = value > 0 ? value : 0;
     if (estimate->value < (double)estimate->lower) estimate->lower = (int64_t)estimate->value;
-}
-
-lego_estimate decode(const struct lego_model *model, const struct reads *reads, const struct stream *stream)
-{
-    lego_estimate estimate = decode_rule(reads);
-    if (estimate.upper > 0 && stream && stream->distinct > model->distinct_min && stream->skew < model->skew_max)
-        decode_lower(&estimate, decode_network(model, reads, stream));
-    return estimate;
 }
