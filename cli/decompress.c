@@ -9,7 +9,6 @@
 
 #include "say.h"
 
-#include <errno.h>
 #include <lzma.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -57,9 +56,10 @@ typedef union codec {
 struct compression {
     const char *suffix;
     const char *name;
-    size_t padding;                                             /* zeros may follow a member, in multiples of this */
-    bool (*recognise)(const unsigned char *bytes, size_t size); /* a member's beginning, or as much as there is of it */
-    outcome (*begin)(codec *with);                              /* a member: the first, or the next */
+    size_t padding;    /* zeros may follow a member, in multiples of this */
+    const char *magic; /* how a member begins */
+    size_t magic_size;
+    outcome (*begin)(codec *with); /* a member: the first, or the next */
     outcome (*step)(codec *with, window *view);
     void (*close)(codec *with);
 };
@@ -78,17 +78,7 @@ struct decompressor {
     unsigned char output[OUTPUT_SIZE];
 };
 
-static bool starts(const unsigned char *bytes, size_t size, const char *magic, size_t length)
-{
-    return memcmp(bytes, magic, size < length ? size : length) == 0;
-}
-
 /* ---- gzip -------------------------------------------------------------------------------------------------------- */
-
-static bool gzip_recognise(const unsigned char *bytes, size_t size)
-{
-    return starts(bytes, size, "\x1f\x8b", 2);
-}
 
 static outcome gzip_outcome(int result)
 {
@@ -125,14 +115,6 @@ static void gzip_close(codec *with)
 }
 
 /* ---- xz ---------------------------------------------------------------------------------------------------------- */
-
-static bool xz_recognise(const unsigned char *bytes, size_t size)
-{
-    return starts(bytes, size,
-                  "\xfd"
-                  "7zXZ\0",
-                  6);
-}
 
 static outcome xz_outcome(lzma_ret result)
 {
@@ -172,12 +154,6 @@ static void xz_close(codec *with)
 }
 
 /* ---- zstd -------------------------------------------------------------------------------------------------------- */
-
-static bool zstd_recognise(const unsigned char *bytes, size_t size)
-{
-    return starts(bytes, size, "\x28\xb5\x2f\xfd", 4) ||
-           ((bytes[0] & 0xf0) == 0x50 && starts(bytes + 1, size - 1, "\x2a\x4d\x18", 3)); /* a frame to be skipped */
-}
 
 static outcome zstd_error(size_t result)
 {
@@ -219,9 +195,9 @@ static void zstd_close(codec *with)
 
 /* gzip(1) ignores zeros at the end, a custom of tapes; today they are rather the place of members that were lost. */
 static const compression compressions[] = {
-    {".gz", "gzip", 0, gzip_recognise, gzip_begin, gzip_step, gzip_close},
-    {".xz", "xz", 4, xz_recognise, xz_begin, xz_step, xz_close},
-    {".zst", "zstd", 0, zstd_recognise, zstd_begin, zstd_step, zstd_close},
+    {".gz", "gzip", 0, "\x1f\x8b", 2, gzip_begin, gzip_step, gzip_close},
+    {".xz", "xz", 4, "\xfd\67zXZ", 6, xz_begin, xz_step, xz_close},
+    {".zst", "zstd", 0, "\x28\xb5\x2f\xfd", 4, zstd_begin, zstd_step, zstd_close},
 };
 
 const compression *compression_of(const char *path)
@@ -234,16 +210,13 @@ const compression *compression_of(const char *path)
     return NULL;
 }
 
-static const char *message(outcome why)
-{
-    switch (why) {
-    case CUT: return "it ends too early";
-    case NOT_SUPPORTED: return "it is damaged, or compressed in a way that is not supported";
-    case TOO_LARGE: return "to decompress it takes more than 1 GiB of memory";
-    case NO_MEMORY: return strerror(ENOMEM);
-    default: return "it is damaged";
-    }
-}
+static const char *const messages[] = {
+    [CUT] = "it ends too early",
+    [DAMAGED] = "it is damaged",
+    [NOT_SUPPORTED] = "it is damaged, or compressed in a way that is not supported",
+    [TOO_LARGE] = "to decompress it takes more than 1 GiB of memory",
+    [NO_MEMORY] = "Cannot allocate memory",
+};
 
 static bool fail(const decompressor *self, outcome why)
 {
@@ -252,7 +225,7 @@ static bool fail(const decompressor *self, outcome why)
         say("cannot read %s: it is named %s but is not %s data", self->name, kind->suffix, kind->name);
     else if (why == FOLLOWED)
         say("cannot read %s: it is damaged: after its end comes something that is not %s data", self->name, kind->name);
-    else say_unreadable(self->name, message(why));
+    else say_unreadable(self->name, messages[why]);
     return false;
 }
 
@@ -260,7 +233,7 @@ decompressor *decompress_open(const compression *kind, const char *name, decompr
 {
     decompressor *self = malloc(sizeof *self);
     if (self == NULL) {
-        say_unreadable(name, message(NO_MEMORY));
+        say_unreadable(name, messages[NO_MEMORY]);
         return NULL;
     }
     self->kind = kind;
@@ -294,6 +267,14 @@ static bool fill(decompressor *self, size_t wanted)
     return true;
 }
 
+/* Whether a member begins there, or as much of one as there is. One of zstd may also be a frame to be skipped. */
+static bool starts_member(const compression *kind, const unsigned char *bytes, size_t size)
+{
+    size_t length = size < kind->magic_size ? size : kind->magic_size;
+    bool skipped = kind->step == zstd_step && (bytes[0] & 0xf0) == 0x50;
+    return skipped ? memcmp(bytes + 1, "\x2a\x4d\x18", length - 1) == 0 : memcmp(bytes, kind->magic, length) == 0;
+}
+
 /* Between members. The input has MAGIC_MAX bytes, unless the file ends before. */
 static outcome find_member(decompressor *self)
 {
@@ -305,7 +286,7 @@ static outcome find_member(decompressor *self)
         use(self, kind->padding);
         return GOES_ON;
     }
-    if (!kind->recognise(bytes, self->size)) return self->any ? FOLLOWED : NOT_THIS_KIND;
+    if (!starts_member(kind, bytes, self->size)) return self->any ? FOLLOWED : NOT_THIS_KIND;
     self->any = self->inside = true;
     return kind->begin(&self->with);
 }

@@ -6,9 +6,6 @@
 #include "output.h"
 #include "say.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 static struct {
     const char *output, *model;
     uint64_t budget;
@@ -23,26 +20,13 @@ static const option_entry options[] = {
     {0},
 };
 
-/* The answer to the next question: "24 blocks, 5.1K, fold to 12, 8, 6, ...". */
-static void say_divisors(const char *path, const lego_sketch *sketch)
-{
-    lego_info info;
-    lego_describe(sketch, &info);
-    char list[12 * 8] = "", shape[SHAPE_TEXT];
-    size_t length = 0;
-    for (uint32_t divisor = 2; divisor <= info.blocks && length + 12 < sizeof list; divisor++) {
-        if (info.blocks % divisor == 0)
-            length += (size_t)snprintf(list + length, sizeof list - length, "%s%" PRIu32, length > 0 ? ", " : "",
-                                       info.blocks / divisor);
-    }
-    const char *fold = info.blocks > 1 ? "which fold to " : "which is as small as it gets";
-    say("%s has %s, %s%s", path, say_shape(shape, sketch), fold, list);
-}
-
 static bool fold(lego_sketch *sketch, const char *path)
 {
     lego_status status = given.blocks > 0 ? lego_fold(sketch, given.blocks) : lego_fold_within(sketch, given.budget);
-    if (status == LEGO_ERR_SHAPE) say_divisors(path, sketch);
+    char shape[SHAPE_TEXT];
+    if (status == LEGO_ERR_SHAPE)
+        say("%s has %s, and can not be folded to that: --blocks takes a divisor, --budget finds one that fits", path,
+            say_shape(shape, sketch));
     else if (status != LEGO_OK) say_status(path, status);
     return status == LEGO_OK;
 }

@@ -120,23 +120,13 @@ static item_event report(item_parser *parser, uint64_t line, const char *what)
     return ITEMS_BAD;
 }
 
-/* Little-endian numbers. */
-static uint64_t load_8(const unsigned char bytes[8])
+/* A little-endian number of up to 8 bytes. */
+static inline uint64_t load(const unsigned char *bytes, size_t width)
 {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
+    uint64_t value = 0;
+    memcpy(&value, bytes, width);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     value = __builtin_bswap64(value);
-#endif
-    return value;
-}
-
-static uint64_t load_4(const unsigned char bytes[4])
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap32(value);
 #endif
     return value;
 }
@@ -192,7 +182,7 @@ static const char *end_line(item_parser *parser)
 static uint64_t line_feeds_of_word(const unsigned char bytes[8])
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    uint64_t word = load_8(bytes) ^ UINT64_C(0x0a0a0a0a0a0a0a0a);
+    uint64_t word = load(bytes, 8) ^ UINT64_C(0x0a0a0a0a0a0a0a0a);
     uint64_t feeds = ~(((word & low) + low) | word | low);
     return (feeds >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
@@ -307,7 +297,7 @@ static void take_records(item_parser *parser, const unsigned char **at, const un
     size_t width = record_width(parser), n = (size_t)(end - *at) / width, room = BATCH_ITEMS - parser->batch.n;
     uint64_t *keys = parser->batch.keys + parser->batch.n;
     if (n > room) n = room;
-    for (size_t i = 0; i < n; i++) keys[i] = width == 4 ? load_4(*at + 4 * i) : load_8(*at + 8 * i);
+    for (size_t i = 0; i < n; i++) keys[i] = width == 4 ? load(*at + 4 * i, 4) : load(*at + 8 * i, 8);
     parser->batch.n += n;
     parser->line += n;
     *at += n * width;
@@ -322,7 +312,7 @@ static item_event parse_records(item_parser *parser, const unsigned char **at, c
             parser->carry[parser->carried++] = *(*at)++;
         if (parser->carried == width) {
             parser->carried = 0;
-            parser->batch.keys[parser->batch.n++] = width == 4 ? load_4(parser->carry) : load_8(parser->carry);
+            parser->batch.keys[parser->batch.n++] = load(parser->carry, width);
             parser->line++;
         }
         if (parser->batch.n == BATCH_ITEMS) return hand_out(parser);

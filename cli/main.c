@@ -59,17 +59,6 @@ static int run_help(const char *topic)
     return found != NULL ? EXIT_DONE : EXIT_WRONG_USAGE;
 }
 
-static int run_command(const command *found, int argc, char **argv)
-{
-    int first;
-    switch (options_parse(found, argc, argv, &first)) {
-    case PARSE_RUN: return found->run(argc - first, argv + first);
-    case PARSE_HELP: options_help(found); return EXIT_DONE;
-    case PARSE_WRONG: break;
-    }
-    return EXIT_WRONG_USAGE;
-}
-
 static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -84,7 +73,7 @@ static int run(int argc, char **argv)
         return EXIT_DONE;
     }
     const command *found = find_command(name);
-    return found != NULL ? run_command(found, argc - 1, argv + 1) : EXIT_WRONG_USAGE;
+    return found != NULL ? options_run(found, argc - 1, argv + 1) : EXIT_WRONG_USAGE;
 }
 
 int main(int argc, char **argv)

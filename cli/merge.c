@@ -13,20 +13,17 @@ static struct {
     const char *output, *model;
 } given;
 
+enum { REMEDY_TEXT = 128 };
+
 static const option_entry options[] = {
     OPTION_OUTPUT(&given.output),
     OPTION_MODEL(&given.model),
     {0},
 };
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
+static uint32_t common_divisor(uint32_t a, uint32_t b)
 {
-    while (b != 0) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+    return b == 0 ? a : common_divisor(b, a % b);
 }
 
 /* The bytes that a sketch has after a fold; 0 if there is no memory to try it. */
@@ -40,36 +37,40 @@ static uint64_t folded_bytes(const lego_sketch *sketch, uint32_t blocks)
     return info.bytes;
 }
 
-/* What makes two sketches mergeable whose sizes do not nest: a fold of both, where that leaves an eighth of the smaller
- * one or more; else one of them has to be built again, like the other. */
-static void say_remedy(const lego_sketch *into, const lego_sketch *from)
+static bool tops_nest(uint64_t a, uint64_t b)
+{
+    return a == 0 || b == 0 || a % b == 0 || b % a == 0;
+}
+
+/* What to do about sketches whose sizes do not nest: fold both, where that leaves an eighth of the smaller one or more;
+ * else build one of them again, like the first. */
+static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const lego_sketch *from)
 {
     lego_info a, b;
     lego_describe(into, &a);
     lego_describe(from, &b);
-    uint32_t smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
-    uint32_t common = (uint32_t)common_divisor(a.blocks, b.blocks);
-    uint64_t top = common_divisor(a.top_bytes, b.top_bytes);
-    bool tops_nest = a.top_bytes == 0 || b.top_bytes == 0 || top == a.top_bytes || top == b.top_bytes;
-    uint64_t budget = folded_bytes(into, common), same = folded_bytes(from, common);
-    char kept[48] = "";
-    if (a.top_bytes > 0) snprintf(kept, sizeof kept, " --top=%" PRIu64, a.top_bytes);
-    if (!tops_nest || a.columns != b.columns || common < smaller / 8)
-        say("build one of them again, like the first: --budget %" PRIu64 "%s", a.bytes, kept);
-    else if (budget == same && budget > 0) say("fold both first: legosketch fold --budget %" PRIu64, budget);
-    else say("fold both first: legosketch fold --blocks %" PRIu32, common);
+    uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
+    if (common < smaller / 8 || a.columns != b.columns || !tops_nest(a.top_bytes, b.top_bytes)) {
+        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.bytes);
+        if (a.top_bytes > 0) snprintf(text + length, REMEDY_TEXT - (size_t)length, " --top=%" PRIu64, a.top_bytes);
+        return;
+    }
+    uint64_t budget =
+        a.top_bytes == b.top_bytes ? folded_bytes(into, common) : 0; /* else it is not the same for both */
+    snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --%s %" PRIu64, budget > 0 ? "budget" : "blocks",
+             budget > 0 ? budget : common);
 }
 
 static bool merge_file(lego_sketch *into, const char *first, const char *path)
 {
     lego_sketch *from;
-    char into_shape[SHAPE_TEXT], from_shape[SHAPE_TEXT];
     if (!load_sketch(path, given.model, &from, NULL)) return false;
     lego_status status = lego_merge(into, from);
     if (status == LEGO_ERR_SHAPE) {
-        say("cannot merge %s (%s) into %s (%s): neither size is a multiple of the other", path,
-            say_shape(from_shape, from), first, say_shape(into_shape, into));
-        say_remedy(into, from);
+        char from_shape[SHAPE_TEXT], into_shape[SHAPE_TEXT], remedy[REMEDY_TEXT];
+        find_remedy(remedy, into, from);
+        say("cannot merge %s (%s) into %s (%s): neither folds to the other's size. %s", path,
+            say_shape(from_shape, from), first, say_shape(into_shape, into), remedy);
     } else if (status != LEGO_OK) {
         say("cannot merge %s into %s:", path, first);
         say_status(path, status);

@@ -128,29 +128,28 @@ static const char *store(const option_entry *entry, const char *text)
     return NULL;
 }
 
-/* What getopt_long refused: argv[at] is the word. */
-static parse_result refused(const command *self, int code, char **argv, int at)
+/* An option that is not in the table. */
+static int unknown(const command *self, const char *word)
 {
-    const char *word = argv[at];
-    if (code == ':') {
-        options_wrong(self, "option '%s' needs a value", word);
-    } else if (optopt != 0 && optopt < FIRST_LONG) {
-        options_wrong(self, "there is no option '-%c'", optopt);
-    } else if (optopt != 0) {
-        options_wrong(self, "option '%.*s' takes no value", (int)strcspn(word, "="), word);
-    } else {
-        char name[NAME_MAX_CHARS + 1];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-        const char *names[OPTIONS_MAX];
-        size_t n = 0;
-        for (const option_entry *entry = self->options; entry->name != NULL; entry++) names[n++] = entry->name;
-        names[n++] = help_entry.name;
-        names[n] = NULL;
-        const char *closest = options_closest(name, names);
-        if (closest != NULL) options_wrong(self, "there is no option '%s'; did you mean '--%s'?", word, closest);
-        else options_wrong(self, "there is no option '%s', or it is short for more than one", word);
-    }
-    return PARSE_WRONG;
+    char name[NAME_MAX_CHARS + 1];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *names[OPTIONS_MAX];
+    size_t n = 0;
+    for (const option_entry *entry = self->options; entry->name != NULL; entry++) names[n++] = entry->name;
+    names[n++] = help_entry.name;
+    names[n] = NULL;
+    const char *closest = options_closest(name, names);
+    if (closest != NULL) return options_wrong(self, "there is no option '%s'; did you mean '--%s'?", word, closest);
+    return options_wrong(self, "there is no option '%s', or it is short for more than one", word);
+}
+
+/* What getopt_long returned `code` for. */
+static int refused(const command *self, int code, const char *word)
+{
+    if (code == ':') return options_wrong(self, "option '%s' needs a value", word);
+    if (optopt == 0) return unknown(self, word);
+    if (optopt < FIRST_LONG) return options_wrong(self, "there is no option '-%c'", optopt);
+    return options_wrong(self, "option '%.*s' takes no value", (int)strcspn(word, "="), word);
 }
 
 /* getopt's two descriptions of a table, made from it. */
@@ -176,42 +175,44 @@ static void describe(const command *self, struct option longs[OPTIONS_MAX], char
     *letter = '\0';
 }
 
-static bool is_complete(const command *self, int operands)
+static const option_entry *entry_of(const command *self, int code)
 {
-    if (self->output != NULL && *self->output == NULL)
-        options_wrong(self, "-o FILE is missing: where should the sketch go?");
-    else if (self->operands != OPERANDS_ANY && operands == 0) options_wrong(self, "it takes a file, and none is named");
-    else if (self->operands == OPERANDS_ONE && operands > 1)
-        options_wrong(self, "it takes one file, and %d are named", operands);
-    else return true;
-    return false;
+    const option_entry *entry = self->options;
+    if (code >= FIRST_LONG) return entry + (code - FIRST_LONG);
+    while (entry->letter != code) entry++;
+    return entry;
 }
 
-parse_result options_parse(const command *self, int argc, char **argv, int *first)
+static int run_parsed(const command *self, int count, char **operands)
+{
+    if (self->output != NULL && *self->output == NULL)
+        return options_wrong(self, "-o FILE is missing: where should the sketch go?");
+    if (self->operands != OPERANDS_ANY && count == 0) return options_wrong(self, "it takes a file, and none is named");
+    if (self->operands == OPERANDS_ONE && count > 1)
+        return options_wrong(self, "it takes one file, and %d are named", count);
+    return self->run(count, operands);
+}
+
+int options_run(const command *self, int argc, char **argv)
 {
     struct option longs[OPTIONS_MAX];
     char shorts[2 * OPTIONS_MAX + 2];
     describe(self, longs, shorts);
     opterr = 0;
     optind = 1;
-    for (;;) {
-        int code = getopt_long(argc, argv, shorts, longs, NULL);
-        if (code == -1) break;
-        if (code == 'h' || code == HELP) return PARSE_HELP;
-        if (code == '?' || code == ':') return refused(self, code, argv, optind - 1);
-        const option_entry *entry = self->options;
-        if (code >= FIRST_LONG) entry += code - FIRST_LONG;
-        else
-            while (entry->letter != code) entry++;
-        const char *expected = store(entry, optarg);
-        if (expected != NULL) {
-            options_wrong(self, "--%s '%s' is not %s%s", entry->name, optarg, expected,
-                          entry->kind == OPTION_CHOICE ? entry->value : "");
-            return PARSE_WRONG;
+    for (int code; (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        if (code == 'h' || code == HELP) {
+            options_help(self);
+            return EXIT_DONE;
         }
+        if (code == '?' || code == ':') return refused(self, code, argv[optind - 1]);
+        const option_entry *entry = entry_of(self, code);
+        const char *expected = store(entry, optarg);
+        if (expected != NULL)
+            return options_wrong(self, "--%s '%s' is not %s%s", entry->name, optarg, expected,
+                                 entry->kind == OPTION_CHOICE ? entry->value : "");
     }
-    *first = optind;
-    return is_complete(self, argc - optind) ? PARSE_RUN : PARSE_WRONG;
+    return run_parsed(self, argc - optind, argv + optind);
 }
 
 /* ---- help ----------------------------------------------------------------------------------------------------- */

@@ -60,11 +60,8 @@ typedef struct command {
 extern const command command_build, command_query, command_merge, command_fold, command_top, command_info, command_gen,
     command_eval, command_demo, command_train, command_lab, command_report;
 
-typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_WRONG } parse_result;
-
-/* argv[0] is the name of the command. On PARSE_RUN argv[*first] is the first operand, and there are as many as the
- * command takes; on PARSE_WRONG all is said. */
-parse_result options_parse(const command *self, int argc, char **argv, int *first);
+/* Parses and runs it; argv[0] is the name of the command. Returns the exit status. */
+int options_run(const command *self, int argc, char **argv);
 void options_help(const command *self);
 
 /* Says what is wrong, and where help is; returns EXIT_WRONG_USAGE. */

@@ -129,7 +129,7 @@ static int write_some(void *context, const void *bytes, size_t size)
     return fwrite(bytes, 1, size, context) == size ? 0 : -1;
 }
 
-/* Writes to an open file; 0 or an error number. */
+/* Writes to an open file; 0 or an error number, as from all that follow. */
 static int save(output_save *saver, const void *what, FILE *file)
 {
     errno = 0;
@@ -139,11 +139,11 @@ static int save(output_save *saver, const void *what, FILE *file)
     return errno != 0 ? errno : EIO;
 }
 
-static int save_in_place(output_save *saver, const void *what, const char *path)
+static int save_and_close(output_save *saver, const void *what, FILE *file, bool synced)
 {
-    FILE *file = fopen(path, "wb");
     if (file == NULL) return errno;
     int error = save(saver, what, file);
+    if (error == 0 && synced && fsync(fileno(file)) != 0) error = errno;
     if (fclose(file) != 0 && error == 0) error = errno;
     return error;
 }
@@ -171,19 +171,13 @@ static FILE *open_temporary(const place *where)
     return file;
 }
 
-static void remove_temporary(void)
+/* The temporary file gets its name, or is removed if there was or is an error. */
+static int end_temporary(int error, const place *where)
 {
     sigset_t before = block_signals();
-    if (temporary[0] != '\0') unlink(temporary);
+    if (error == 0 && rename(temporary, where->path) != 0) error = errno;
+    if (error != 0 && temporary[0] != '\0') unlink(temporary);
     temporary[0] = '\0';
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-static int rename_temporary(const place *where)
-{
-    sigset_t before = block_signals();
-    int error = rename(temporary, where->path) == 0 ? 0 : errno;
-    if (error == 0) temporary[0] = '\0';
     sigprocmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -199,17 +193,9 @@ static int sync_folder(const char *path)
 
 static int replace(output_save *saver, const void *what, const place *where)
 {
-    FILE *file = open_temporary(where);
-    int error = file == NULL ? errno : 0;
-    if (file != NULL) {
-        error = save(saver, what, file);
-        if (error == 0 && fsync(fileno(file)) != 0) error = errno;
-        if (fclose(file) != 0 && error == 0) error = errno;
-    }
-    if (error == 0) error = rename_temporary(where);
-    if (error == 0) error = sync_folder(where->folder);
-    remove_temporary();
-    return error;
+    int error = save_and_close(saver, what, open_temporary(where), true);
+    error = end_temporary(error, where);
+    return error != 0 ? error : sync_folder(where->folder);
 }
 
 bool output_file(const char *path, output_save *saver, const void *what)
@@ -220,7 +206,9 @@ bool output_file(const char *path, output_save *saver, const void *what)
     }
     place where;
     int error = find_place(path, &where);
-    if (error == 0) error = where.in_place ? save_in_place(saver, what, where.path) : replace(saver, what, &where);
+    if (error == 0)
+        error =
+            where.in_place ? save_and_close(saver, what, fopen(where.path, "wb"), false) : replace(saver, what, &where);
     return error == 0 || fail(path, error);
 }
 

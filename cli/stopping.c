@@ -14,7 +14,7 @@ static struct sigaction before[STOPPING];
 static void stop(int signal_number)
 {
     stopped = signal_number;
-    for (int i = 0; i < STOPPING; i++) sigaction(stopping[i], &before[i], NULL);
+    stopping_end();
 }
 
 void stopping_begin(void)

@@ -32,17 +32,13 @@ static int print(void *context, const lego_top_item *item)
 
 static bool list(const lego_sketch *sketch, const char *path)
 {
-    lego_info info;
-    lego_describe(sketch, &info);
-    if (info.top_bytes == 0) {
+    bool ok = true;
+    lego_status status = lego_top(sketch, given.items, print, &ok);
+    if (status == LEGO_ERR_ARGUMENT)
         say("%s is a plain sketch, which counts items but does not keep them: build it with --top, or ask it "
             "for items that you know with 'legosketch query'",
             path);
-        return false;
-    }
-    bool ok = true;
-    lego_status status = lego_top(sketch, given.items, print, &ok);
-    if (status != LEGO_OK) say_status(path, status);
+    else if (status != LEGO_OK) say_status(path, status);
     return ok && status == LEGO_OK;
 }
 
