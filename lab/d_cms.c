@@ -1,6 +1,6 @@
-/* An elastic filter in front of another sketch, which the Lego paper calls D-CMS and D-Lego: the heavy part of the
- * Elastic sketch (Yang and others, SIGCOMM 2018; basic version, one resident a bucket) keeps heavy items exactly, the
- * light part, Count-Min or the Lego sketch, gets the rest.
+/* An elastic filter in front of Count-Min, which the Lego paper calls D-CMS: the heavy part of the Elastic sketch (Yang
+ * and others, SIGCOMM 2018; basic version, one resident a bucket) keeps heavy items exactly, the light part, Count-Min,
+ * gets the rest.
  *
  * A resident's occurrence votes for it; a newcomer takes an empty bucket; else it votes against and goes to the light
  * part, until the votes against are THRESHOLD times those for: then the resident's votes go to the light part, and the
@@ -27,10 +27,8 @@ enum { BUCKET_BYTES = 9, THRESHOLD = 10, BRICK = 100 * 1024, AGAINST_MOST = (1 <
 static const uint32_t FIELD = (UINT32_C(1) << 28) - 1; /* the most a key or the votes can be */
 
 typedef struct filtered {
-    uint64_t seed;
-    uint64_t bucket_count;
-    const estimator_kind *light_kind;
-    void *light;
+    estimator_table of; /* its units are buckets */
+    void *light;        /* an estimator_cms */
     unsigned char buckets[];
 } filtered;
 
@@ -57,45 +55,18 @@ static void set(filtered *self, uint64_t at, bucket held)
     to[8] = (unsigned char)tail;
 }
 
-static lego_status create(const lego_options *wanted, const estimator_kind *light_kind, void **self)
+static lego_status create(const lego_options *wanted, void **self)
 {
-    if (wanted->budget > LEGO_BUDGET_MAX) /* before a part of it fits */
-        return LEGO_ERR_BUDGET;
+    if (wanted->budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;                    /* before a part of it fits */
     uint64_t most = wanted->budget - wanted->budget / 5 - (wanted->budget % 5 != 0); /* 4/5, rounded down */
-    lego_options light = *wanted;
-    light.budget = most < BRICK ? most : most / BRICK * BRICK;
+    uint64_t light = most < BRICK ? most : most / BRICK * BRICK;
     void *made;
-    uint64_t buckets;
-    uint64_t rest = wanted->budget - light.budget;
-    lego_status status = create_within(rest, sizeof(filtered), BUCKET_BYTES, 1, &made, &buckets);
-    if (status != LEGO_OK)
-        return status;
-    filtered *sketch = made;
-    sketch->seed = wanted->seed;
-    sketch->bucket_count = buckets;
-    sketch->light_kind = light_kind;
-    status = light_kind->create(&light, &sketch->light);
-    if (status != LEGO_OK) {
-        free(sketch);
-        return status;
-    }
-    *self = sketch;
-    return LEGO_OK;
-}
-
-static lego_status create_cms(const lego_options *wanted, void **self)
-{
-    return create(wanted, &estimator_cms, self);
-}
-
-/* With the paper's model, or another of its shape, it has the paper's bricks and cells. */
-static lego_status create_lego(const lego_options *wanted, void **self)
-{
-    lego_model_info given, paper;
-    lego_model_describe(wanted->model != NULL ? wanted->model : lego_model_builtin(NULL), &given);
-    lego_model_describe(lego_model_builtin("paper"), &paper);
-    bool same = given.rows == paper.rows && given.columns == paper.columns && given.quantum == paper.quantum;
-    return create(wanted, same ? &estimator_lego_paper : &estimator_lego, self);
+    lego_status status = estimator_create_table(&estimator_d_cms, wanted->budget - light, wanted->seed, &made);
+    if (status != LEGO_OK) return status;
+    status = estimator_create_table(&estimator_cms, light, wanted->seed, &((filtered *)made)->light);
+    if (status == LEGO_OK) *self = made;
+    else free(made);
+    return status;
 }
 
 /* What the filter knows an item by. */
@@ -106,32 +77,29 @@ typedef struct place {
 
 static place locate(const filtered *sketch, const void *item, size_t size)
 {
-    XXH128_hash_t hash = hash_item(item, size, sketch->seed);
-    return (place){pick(hash.high64, sketch->bucket_count), (uint32_t)hash.low64 & FIELD};
+    XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
+    return (place){pick(hash.high64, sketch->of.units), (uint32_t)hash.low64 & FIELD};
 }
 
 /* The item that the light part counts: bucket and key as one integer, in little-endian bytes as everywhere. */
 static void light_item(uint64_t at, uint32_t key, unsigned char item[8])
 {
     uint64_t number = at << 28 ^ key;
-    for (unsigned i = 0; i < 8; i++)
-        item[i] = (unsigned char)(number >> 8 * i);
+    for (unsigned i = 0; i < 8; i++) item[i] = (unsigned char)(number >> 8 * i);
 }
 
 static lego_status add_light(filtered *sketch, uint64_t at, uint32_t key, int64_t count)
 {
     unsigned char item[8];
     light_item(at, key, item);
-    return sketch->light_kind->add(sketch->light, item, sizeof item, count);
+    return estimator_cms.add(sketch->light, item, sizeof item, count);
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     filtered *sketch = self;
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
-    if (count == 0)
-        return LEGO_OK;
+    if (count < 0) return LEGO_ERR_ARGUMENT;
+    if (count == 0) return LEGO_OK;
     place here = locate(sketch, item, size);
     bucket held = get(sketch, here.at);
     if (held.votes == 0 || held.key == here.key) {
@@ -139,8 +107,7 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
         int64_t taken = count < room ? count : room;
         if (taken < count) {
             lego_status status = add_light(sketch, here.at, here.key, count - taken);
-            if (status != LEGO_OK)
-                return status;
+            if (status != LEGO_OK) return status;
             held.flag = true;
         }
         held.key = here.key;
@@ -151,13 +118,11 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
     held.against = (uint32_t)add_within(held.against, count, AGAINST_MOST);
     if (held.against < (uint64_t)THRESHOLD * held.votes || count > FIELD) {
         lego_status status = add_light(sketch, here.at, here.key, count);
-        if (status == LEGO_OK)
-            set(sketch, here.at, held);
+        if (status == LEGO_OK) set(sketch, here.at, held);
         return status;
     }
     lego_status status = add_light(sketch, here.at, held.key, held.votes);
-    if (status == LEGO_OK)
-        set(sketch, here.at, (bucket){here.key, (uint32_t)count, 1, true});
+    if (status == LEGO_OK) set(sketch, here.at, (bucket){here.key, (uint32_t)count, 1, true});
     return status;
 }
 
@@ -173,46 +138,30 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     }
     unsigned char key[8];
     light_item(here.at, here.key, key);
-    lego_status status = sketch->light_kind->estimate(sketch->light, key, sizeof key, value);
-    if (status == LEGO_OK)
-        *value += votes;
+    lego_status status = estimator_cms.estimate(sketch->light, key, sizeof key, value);
+    if (status == LEGO_OK) *value += votes;
     return status;
 }
 
 static uint64_t bytes(const void *self)
 {
     const filtered *sketch = self;
-    return sizeof(filtered) + sketch->bucket_count * BUCKET_BYTES + sketch->light_kind->bytes(sketch->light);
+    return sizeof(filtered) + sketch->of.units * BUCKET_BYTES + estimator_bytes(&estimator_cms, sketch->light);
 }
 
 static void destroy(void *self)
 {
-    filtered *sketch = self;
-    sketch->light_kind->destroy(sketch->light);
-    free(sketch);
+    estimator_destroy(&estimator_cms, ((filtered *)self)->light);
+    free(self);
 }
 
-const estimator_kind estimator_d_cms = {
-    .name = "d-cms",
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = create_cms,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = destroy,
-};
-
-const estimator_kind estimator_d_lego = {
-    .name = "d-lego",
-    .uses_model = true,
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = create_lego,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = destroy,
-};
+const estimator_kind estimator_d_cms = {.name = "d-cms",
+                                        .in_order = true,
+                                        .insert_only = true,
+                                        .header = sizeof(filtered),
+                                        .unit = BUCKET_BYTES,
+                                        .create = create,
+                                        .bytes = bytes,
+                                        .destroy = destroy,
+                                        .add = add,
+                                        .estimate = estimate};
