@@ -30,115 +30,94 @@ typedef struct timing {
 
 static bool make_load(const lab_plan *plan, load *made)
 {
-    double scale = plan->scale > 0 ? plan->scale : plan->quick ? 0.02 : 0.1;
-    made->distinct = (uint32_t)fmin(fmax(round(WIKI_DISTINCT * scale), 1), 4e9);
-    made->budget = plan->budget_count > 0 ? plan->budgets[0] : (uint64_t)fmax(WIKI_BUDGET * scale, 102400);
+    made->distinct = (uint32_t)fmin(fmax(round(WIKI_DISTINCT * plan->scale), 1), 4e9);
+    made->budget = plan->budget_count > 0 ? plan->budgets[0] : (uint64_t)fmax(WIKI_BUDGET * plan->scale, 102400);
     made->seed = plan->seed;
     lab_stream shape;
-    if (!lab_stream_sized(&shape, "wiki-like", made->distinct, (uint64_t)(WIKI_TOTAL * scale)))
-        return false;
-    made->length = (size_t)exact_total(shape.content.truth);
+    if (!lab_stream_sized(&shape, "wiki-like", made->distinct, (uint64_t)(WIKI_TOTAL * plan->scale))) return false;
+    content_free(&shape.content);
+    made->keys = zipf_keys(made->distinct, shape.alpha, plan->seed, &made->length);
     made->asked = made->length < made->distinct ? made->length : made->distinct;
-    uint32_t *ranks = malloc(made->length * sizeof *ranks);
-    made->keys = malloc(made->length * sizeof *made->keys);
-    bool ok = ranks != NULL && made->keys != NULL;
-    if (ok) {
-        zipf_stream(made->distinct, shape.alpha, plan->seed, ranks);
-        for (size_t i = 0; i < made->length; i++)
-            made->keys[i] = ranks[i];
-    } else {
-        say_no_memory();
-        free(made->keys);
-    }
-    free(ranks);
-    lab_stream_free(&shape);
-    return ok;
+    if (made->keys == NULL) say_no_memory();
+    return made->keys != NULL;
 }
 
-static void key_bytes(uint64_t key, unsigned char bytes[8])
+static lego_status create(const load *made, const estimator_kind *kind, void **self)
 {
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(key >> (8 * i));
+    lego_options wanted = {.budget = made->budget, .seed = made->seed};
+    return estimator_create(kind, &wanted, self);
 }
 
 /* ---- one item a call -------------------------------------------------------------------------------------------- */
 
 static lego_status time_kind(const load *made, const estimator_kind *kind, timing *out)
 {
-    lego_options wanted = LEGO_OPTIONS_INIT;
-    wanted.budget = made->budget;
-    wanted.model = lab_model(kind);
-    wanted.seed = made->seed;
     void *self;
-    lego_status status = kind->create(&wanted, &self);
-    if (status != LEGO_OK)
-        return status;
-    if (kind->tell != NULL)
-        kind->tell(self, made->distinct);
+    lego_status status = create(made, kind, &self);
+    if (status != LEGO_OK) return status;
+    if (kind->tell != NULL) kind->tell(self, made->distinct);
     double start = record_clock();
     unsigned char key[8];
     for (size_t i = 0; i < made->length && status == LEGO_OK; i++) {
-        key_bytes(made->keys[i], key);
+        stream_key(made->keys[i], key);
         status = kind->add(self, key, sizeof key, 1);
     }
     double middle = record_clock();
     for (size_t i = 0; i < made->asked && status == LEGO_OK; i++) {
         double value;
-        key_bytes(made->keys[i], key);
+        stream_key(made->keys[i], key);
         status = kind->estimate(self, key, sizeof key, &value);
     }
-    *out = (timing){middle - start, record_clock() - middle, kind->bytes(self)};
-    kind->destroy(self);
+    *out = (timing){middle - start, record_clock() - middle, estimator_bytes(kind, self)};
+    estimator_destroy(kind, self);
     return status;
 }
 
 /* ---- batches ---------------------------------------------------------------------------------------------------- */
 
+/* How a sketch is stored into and asked; self of both kinds is a lego_sketch. */
 typedef struct way {
-    const char *name, *model;
-    lego_packing packing;
+    const char *name;
+    const estimator_kind *kind;
     bool all_threads;
 } way;
 
 static const way ways[] = {
-    {"lego, batches", NULL, LEGO_DENSE, false},          {"lego, batches, all cores", NULL, LEGO_DENSE, true},
-    {"lego flat, batches", NULL, LEGO_FLAT, false},      {"lego flat, batches, all cores", NULL, LEGO_FLAT, true},
-    {"lego-paper, batches", "paper", LEGO_DENSE, false}, {"lego-paper, batches, all cores", "paper", LEGO_DENSE, true},
+    {"lego, batches", &estimator_lego, false},
+    {"lego, batches, all cores", &estimator_lego, true},
+    {"lego-paper, batches", &estimator_lego_paper, false},
+    {"lego-paper, batches, all cores", &estimator_lego_paper, true},
 };
-enum { WAYS = sizeof ways / sizeof *ways };
+enum { WAYS = sizeof ways / sizeof *ways, BATCH = 1 << 16 };
+
+/* The keys from `at` on, up to `end`. */
+static lego_items batch_of(const load *made, size_t at, size_t end)
+{
+    return (lego_items){.n = end - at < BATCH ? end - at : BATCH, .integers = made->keys + at};
+}
 
 static lego_status time_way(const load *made, const way *how, unsigned threads, timing *out)
 {
-    enum { BATCH = 1 << 16 };
-    lego_options wanted = LEGO_OPTIONS_INIT;
-    wanted.budget = made->budget;
-    wanted.model = lego_model_builtin(how->model);
-    wanted.packing = how->packing;
-    wanted.seed = made->seed;
-    if (how->model != NULL) { /* as lab/lego.c has it: a brick for every 100 KB, 4-byte cells */
-        wanted.bricks = made->budget < 2 * 102400 ? 1 : (uint32_t)(made->budget / 102400);
-        wanted.cell_bits = 32;
-    }
-    lego_sketch *sketch;
+    void *self;
     lego_estimate *answers = malloc(BATCH * sizeof *answers);
-    lego_status status = answers != NULL ? lego_sketch_create(&wanted, &sketch) : LEGO_ERR_MEMORY;
+    lego_status status = answers != NULL ? create(made, how->kind, &self) : LEGO_ERR_MEMORY;
     if (status != LEGO_OK) {
         free(answers);
         return status;
     }
-    lego_sketch_set_threads(sketch, how->all_threads ? threads : 1);
+    lego_set_threads(self, threads);
     double start = record_clock();
     for (size_t at = 0; at < made->length && status == LEGO_OK; at += BATCH) {
-        size_t n = made->length - at < BATCH ? made->length - at : BATCH;
-        status = lego_sketch_add_u64s(sketch, made->keys + at, NULL, n);
+        lego_items batch = batch_of(made, at, made->length);
+        status = lego_add_items(self, &batch);
     }
     double middle = record_clock();
     for (size_t at = 0; at < made->asked && status == LEGO_OK; at += BATCH) {
-        size_t n = made->asked - at < BATCH ? made->asked - at : BATCH;
-        status = lego_sketch_estimate_u64s(sketch, made->keys + at, n, answers);
+        lego_items batch = batch_of(made, at, made->asked);
+        status = lego_query_items(self, &batch, answers);
     }
-    *out = (timing){middle - start, record_clock() - middle, lego_sketch_bytes(sketch)};
-    lego_sketch_destroy(sketch);
+    *out = (timing){middle - start, record_clock() - middle, estimator_bytes(how->kind, self)};
+    estimator_destroy(how->kind, self);
     free(answers);
     return status;
 }
@@ -168,40 +147,51 @@ static void add_row(record *into, const load *made, const char *name, unsigned t
     record_add(into, &row);
 }
 
+/* One method, one item a call, or one way of batches: the fastest of some rounds. */
+static lego_status time_rounds(const load *made, const estimator_kind *kind, const way *how, unsigned threads,
+                               int rounds, timing *best)
+{
+    lego_status status = LEGO_OK;
+    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
+        timing one;
+        status = how != NULL ? time_way(made, how, threads, &one) : time_kind(made, kind, &one);
+        if (status == LEGO_OK) keep_fastest(best, &one, round);
+    }
+    return status;
+}
+
 static lab_result run(const lab_plan *plan, record *into)
 {
     load made;
-    if (!make_load(plan, &made))
-        return LAB_FAILED;
+    if (!make_load(plan, &made)) return LAB_FAILED;
     size_t count = plan->kind_count + WAYS;
-    int rounds = plan->quick ? 2 : 3;
-    progress_begin("speed", count * (size_t)rounds, plan->quiet);
-    progress_describe("runs", "");
+    progress_begin("speed", count, plan->quiet);
+    progress_describe("methods", "");
     lab_result result = LAB_DONE;
     for (size_t i = 0; i < count; i++) {
         const way *how = i < plan->kind_count ? NULL : &ways[i - plan->kind_count];
-        const char *name = how != NULL ? how->name : plan->kinds[i]->name;
+        const estimator_kind *kind = how != NULL ? how->kind : plan->kinds[i];
+        const char *name = how != NULL ? how->name : kind->name;
         unsigned threads = how != NULL && how->all_threads ? plan->threads : 1;
-        timing best = {0}, one;
-        lego_status status = LEGO_OK;
-        for (int round = 0; round < rounds && status == LEGO_OK; round++) {
-            status = how != NULL ? time_way(&made, how, threads, &one) : time_kind(&made, plan->kinds[i], &one);
-            if (status == LEGO_OK)
-                keep_fastest(&best, &one, round);
-            progress_update(i * (size_t)rounds + (size_t)round + 1, i * (size_t)rounds + (size_t)round + 1);
-        }
+        timing best = {0};
+        lego_status status = time_rounds(&made, kind, how, threads, plan->quick ? 2 : 3, &best);
         if (status == LEGO_OK) {
             add_row(into, &made, name, threads, "store", best.bytes, (double)made.length, best.store);
             add_row(into, &made, name, threads, "query", best.bytes, (double)made.asked, best.query);
         } else {
             say_status(name, status);
-            record_failure(into, name);
-            result = LAB_PARTIAL;
+            result = lab_unusable(into, name);
         }
+        progress_update(i + 1, i + 1);
     }
     progress_end();
     free(made.keys);
     return result;
 }
 
-const lab_experiment lab_speed = {"speed", "Items stored and asked for a second, by method", "Figure 6", run};
+const lab_experiment lab_speed = {.name = "speed",
+                                  .title = "Items stored and asked for a second, by method",
+                                  .figure = "Figure 6",
+                                  .run = run,
+                                  .scale = 0.1,
+                                  .quick_scale = 0.02};

@@ -42,18 +42,15 @@ static char *append_quoted(char *at, const char *word)
 void record_command(int argc, char **argv)
 {
     size_t size = 1;
-    for (int i = 0; i < argc; i++)
-        size += 4 * strlen(argv[i]) + 3;
+    for (int i = 0; i < argc; i++) size += 4 * strlen(argv[i]) + 3;
     free(command_line);
     command_line = malloc(size);
     char *at = command_line;
     for (int i = 0; at != NULL && i < argc; i++) {
-        if (i > 0)
-            *at++ = ' ';
+        if (i > 0) *at++ = ' ';
         at = append_quoted(at, argv[i]);
     }
-    if (at != NULL)
-        *at = '\0';
+    if (at != NULL) *at = '\0';
 }
 
 double record_clock(void)
@@ -78,8 +75,7 @@ static void cpu_name(char *text, size_t size)
             snprintf(text, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
         }
     }
-    if (file != NULL)
-        fclose(file);
+    if (file != NULL) fclose(file);
 }
 
 static json_line describe_machine(void)
@@ -88,8 +84,7 @@ static json_line describe_machine(void)
     char cpu[200], os[400] = "";
     cpu_name(cpu, sizeof cpu);
     struct utsname name;
-    if (uname(&name) == 0)
-        snprintf(os, sizeof os, "%s %s %s", name.sysname, name.release, name.machine);
+    if (uname(&name) == 0) snprintf(os, sizeof os, "%s %s %s", name.sysname, name.release, name.machine);
     json_text(&machine, "cpu", cpu[0] != '\0' ? cpu : NULL);
     long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     json_i64(&machine, "cores", cores);
@@ -112,8 +107,7 @@ record record_begin(const char *experiment, const char *title, const char *figur
     char date[32] = "";
     time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL)
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    if (gmtime_r(&now, &utc) != NULL) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     json_text(&self.top, "experiment", experiment);
     json_text(&self.top, "title", title);
     json_text(&self.top, "figure", figure);
@@ -189,8 +183,7 @@ bool record_write_file(const record *self, const char *path, bool quiet)
     }
     bool ok = output_file(path, save_text, text);
     cJSON_free(text);
-    if (ok && !quiet)
-        say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
+    if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
     return ok;
 }
 

@@ -135,8 +135,7 @@ static double least(const pivot *data, size_t point)
 {
     double best = INFINITY;
     for (size_t s = 0; s < data->series_count; s++)
-        if (!data->published[s] && data->y[s][point] < best)
-            best = data->y[s][point];
+        if (!data->published[s] && data->y[s][point] < best) best = data->y[s][point];
     return best;
 }
 
@@ -160,8 +159,7 @@ static void add_table(text *page, const view *what, const pivot *data, const cha
         text_print(page, "</th>");
         for (size_t s = 0; s < data->series_count; s++) {
             bool best = errors && !data->published[s] && data->y[s][i] == least(data, i);
-            if (isnan(data->y[s][i]))
-                text_print(page, "<td>\u2013</td>");
+            if (isnan(data->y[s][i])) text_print(page, "<td>\u2013</td>");
             else
                 text_print(page, "<td%s>%.4g</td>",
                            data->published[s] ? " class=published"
@@ -181,16 +179,13 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
 {
     static pivot data;
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(result, "rows");
-    if (!pivot_make(&data, what, rows, panel))
-        return true;
-    if (references != NULL)
-        reference_add(&data, what, rows, panel, references);
+    if (!pivot_make(&data, what, rows, panel)) return true;
+    if (references != NULL) reference_add(&data, what, rows, panel, references);
     char label[2 * PIVOT_NAME + 64];
     snprintf(label, sizeof label, "%s, %s%s%s", what->title, what->experiment, panel != NULL ? ", " : "",
              panel != NULL ? panel : "");
     text_print(page, "<figure>\n");
-    if (!plot_add(page, what, &data, ++*plots, label))
-        return false;
+    if (!plot_add(page, what, &data, ++*plots, label)) return false;
     text_print(page, "<figcaption title=\"");
     text_escaped(page, string_of(result, "command"));
     text_print(page, "\">%s%s; ", what->title, what->linear ? " (not logarithmic)" : "");
@@ -209,14 +204,11 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
 static void add_heading(text *page, const view *what, const cJSON *row, const char *panel)
 {
     text_print(page, "<h3>");
-    if (strcmp(what->panel, "alpha") == 0 || strcmp(what->panel, "skewness") == 0)
-        text_print(page, "skewness ");
-    else if (strcmp(what->panel, "model") == 0)
-        text_print(page, "model ");
+    if (strcmp(what->panel, "alpha") == 0 || strcmp(what->panel, "skewness") == 0) text_print(page, "skewness ");
+    else if (strcmp(what->panel, "model") == 0) text_print(page, "model ");
     text_escaped(page, panel);
     double n = number_of(row, "n"), total = number_of(row, "N");
-    if (n > 0 && total > 0)
-        text_print(page, " <span class=soft>N = %.0f items, n = %.0f distinct</span>", total, n);
+    if (n > 0 && total > 0) text_print(page, " <span class=soft>N = %.0f items, n = %.0f distinct</span>", total, n);
     text_print(page, "</h3>\n");
 }
 
@@ -239,10 +231,8 @@ static bool seen(const cJSON *rows, const cJSON *until, const char *field, const
     cJSON_ArrayForEach(row, rows)
     {
         char here[PIVOT_NAME];
-        if (row == until)
-            return false;
-        if (report_field(row, field, here) && strcmp(here, panel) == 0)
-            return true;
+        if (row == until) return false;
+        if (report_field(row, field, here) && strcmp(here, panel) == 0) return true;
     }
     return false;
 }
@@ -251,26 +241,21 @@ bool page_result(text *page, const cJSON *result, const cJSON *references, int *
 {
     const char *experiment = string_of(result, "experiment");
     const view *what = report_views;
-    while (what->experiment != NULL && strcmp(what->experiment, experiment) != 0)
-        what++;
+    while (what->experiment != NULL && strcmp(what->experiment, experiment) != 0) what++;
     text_print(page, "<section id=\"%s\">\n<h2>", what->experiment);
     text_escaped(page, string_of(result, "title"));
     text_print(page, "</h2>\n");
     add_facts(page, result);
     bool ok = true;
     const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(result, "rows");
-    if (what->panel == NULL)
-        ok = add_panel(page, result, NULL, references, plots);
-    else
-        cJSON_ArrayForEach(row, rows)
+    if (what->panel == NULL) ok = add_panel(page, result, NULL, references, plots);
+    else cJSON_ArrayForEach(row, rows)
         {
             char panel[PIVOT_NAME];
-            if (!report_field(row, what->panel, panel) || seen(rows, row, what->panel, panel))
-                continue;
+            if (!report_field(row, what->panel, panel) || seen(rows, row, what->panel, panel)) continue;
             add_heading(page, what, row, panel);
             ok = add_panel(page, result, panel, references, plots);
-            if (!ok)
-                break;
+            if (!ok) break;
         }
     text_print(page, "</section>\n");
     return ok;

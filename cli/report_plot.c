@@ -42,8 +42,7 @@ static bool drawn(const view *what, double y)
 static bool has_points(const view *what, const pivot *data, size_t series)
 {
     for (size_t i = 0; i < data->point_count; i++)
-        if (drawn(what, data->y[series][i]))
-            return !data->hidden[series];
+        if (drawn(what, data->y[series][i])) return !data->hidden[series];
     return false;
 }
 
@@ -61,18 +60,15 @@ static void add_tics(text *script, const view *what, const pivot *data)
 static void add_lines(text *script, const view *what, const pivot *data)
 {
     for (size_t s = 0; s < data->series_count; s++) {
-        if (!has_points(what, data, s))
-            continue;
+        if (!has_points(what, data, s)) continue;
         text_print(script, "$data%zu << EOD\n", s);
         for (size_t i = 0; i < data->point_count; i++)
-            if (drawn(what, data->y[s][i]))
-                text_print(script, "%.9g %.9g\n", data->x[i], data->y[s][i]);
+            if (drawn(what, data->y[s][i])) text_print(script, "%.9g %.9g\n", data->x[i], data->y[s][i]);
         text_print(script, "EOD\n");
     }
     const char *before = "plot";
     for (size_t s = 0; s < data->series_count; s++) {
-        if (!has_points(what, data, s))
-            continue;
+        if (!has_points(what, data, s)) continue;
         text_print(script, "%s $data%zu with linespoints lw 1.6 ps 0.6 pt %zu dt %d lc rgb '%s' title ", before, s,
                    4 + s % 10, data->published[s] ? 2 : 1, colours[s % COLOURS]);
         add_name(script, data->series[s]);
@@ -105,10 +101,8 @@ static void add_bars(text *script, const view *what, const pivot *data)
 static bool make_script(text *script, const view *what, const pivot *data, int number)
 {
     size_t lines = 0;
-    for (size_t s = 0; s < data->series_count; s++)
-        lines += has_points(what, data, s);
-    if (lines == 0)
-        return false;
+    for (size_t s = 0; s < data->series_count; s++) lines += has_points(what, data, s);
+    if (lines == 0) return false;
     size_t height = 330 + 15 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
     text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height,
                number);
@@ -117,10 +111,8 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
         "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
         "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n",
         what->y_label);
-    if (what->x_label[0] != '\0')
-        text_print(script, "set xlabel '%s'\n", what->x_label);
-    if (!what->linear)
-        text_print(script, "set logscale y\n");
+    if (what->x_label[0] != '\0') text_print(script, "set xlabel '%s'\n", what->x_label);
+    if (!what->linear) text_print(script, "set logscale y\n");
     add_tics(script, what, data);
     if (what->bars) {
         add_bars(script, what, data);
@@ -140,10 +132,8 @@ static void read_all(int from, text *to)
     char buffer[8192];
     for (;;) {
         ssize_t size = read(from, buffer, sizeof buffer);
-        if (size > 0)
-            text_bytes(to, buffer, (size_t)size);
-        else if (size == 0 || errno != EINTR)
-            return;
+        if (size > 0) text_bytes(to, buffer, (size_t)size);
+        else if (size == 0 || errno != EINTR) return;
     }
 }
 
@@ -154,8 +144,7 @@ static pid_t start_gnuplot(FILE *script, const int ends[2])
 {
     char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: whatever the user's own settings are */
     pid_t process = fork();
-    if (process != 0)
-        return process;
+    if (process != 0) return process;
     if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
         close(ends[0]);
         close(ends[1]);
@@ -171,8 +160,7 @@ static bool run_gnuplot(const text *script, text *svg)
     if (file == NULL || fwrite(script->bytes, 1, script->size, file) != script->size || fflush(file) != 0 ||
         fseek(file, 0, SEEK_SET) != 0 || pipe(ends) != 0) {
         say("cannot make a temporary file: %s", strerror(errno));
-        if (file != NULL)
-            fclose(file);
+        if (file != NULL) fclose(file);
         return false;
     }
     pid_t process = start_gnuplot(file, ends);
@@ -180,18 +168,15 @@ static bool run_gnuplot(const text *script, text *svg)
     close(ends[1]);
     if (process > 0) {
         read_all(ends[0], svg);
-        while (waitpid(process, &state, 0) < 0 && errno == EINTR)
-            continue;
+        while (waitpid(process, &state, 0) < 0 && errno == EINTR) continue;
     }
     close(ends[0]);
     fclose(file);
     bool ok = process > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 && svg->size > 0;
-    if (process < 0)
-        say("cannot start gnuplot: %s", strerror(error));
+    if (process < 0) say("cannot start gnuplot: %s", strerror(error));
     else if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_FOUND)
         say("the plots are drawn by gnuplot, which is not installed: apt-get install gnuplot-nox");
-    else if (!ok)
-        say("gnuplot failed; what it said is above");
+    else if (!ok) say("gnuplot failed; what it said is above");
     return ok;
 }
 
@@ -203,8 +188,7 @@ static void add_adapted(text *page, const char *svg, int number)
     static const char *const local[] = {"gnuplot_canvas", "gpPt", "gpDot", "textbox", "greybox"};
     while (*svg != '\0') {
         size_t which = 0, locals = sizeof local / sizeof *local;
-        while (which < locals && strncmp(svg, local[which], strlen(local[which])) != 0)
-            which++;
+        while (which < locals && strncmp(svg, local[which], strlen(local[which])) != 0) which++;
         if (which < locals) {
             text_print(page, "plot%d_%s", number, local[which]);
             svg += strlen(local[which]);

@@ -42,10 +42,8 @@ const view report_views[] = {
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME])
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, field);
-    if (cJSON_IsNumber(value))
-        snprintf(name, PIVOT_NAME, "%g", value->valuedouble);
-    else if (cJSON_IsString(value))
-        snprintf(name, PIVOT_NAME, "%s", value->valuestring);
+    if (cJSON_IsNumber(value)) snprintf(name, PIVOT_NAME, "%g", value->valuedouble);
+    else if (cJSON_IsString(value)) snprintf(name, PIVOT_NAME, "%s", value->valuestring);
     return cJSON_IsNumber(value) || cJSON_IsString(value);
 }
 
@@ -55,13 +53,10 @@ bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME])
 static size_t find_series(pivot *made, const char *name)
 {
     size_t i = 0;
-    while (i < made->series_count && strcmp(made->series[i], name) != 0)
-        i++;
-    if (i < made->series_count || i == PIVOT_SERIES)
-        return i;
+    while (i < made->series_count && strcmp(made->series[i], name) != 0) i++;
+    if (i < made->series_count || i == PIVOT_SERIES) return i;
     snprintf(made->series[i], PIVOT_NAME, "%s", name);
-    for (size_t point = 0; point < PIVOT_POINTS; point++)
-        made->y[i][point] = NAN;
+    for (size_t point = 0; point < PIVOT_POINTS; point++) made->y[i][point] = NAN;
     made->published[i] = made->hidden[i] = false;
     made->series_count++;
     return i;
@@ -71,12 +66,9 @@ static size_t find_series(pivot *made, const char *name)
 static size_t find_point(pivot *made, bool ordered, double x, const char *label)
 {
     size_t i = 0;
-    while (i < made->point_count && (ordered ? made->x[i] < x : strcmp(made->label[i], label) != 0))
-        i++;
-    if (i < made->point_count && (!ordered || made->x[i] == x))
-        return i;
-    if (made->point_count == PIVOT_POINTS)
-        return PIVOT_POINTS;
+    while (i < made->point_count && (ordered ? made->x[i] < x : strcmp(made->label[i], label) != 0)) i++;
+    if (i < made->point_count && (!ordered || made->x[i] == x)) return i;
+    if (made->point_count == PIVOT_POINTS) return PIVOT_POINTS;
     size_t behind = made->point_count - i;
     memmove(made->x + i + 1, made->x + i, behind * sizeof *made->x);
     memmove(made->label + i + 1, made->label + i, behind * sizeof *made->label);
@@ -112,8 +104,7 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
     cJSON_ArrayForEach(row, rows)
     {
         char here[PIVOT_NAME], series[PIVOT_NAME], label[PIVOT_NAME];
-        if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0))
-            continue;
+        if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0)) continue;
         const cJSON *x = cJSON_GetObjectItemCaseSensitive(row, what->x),
                     *y = cJSON_GetObjectItemCaseSensitive(row, what->y);
         if (report_field(row, what->series, series))
@@ -123,8 +114,7 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
             continue;
         if (!what->bars && !(x->valuedouble > 0 && x->valuedouble < 1e18)) /* the axis is logarithmic */
             continue;
-        if (what->sizes && x->valuedouble < 0x1p60)
-            value_print_size(label, (uint64_t)x->valuedouble);
+        if (what->sizes && x->valuedouble < 0x1p60) value_print_size(label, (uint64_t)x->valuedouble);
         pivot_put(made, what, series, false, false, what->bars ? (double)made->point_count : x->valuedouble, label,
                   y->valuedouble);
     }
