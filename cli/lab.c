@@ -109,11 +109,12 @@ static lab_result run_one(const lab_experiment *experiment)
     lab_plan plan = plan_for(experiment);
     record into = record_begin(experiment->name, experiment->title, experiment->figure, plan.seed, plan.seeds);
     lab_result result = experiment->run(&plan, &into);
-    if (!into.ok || !into.top.ok) {
+    if (!into.top.ok) {
         say_no_memory();
         result = LAB_FAILED;
     }
-    if (result <= LAB_PARTIAL && (record_rows(&into) == 0 || !record_write(&into, folder, given.quiet)))
+    if (result <= LAB_PARTIAL &&
+        (record_rows(&into) == 0 || !record_write(&into, folder, experiment->name, given.quiet)))
         result = LAB_FAILED;
     record_free(&into);
     if (result == LAB_PARTIAL) say("%s: some of it failed; the rest is kept", experiment->name);

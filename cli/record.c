@@ -78,9 +78,10 @@ static void cpu_name(char *text, size_t size)
     if (file != NULL) fclose(file);
 }
 
-static json_line describe_machine(void)
+static void add_machine(json_line *to)
 {
-    json_line machine = json_begin();
+    cJSON *object = cJSON_AddObjectToObject(to->object, "machine");
+    json_line machine = {object, object != NULL};
     char cpu[200], os[400] = "";
     cpu_name(cpu, sizeof cpu);
     struct utsname name;
@@ -90,15 +91,7 @@ static json_line describe_machine(void)
     json_i64(&machine, "cores", cores);
     json_i64(&machine, "memory", pages > 0 && page > 0 ? (int64_t)pages * page : 0);
     json_text(&machine, "system", os);
-    return machine;
-}
-
-static void add_child(json_line *parent, const char *name, cJSON *child, bool ok)
-{
-    if (!ok || child == NULL || !cJSON_AddItemToObject(parent->object, name, child)) {
-        cJSON_Delete(child);
-        parent->ok = false;
-    }
+    to->ok = to->ok && machine.ok;
 }
 
 record record_begin(const char *experiment, const char *title, const char *figure, uint64_t seed, uint32_t seeds)
@@ -115,13 +108,13 @@ record record_begin(const char *experiment, const char *title, const char *figur
     json_text(&self.top, "version", LEGO_VERSION);
     json_text(&self.top, "commit", record_commit[0] != '\0' ? record_commit : NULL);
     json_text(&self.top, "date", date);
-    json_line machine = describe_machine();
-    add_child(&self.top, "machine", machine.object, machine.ok);
+    add_machine(&self.top);
     json_u64(&self.top, "seed", seed);
     json_u64(&self.top, "seeds", seeds);
-    self.rows = cJSON_CreateArray();
-    self.failures = cJSON_CreateArray();
-    self.ok = self.rows != NULL && self.failures != NULL;
+    self.seconds = cJSON_AddNumberToObject(self.top.object, "seconds", 0);
+    self.failures = cJSON_AddArrayToObject(self.top.object, "failures");
+    self.rows = cJSON_AddArrayToObject(self.top.object, "rows");
+    self.top.ok = self.top.ok && self.seconds != NULL && self.failures != NULL && self.rows != NULL;
     return self;
 }
 
@@ -131,27 +124,27 @@ json_line record_row(record *self)
     return json_begin();
 }
 
+static void append(record *self, cJSON *array, cJSON *item, bool ok)
+{
+    if (self->top.ok && ok && cJSON_AddItemToArray(array, item)) return;
+    cJSON_Delete(item);
+    self->top.ok = false;
+}
+
 void record_add(record *self, json_line *row)
 {
-    if (!self->ok || !row->ok || !cJSON_AddItemToArray(self->rows, row->object)) {
-        cJSON_Delete(row->object);
-        self->ok = false;
-    }
+    append(self, self->rows, row->object, row->ok);
     row->object = NULL;
+}
+
+void record_failure(record *self, const char *what)
+{
+    append(self, self->failures, cJSON_CreateString(what), true);
 }
 
 int record_rows(const record *self)
 {
     return cJSON_GetArraySize(self->rows);
-}
-
-void record_failure(record *self, const char *what)
-{
-    cJSON *text = cJSON_CreateString(what);
-    if (!self->ok || text == NULL || !cJSON_AddItemToArray(self->failures, text)) {
-        cJSON_Delete(text);
-        self->ok = false;
-    }
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -161,22 +154,10 @@ static lego_status save_text(const void *text, lego_write write, void *context)
     return write(context, text, strlen(text)) == 0 && write(context, "\n", 1) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
 }
 
-/* The top with copies of rows and failures, which stay with the record. */
-static char *as_text(const record *self)
-{
-    json_line whole = {cJSON_Duplicate(self->top.object, true), self->top.ok && self->ok};
-    whole.ok = whole.ok && whole.object != NULL;
-    json_real(&whole, "seconds", record_clock() - self->start);
-    add_child(&whole, "failures", cJSON_Duplicate(self->failures, true), true);
-    add_child(&whole, "rows", cJSON_Duplicate(self->rows, true), true);
-    char *text = whole.ok ? cJSON_Print(whole.object) : NULL;
-    cJSON_Delete(whole.object);
-    return text;
-}
-
 bool record_write_file(const record *self, const char *path, bool quiet)
 {
-    char *text = as_text(self);
+    if (self->top.ok) cJSON_SetNumberValue(self->seconds, record_clock() - self->start);
+    char *text = self->top.ok ? cJSON_Print(self->top.object) : NULL;
     if (text == NULL) {
         say_no_memory();
         return false;
@@ -187,26 +168,17 @@ bool record_write_file(const record *self, const char *path, bool quiet)
     return ok;
 }
 
-bool record_write(const record *self, const char *folder, bool quiet)
+bool record_write(const record *self, const char *folder, const char *name, bool quiet)
 {
     char path[PATH_MAX];
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(self->top.object, "experiment"));
-    if (name == NULL) {
-        say_no_memory();
-        return false;
-    }
     int length = snprintf(path, sizeof path, "%s/%s.json", folder, name);
-    if (length <= 0 || (size_t)length >= sizeof path) {
-        say("the name of the folder %s is too long", folder);
-        return false;
-    }
-    return record_write_file(self, path, quiet);
+    if (length > 0 && (size_t)length < sizeof path) return record_write_file(self, path, quiet);
+    say("the name of the folder %s is too long", folder);
+    return false;
 }
 
 void record_free(record *self)
 {
     cJSON_Delete(self->top.object);
-    cJSON_Delete(self->rows);
-    cJSON_Delete(self->failures);
-    *self = (record){.ok = false};
+    *self = (record){.start = 0};
 }

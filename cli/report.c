@@ -59,11 +59,8 @@ static cJSON *read_json(const char *path, char *why, size_t size)
 
 static bool is_result(const cJSON *parsed)
 {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(parsed, "experiment"));
-    if (name == NULL || !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"))) return false;
-    const view *what = report_views;
-    while (what->experiment != NULL && strcmp(what->experiment, name) != 0) what++;
-    return what->experiment != NULL;
+    return report_first(report_text(parsed, "experiment")) != NULL &&
+           cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"));
 }
 
 static void read_result(findings *found, const char *path)
@@ -74,11 +71,8 @@ static void read_result(findings *found, const char *path)
     cJSON_Delete(parsed);
     found->left_out++;
     say("%s %s: left out", path, why);
-    text_print(&found->notices, "<p class=warning>Left out: ");
-    text_escaped(&found->notices, path);
-    text_print(&found->notices, " ");
-    text_escaped(&found->notices, why);
-    text_print(&found->notices, "</p>\n");
+    page_put(&found->notices, "<p class=warning>Left out: ", path, " ");
+    page_put(&found->notices, "", why, "</p>\n");
 }
 
 static int ends_in_json(const struct dirent *entry)
@@ -127,42 +121,37 @@ static cJSON *read_references(const char *folder)
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
-static void add_contents(text *page, const cJSON *results)
+/* Gives `add` every result in the order of the views. */
+static bool each_result(text *page, const cJSON *results, const cJSON *references, int *plots, page_adder *add)
 {
-    const char *last = "";
-    text_print(page, "<nav>");
     for (const view *what = report_views; what->experiment != NULL; what++) {
         const cJSON *result;
         cJSON_ArrayForEach(result, results)
         {
-            const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "experiment"));
-            if (strcmp(name, what->experiment) == 0 && strcmp(name, last) != 0) {
-                text_print(page, "<a href=\"#%s\">%s</a>", what->experiment, what->experiment);
-                last = what->experiment;
-            }
+            if (report_first(report_text(result, "experiment")) == what && !add(page, result, references, plots))
+                return false;
         }
     }
-    text_print(page, "</nav>\n");
+    return true;
+}
+
+static bool add_link(text *page, const cJSON *result, const cJSON *references, int *plots)
+{
+    (void)references, (void)plots;
+    const char *name = report_text(result, "experiment");
+    text_print(page, "<a href=\"#%s\">%s</a>", name, name);
+    return true;
 }
 
 static bool make_page(text *page, const findings *found, const cJSON *references, int *plots)
 {
-    bool ok = true;
     page_begin(page, cJSON_GetArraySize(found->results));
-    add_contents(page, found->results);
+    text_print(page, "<nav>");
+    each_result(page, found->results, NULL, NULL, add_link);
+    text_print(page, "</nav>\n");
     if (found->notices.size > 0) text_bytes(page, found->notices.bytes, found->notices.size);
-    const char *last = "";
-    for (const view *what = report_views; what->experiment != NULL; what++) {
-        const cJSON *result;
-        bool new = strcmp(what->experiment, last) != 0;
-        last = what->experiment;
-        cJSON_ArrayForEach(result, found->results)
-        {
-            const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "experiment"));
-            if (new &&ok && strcmp(name, what->experiment) == 0) ok = page_result(page, result, references, plots);
-        }
-    }
-    page_end(page);
+    bool ok = each_result(page, found->results, references, plots, page_result);
+    text_print(page, "</html>\n");
     if (ok && page->failed) say_no_memory();
     return ok && !page->failed;
 }

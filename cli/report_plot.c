@@ -42,7 +42,7 @@ static bool drawn(const view *what, double y)
 static bool has_points(const view *what, const pivot *data, size_t series)
 {
     for (size_t i = 0; i < data->point_count; i++)
-        if (drawn(what, data->y[series][i])) return !data->hidden[series];
+        if (drawn(what, data->y[series][i])) return what->bars || !data->hidden[series];
     return false;
 }
 
@@ -57,43 +57,35 @@ static void add_tics(text *script, const view *what, const pivot *data)
     text_print(script, ")\n");
 }
 
-static void add_lines(text *script, const view *what, const pivot *data)
+/* Bars stand side by side, so many parts of 1 wide. */
+static double bar_width(const pivot *data)
 {
-    for (size_t s = 0; s < data->series_count; s++) {
-        if (!has_points(what, data, s)) continue;
-        text_print(script, "$data%zu << EOD\n", s);
-        for (size_t i = 0; i < data->point_count; i++)
-            if (drawn(what, data->y[s][i])) text_print(script, "%.9g %.9g\n", data->x[i], data->y[s][i]);
-        text_print(script, "EOD\n");
+    return 0.8 / (double)data->series_count;
+}
+
+static void add_data(text *script, const view *what, const pivot *data, size_t s)
+{
+    text_print(script, "$data%zu << EOD\n", s);
+    for (size_t i = 0; i < data->point_count; i++) {
+        double x = what->bars ? (double)i + ((double)s + 0.5) * bar_width(data) - 0.4 : data->x[i];
+        if (drawn(what, data->y[s][i])) text_print(script, "%.9g %.9g\n", x, data->y[s][i]);
     }
+    text_print(script, "EOD\n");
+}
+
+static void add_series(text *script, const view *what, const pivot *data)
+{
+    for (size_t s = 0; s < data->series_count; s++)
+        if (has_points(what, data, s)) add_data(script, what, data, s);
     const char *before = "plot";
     for (size_t s = 0; s < data->series_count; s++) {
         if (!has_points(what, data, s)) continue;
-        text_print(script, "%s $data%zu with linespoints lw 1.6 ps 0.6 pt %zu dt %d lc rgb '%s' title ", before, s,
-                   4 + s % 10, data->published[s] ? 2 : 1, colours[s % COLOURS]);
+        text_print(script, "%s $data%zu with ", before, s);
+        if (what->bars) text_print(script, "boxes");
+        else text_print(script, "linespoints lw 1.6 ps 0.6 pt %zu dt %d", 4 + s % 10, data->published[s] ? 2 : 1);
+        text_print(script, " lc rgb '%s' title ", colours[s % COLOURS]);
         add_name(script, data->series[s]);
         before = ",";
-    }
-    text_print(script, "\n");
-}
-
-static void add_bars(text *script, const view *what, const pivot *data)
-{
-    double width = 0.8 / (double)data->series_count;
-    text_print(script,
-               "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange "
-               "[-0.6:%.1f]\n",
-               width, (double)data->point_count - 0.4);
-    for (size_t s = 0; s < data->series_count; s++) {
-        text_print(script, "$data%zu << EOD\n", s);
-        for (size_t i = 0; i < data->point_count; i++)
-            if (drawn(what, data->y[s][i]))
-                text_print(script, "%.4f %.9g\n", (double)i + ((double)s + 0.5) * width - 0.4, data->y[s][i]);
-        text_print(script, "EOD\n");
-    }
-    for (size_t s = 0; s < data->series_count; s++) {
-        text_print(script, "%s $data%zu with boxes lc rgb '%s' title ", s == 0 ? "plot" : ",", s, colours[s % COLOURS]);
-        add_name(script, data->series[s]);
     }
     text_print(script, "\n");
 }
@@ -114,13 +106,15 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
     if (what->x_label[0] != '\0') text_print(script, "set xlabel '%s'\n", what->x_label);
     if (!what->linear) text_print(script, "set logscale y\n");
     add_tics(script, what, data);
-    if (what->bars) {
-        add_bars(script, what, data);
-    } else {
+    if (what->bars)
+        text_print(script,
+                   "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\n"
+                   "set xrange [-0.6:%.1f]\n",
+                   bar_width(data), (double)data->point_count - 0.4);
+    else
         text_print(script, "set logscale x\nset xrange [%.9g:%.9g]\n", data->x[0] * 0.93,
                    data->x[data->point_count - 1] * 1.08);
-        add_lines(script, what, data);
-    }
+    add_series(script, what, data);
     return true;
 }
 
@@ -211,9 +205,7 @@ bool plot_add(text *page, const view *what, const pivot *data, int number, const
     bool ok = !script.failed && run_gnuplot(&script, &svg) && !svg.failed;
     const char *start = ok ? strstr(svg.bytes, "<svg") : NULL;
     if (start != NULL) {
-        text_print(page, "<svg role=\"img\" aria-label=\"");
-        text_escaped(page, label);
-        text_print(page, "\"");
+        page_put(page, "<svg role=\"img\" aria-label=\"", label, "\"");
         add_adapted(page, start + 4, number);
     }
     text_free(&script);

@@ -11,33 +11,46 @@
 
 #define AAE "mean absolute error"
 #define ARE "mean relative error"
-#define BOTH(experiment, panel, x, label, sizes)                                                                       \
-    {experiment, panel, "method", x, "aae", "AAE", label, AAE, false, sizes, false},                                   \
+#define ERRORS(...)                                                                                                    \
+    {.y = "aae", .title = "AAE", .y_label = AAE, __VA_ARGS__},                                                         \
     {                                                                                                                  \
-        experiment, panel, "method", x, "are", "ARE", label, ARE, false, sizes, false                                  \
+        .y = "are", .title = "ARE", .y_label = ARE, __VA_ARGS__                                                        \
     }
+#define BY_METHOD(name, field) .experiment = name, .panel = field, .series = "method"
+#define BY_BUDGET .x = "budget", .x_label = "bytes of memory", .sizes = true
+#define BY_LOAD                                                                                                        \
+    .experiment = "ablations", .panel = "skewness", .series = "variant", .x = "load", .x_label = "items in a brick"
 
 const view report_views[] = {
-    BOTH("real", "stream", "budget", "bytes of memory", true),
-    BOTH("synthetic", "alpha", "budget", "bytes of memory", true),
-    {"speed", NULL, "operation", "method", "millions_per_second", "Speed", "", "million items a second", true, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "aae", "AAE of the networks", "items in a brick", AAE, false, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "are", "ARE of the networks", "items in a brick", ARE, false, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "rule_aae", "AAE of the rule", "items in a brick", AAE, false, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "rule_are", "ARE of the rule", "items in a brick", ARE, false, false,
-     false},
-    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha", false,
-     false, true},
+    ERRORS(BY_METHOD("real", "stream"), BY_BUDGET),
+    ERRORS(BY_METHOD("synthetic", "alpha"), BY_BUDGET),
+    {.experiment = "speed",
+     .series = "operation",
+     .x = "method",
+     .y = "millions_per_second",
+     .title = "Speed",
+     .x_label = "",
+     .y_label = "million items a second",
+     .bars = true},
+    {BY_LOAD, .y = "aae", .title = "AAE of the networks", .y_label = AAE},
+    {BY_LOAD, .y = "are", .title = "ARE of the networks", .y_label = ARE},
+    {BY_LOAD, .y = "rule_aae", .title = "AAE of the rule", .y_label = AAE},
+    {BY_LOAD, .y = "rule_are", .title = "ARE of the rule", .y_label = ARE},
+    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha",
+     .linear = true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",
-     "share of items", false, false, false},
-    BOTH("scaling", "stream", "budget", "bytes of memory", true),
-    BOTH("bytes", "alpha", "bytes_per_key", "bytes a distinct item", false),
+     "share of items"},
+    ERRORS(BY_METHOD("scaling", "stream"), BY_BUDGET),
+    ERRORS(BY_METHOD("bytes", "alpha"), .x = "bytes_per_key", .x_label = "bytes a distinct item"),
     {0},
 };
+
+const view *report_first(const char *experiment)
+{
+    for (const view *what = report_views; experiment != NULL && what->experiment != NULL; what++)
+        if (strcmp(what->experiment, experiment) == 0) return what;
+    return NULL;
+}
 
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME])
 {
