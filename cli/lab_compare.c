@@ -7,9 +7,9 @@
 #include "values.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 typedef struct point {
     trial spec;
@@ -22,9 +22,9 @@ typedef struct point {
 typedef struct work {
     const exact_table *truth;
     point *points;
-    size_t count, next, done;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    size_t count;
+    atomic_size_t next, done;
+    pthread_t drawer; /* the one thread that draws the bar */
 } work;
 
 trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind *kind, uint64_t budget)
@@ -48,50 +48,27 @@ lab_result lab_unusable(record *into, const char *name)
 static void *take_trials(void *context)
 {
     work *shared = context;
-    pthread_mutex_lock(&shared->lock);
-    while (shared->next < shared->count) {
-        point *mine = &shared->points[shared->next++];
-        pthread_mutex_unlock(&shared->lock);
+    for (size_t i; (i = atomic_fetch_add(&shared->next, 1)) < shared->count;) {
+        point *mine = &shared->points[i];
         mine->status = metrics_run(shared->truth, &mine->spec, &mine->result, &mine->bytes);
-        pthread_mutex_lock(&shared->lock);
-        shared->done++;
-        pthread_cond_signal(&shared->changed);
+        size_t done = atomic_fetch_add(&shared->done, 1) + 1;
+        if (pthread_equal(pthread_self(), shared->drawer)) progress_update(done, done);
     }
-    pthread_mutex_unlock(&shared->lock);
     return NULL;
-}
-
-/* Draws the bar until all is done; threads cannot, since there is one terminal. */
-static void watch(work *shared)
-{
-    pthread_mutex_lock(&shared->lock);
-    while (shared->done < shared->count) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        pthread_cond_timedwait(&shared->changed, &shared->lock, &until);
-        progress_update(shared->done, shared->done);
-    }
-    pthread_mutex_unlock(&shared->lock);
 }
 
 static void run_trials(const lab_plan *plan, const lab_stream *source, point *points, size_t count)
 {
     enum { THREADS_MAX = 64 };
-    work shared = {.truth = source->content.truth, .points = points, .count = count};
-    pthread_mutex_init(&shared.lock, NULL);
-    pthread_cond_init(&shared.changed, NULL);
+    work shared = {.truth = source->content.truth, .points = points, .count = count, .drawer = pthread_self()};
     progress_begin(source->name, count, plan->quiet);
     progress_describe("trials", "");
     pthread_t threads[THREADS_MAX];
-    unsigned wanted = plan->threads < THREADS_MAX ? plan->threads : THREADS_MAX, started = 0;
-    while (started < wanted && pthread_create(&threads[started], NULL, take_trials, &shared) == 0) started++;
-    if (started == 0) take_trials(&shared); /* without threads it takes longer, and there is no bar */
-    watch(&shared);
+    unsigned others = plan->threads < THREADS_MAX ? plan->threads - 1 : THREADS_MAX, started = 0;
+    while (started < others && pthread_create(&threads[started], NULL, take_trials, &shared) == 0) started++;
+    take_trials(&shared);
     for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
     progress_end();
-    pthread_cond_destroy(&shared.changed);
-    pthread_mutex_destroy(&shared.lock);
 }
 
 /* The row of one trial; says what went wrong with it. */

@@ -42,93 +42,82 @@ static bool make_load(const lab_plan *plan, load *made)
     return made->keys != NULL;
 }
 
-static lego_status create(const load *made, const estimator_kind *kind, void **self)
-{
-    lego_options wanted = {.budget = made->budget, .seed = made->seed};
-    return estimator_create(kind, &wanted, self);
-}
+/* ---- ways to store and to ask ------------------------------------------------------------------------------------ */
 
-/* ---- one item a call -------------------------------------------------------------------------------------------- */
-
-static lego_status time_kind(const load *made, const estimator_kind *kind, timing *out)
-{
-    void *self;
-    lego_status status = create(made, kind, &self);
-    if (status != LEGO_OK) return status;
-    if (kind->tell != NULL) kind->tell(self, made->distinct);
-    double start = record_clock();
-    unsigned char key[8];
-    for (size_t i = 0; i < made->length && status == LEGO_OK; i++) {
-        stream_key(made->keys[i], key);
-        status = kind->add(self, key, sizeof key, 1);
-    }
-    double middle = record_clock();
-    for (size_t i = 0; i < made->asked && status == LEGO_OK; i++) {
-        double value;
-        stream_key(made->keys[i], key);
-        status = kind->estimate(self, key, sizeof key, &value);
-    }
-    *out = (timing){middle - start, record_clock() - middle, estimator_bytes(kind, self)};
-    estimator_destroy(kind, self);
-    return status;
-}
-
-/* ---- batches ---------------------------------------------------------------------------------------------------- */
-
-/* How a sketch is stored into and asked; self of both kinds is a lego_sketch. */
 typedef struct way {
     const char *name;
     const estimator_kind *kind;
+    bool batches; /* of a kind whose self is a lego_sketch */
     bool all_threads;
 } way;
 
-static const way ways[] = {
-    {"lego, batches", &estimator_lego, false},
-    {"lego, batches, all cores", &estimator_lego, true},
-    {"lego-paper, batches", &estimator_lego_paper, false},
-    {"lego-paper, batches, all cores", &estimator_lego_paper, true},
+static const way batch_ways[] = {
+    {"lego, batches", &estimator_lego, true, false},
+    {"lego, batches, all cores", &estimator_lego, true, true},
+    {"lego-paper, batches", &estimator_lego_paper, true, false},
+    {"lego-paper, batches, all cores", &estimator_lego_paper, true, true},
 };
-enum { WAYS = sizeof ways / sizeof *ways, BATCH = 1 << 16 };
+enum { BATCH_WAYS = sizeof batch_ways / sizeof *batch_ways, BATCH = 1 << 16 };
 
-/* The keys from `at` on, up to `end`. */
-static lego_items batch_of(const load *made, size_t at, size_t end)
+static lego_status store_one(const load *made, const estimator_kind *kind, void *self, size_t i)
 {
-    return (lego_items){.n = end - at < BATCH ? end - at : BATCH, .integers = made->keys + at};
+    unsigned char key[8];
+    stream_key(made->keys[i], key);
+    return kind->add(self, key, sizeof key, 1);
+}
+
+static lego_status ask_one(const load *made, const estimator_kind *kind, const void *self, size_t i)
+{
+    unsigned char key[8];
+    double value;
+    stream_key(made->keys[i], key);
+    return kind->estimate(self, key, sizeof key, &value);
+}
+
+/* Stores the first n items of the stream, or asks for them, with room for the answers. */
+static lego_status pass(const load *made, const way *how, void *self, size_t n, lego_estimate *answers)
+{
+    lego_status status = LEGO_OK;
+    for (size_t i = 0; !how->batches && i < n && status == LEGO_OK; i++)
+        status = answers != NULL ? ask_one(made, how->kind, self, i) : store_one(made, how->kind, self, i);
+    for (size_t at = 0; how->batches && at < n && status == LEGO_OK; at += BATCH) {
+        lego_items batch = {.n = n - at < BATCH ? n - at : BATCH, .integers = made->keys + at};
+        status = answers != NULL ? lego_query_items(self, &batch, answers) : lego_add_items(self, &batch);
+    }
+    return status;
 }
 
 static lego_status time_way(const load *made, const way *how, unsigned threads, timing *out)
 {
+    static lego_estimate answers[BATCH];
+    lego_options wanted = {.budget = made->budget, .seed = made->seed};
     void *self;
-    lego_estimate *answers = malloc(BATCH * sizeof *answers);
-    lego_status status = answers != NULL ? create(made, how->kind, &self) : LEGO_ERR_MEMORY;
-    if (status != LEGO_OK) {
-        free(answers);
-        return status;
-    }
-    lego_set_threads(self, threads);
+    lego_status status = estimator_create(how->kind, &wanted, &self);
+    if (status != LEGO_OK) return status;
+    if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
+    if (how->batches) lego_set_threads(self, threads);
     double start = record_clock();
-    for (size_t at = 0; at < made->length && status == LEGO_OK; at += BATCH) {
-        lego_items batch = batch_of(made, at, made->length);
-        status = lego_add_items(self, &batch);
-    }
+    status = pass(made, how, self, made->length, NULL);
     double middle = record_clock();
-    for (size_t at = 0; at < made->asked && status == LEGO_OK; at += BATCH) {
-        lego_items batch = batch_of(made, at, made->asked);
-        status = lego_query_items(self, &batch, answers);
-    }
+    if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
     *out = (timing){middle - start, record_clock() - middle, estimator_bytes(how->kind, self)};
     estimator_destroy(how->kind, self);
-    free(answers);
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------- */
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
 
-static void keep_fastest(timing *best, const timing *one, int round)
+/* The fastest of some rounds. */
+static lego_status time_rounds(const load *made, const way *how, unsigned threads, int rounds, timing *best)
 {
-    best->store = round == 0 ? one->store : fmin(best->store, one->store);
-    best->query = round == 0 ? one->query : fmin(best->query, one->query);
-    best->bytes = one->bytes;
+    lego_status status = LEGO_OK;
+    *best = (timing){INFINITY, INFINITY, 0};
+    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
+        timing one;
+        status = time_way(made, how, threads, &one);
+        if (status == LEGO_OK) *best = (timing){fmin(best->store, one.store), fmin(best->query, one.query), one.bytes};
+    }
+    return status;
 }
 
 static void add_row(record *into, const load *made, const char *name, unsigned threads, const char *operation,
@@ -147,40 +136,26 @@ static void add_row(record *into, const load *made, const char *name, unsigned t
     record_add(into, &row);
 }
 
-/* One method, one item a call, or one way of batches: the fastest of some rounds. */
-static lego_status time_rounds(const load *made, const estimator_kind *kind, const way *how, unsigned threads,
-                               int rounds, timing *best)
-{
-    lego_status status = LEGO_OK;
-    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
-        timing one;
-        status = how != NULL ? time_way(made, how, threads, &one) : time_kind(made, kind, &one);
-        if (status == LEGO_OK) keep_fastest(best, &one, round);
-    }
-    return status;
-}
-
 static lab_result run(const lab_plan *plan, record *into)
 {
     load made;
     if (!make_load(plan, &made)) return LAB_FAILED;
-    size_t count = plan->kind_count + WAYS;
+    size_t count = plan->kind_count + BATCH_WAYS;
     progress_begin("speed", count, plan->quiet);
     progress_describe("methods", "");
     lab_result result = LAB_DONE;
     for (size_t i = 0; i < count; i++) {
-        const way *how = i < plan->kind_count ? NULL : &ways[i - plan->kind_count];
-        const estimator_kind *kind = how != NULL ? how->kind : plan->kinds[i];
-        const char *name = how != NULL ? how->name : kind->name;
-        unsigned threads = how != NULL && how->all_threads ? plan->threads : 1;
-        timing best = {0};
-        lego_status status = time_rounds(&made, kind, how, threads, plan->quick ? 2 : 3, &best);
+        way how = i < plan->kind_count ? (way){.name = plan->kinds[i]->name, .kind = plan->kinds[i]}
+                                       : batch_ways[i - plan->kind_count];
+        unsigned threads = how.all_threads ? plan->threads : 1;
+        timing best;
+        lego_status status = time_rounds(&made, &how, threads, plan->quick ? 2 : 3, &best);
         if (status == LEGO_OK) {
-            add_row(into, &made, name, threads, "store", best.bytes, (double)made.length, best.store);
-            add_row(into, &made, name, threads, "query", best.bytes, (double)made.asked, best.query);
+            add_row(into, &made, how.name, threads, "store", best.bytes, (double)made.length, best.store);
+            add_row(into, &made, how.name, threads, "query", best.bytes, (double)made.asked, best.query);
         } else {
-            say_status(name, status);
-            result = lab_unusable(into, name);
+            say_status(how.name, status);
+            result = lab_unusable(into, how.name);
         }
         progress_update(i + 1, i + 1);
     }

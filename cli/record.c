@@ -6,51 +6,38 @@
 #include "legosketch.h"
 #include "output.h"
 #include "say.h"
+#include "text.h"
 
 #include <cjson/cJSON.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-static char *command_line; /* NULL: nobody noted it, or there was no memory */
+static text command_line;
 
 /* A word as a shell wants it: bare if it has no special character, else in single quotes. */
-static char *append_quoted(char *at, const char *word)
+static void append_quoted(text *to, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
-        strcpy(at, word);
-        return at + strlen(word);
-    }
-    *at++ = '\'';
+    bool bare = word[0] != '\0' && word[strspn(word, plain)] == '\0';
+    text_print(to, bare ? "" : "'");
     for (; *word != '\0'; word++) {
-        if (*word == '\'') {
-            memcpy(at, "'\\''", 4);
-            at += 4;
-        } else {
-            *at++ = *word;
-        }
+        if (*word == '\'') text_print(to, "'\\''");
+        else text_bytes(to, word, 1);
     }
-    *at++ = '\'';
-    return at;
+    text_print(to, bare ? "" : "'");
 }
 
 void record_command(int argc, char **argv)
 {
-    size_t size = 1;
-    for (int i = 0; i < argc; i++) size += 4 * strlen(argv[i]) + 3;
-    free(command_line);
-    command_line = malloc(size);
-    char *at = command_line;
-    for (int i = 0; at != NULL && i < argc; i++) {
-        if (i > 0) *at++ = ' ';
-        at = append_quoted(at, argv[i]);
+    text_free(&command_line);
+    for (int i = 0; i < argc; i++) {
+        text_print(&command_line, i > 0 ? " " : "");
+        append_quoted(&command_line, argv[i]);
     }
-    if (at != NULL) *at = '\0';
 }
 
 double record_clock(void)
@@ -63,16 +50,16 @@ double record_clock(void)
 /* ---- where and when --------------------------------------------------------------------------------------------- */
 
 /* The value behind "model name" in /proc/cpuinfo; "" where there is none. */
-static void cpu_name(char *text, size_t size)
+static void cpu_name(char *name, size_t size)
 {
-    text[0] = '\0';
+    name[0] = '\0';
     FILE *file = fopen("/proc/cpuinfo", "r");
     char line[256];
-    while (file != NULL && text[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
+    while (file != NULL && name[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
             colon[1 + strcspn(colon + 1, "\n")] = '\0';
-            snprintf(text, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+            snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
         }
     }
     if (file != NULL) fclose(file);
@@ -104,7 +91,7 @@ record record_begin(const char *experiment, const char *title, const char *figur
     json_text(&self.top, "experiment", experiment);
     json_text(&self.top, "title", title);
     json_text(&self.top, "figure", figure);
-    json_text(&self.top, "command", command_line);
+    json_text(&self.top, "command", command_line.failed ? NULL : command_line.bytes);
     json_text(&self.top, "version", LEGO_VERSION);
     json_text(&self.top, "commit", record_commit[0] != '\0' ? record_commit : NULL);
     json_text(&self.top, "date", date);
@@ -149,21 +136,21 @@ int record_rows(const record *self)
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static lego_status save_text(const void *text, lego_write write, void *context)
+static lego_status save_json(const void *json, lego_write write, void *context)
 {
-    return write(context, text, strlen(text)) == 0 && write(context, "\n", 1) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
+    return write(context, json, strlen(json)) == 0 && write(context, "\n", 1) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
 }
 
 bool record_write_file(const record *self, const char *path, bool quiet)
 {
     if (self->top.ok) cJSON_SetNumberValue(self->seconds, record_clock() - self->start);
-    char *text = self->top.ok ? cJSON_Print(self->top.object) : NULL;
-    if (text == NULL) {
+    char *json = self->top.ok ? cJSON_Print(self->top.object) : NULL;
+    if (json == NULL) {
         say_no_memory();
         return false;
     }
-    bool ok = output_file(path, save_text, text);
-    cJSON_free(text);
+    bool ok = output_file(path, save_json, json);
+    cJSON_free(json);
     if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
     return ok;
 }

@@ -37,16 +37,20 @@ typedef struct findings {
 
 enum { FILE_MOST = 256 << 20 }; /* no result is as large */
 
+void report_read(FILE *from, text *to)
+{
+    char buffer[1 << 16];
+    size_t got;
+    while (to->size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, from)) > 0) text_bytes(to, buffer, got);
+}
+
 /* The JSON in a file, or NULL after `why` says what is wrong with it. */
 static cJSON *read_json(const char *path, char *why, size_t size)
 {
     text content = {0};
     errno = 0;
     FILE *file = fopen(path, "rb");
-    char buffer[1 << 16];
-    size_t got;
-    while (file != NULL && content.size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
-        text_bytes(&content, buffer, got);
+    if (file != NULL) report_read(file, &content);
     cJSON *parsed = NULL;
     if (file == NULL || ferror(file)) snprintf(why, size, "cannot be read: %s", strerror(errno != 0 ? errno : EIO));
     else if (content.failed || content.size >= FILE_MOST) snprintf(why, size, "is too large");

@@ -12,6 +12,7 @@
 #include "text.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 
 typedef struct view {
     const char *experiment;
@@ -48,6 +49,9 @@ static inline const char *report_text(const cJSON *object, const char *field)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, field));
 }
+
+/* All of a file, up to where it is too large. */
+void report_read(FILE *from, text *to);
 
 /* A field of a row as text; false if it has none. Numbers as %g has them. */
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME]);

@@ -222,10 +222,11 @@ bool page_result(text *page, const cJSON *result, const cJSON *references, int *
     page_put(page, "<h2>", report_text(result, "title"), "</h2>\n");
     add_facts(page, result);
     bool ok = what->panel != NULL || add_panel(page, result, NULL, references, plots);
-    cJSON_ArrayForEach(row, what->panel != NULL ? rows : NULL)
+    cJSON_ArrayForEach(row, rows)
     {
         char panel[PIVOT_NAME];
-        if (!ok || !report_field(row, what->panel, panel) || seen(rows, row, what->panel, panel)) continue;
+        if (!ok || what->panel == NULL || !report_field(row, what->panel, panel) || seen(rows, row, what->panel, panel))
+            continue;
         add_heading(page, what, row, panel);
         ok = add_panel(page, result, panel, references, plots);
     }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* To be told apart on white and on black. */
 static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd",
@@ -120,58 +119,31 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
 
 /* ---- the process ------------------------------------------------------------------------------------------------ */
 
-/* Everything that comes through the pipe. */
-static void read_all(int from, text *to)
+/* Runs gnuplot on an open script; the state that it ended with, or -1. */
+static int read_gnuplot(FILE *script, text *svg)
 {
-    char buffer[8192];
-    for (;;) {
-        ssize_t size = read(from, buffer, sizeof buffer);
-        if (size > 0) text_bytes(to, buffer, (size_t)size);
-        else if (size == 0 || errno != EINTR) return;
-    }
-}
-
-enum { NOT_FOUND = 127 }; /* as a shell says it */
-
-/* Starts gnuplot on an open script, its output going into the pipe; -1 if there is no process to be had. */
-static pid_t start_gnuplot(FILE *script, const int ends[2])
-{
-    char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: whatever the user's own settings are */
-    pid_t process = fork();
-    if (process != 0) return process;
-    if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
-        close(ends[0]);
-        close(ends[1]);
-        execvp(arguments[0], arguments);
-    }
-    _exit(errno == ENOENT ? NOT_FOUND : NOT_FOUND - 1);
+    char command[64]; /* -d: whatever the user's own settings are */
+    snprintf(command, sizeof command, "exec gnuplot -d - </dev/fd/%d", fileno(script));
+    FILE *output = popen(command, "r");
+    if (output == NULL) return -1;
+    report_read(output, svg);
+    return pclose(output);
 }
 
 static bool run_gnuplot(const text *script, text *svg)
 {
-    int ends[2], state = 0;
-    FILE *file = tmpfile(); /* not a pipe too: with two of them each side could wait for the other */
-    if (file == NULL || fwrite(script->bytes, 1, script->size, file) != script->size || fflush(file) != 0 ||
-        fseek(file, 0, SEEK_SET) != 0 || pipe(ends) != 0) {
-        say("cannot make a temporary file: %s", strerror(errno));
-        if (file != NULL) fclose(file);
-        return false;
-    }
-    pid_t process = start_gnuplot(file, ends);
+    enum { NOT_FOUND = 127 }; /* as a shell says it */
+    FILE *file = tmpfile();   /* not a pipe too: with two of them each side could wait for the other */
+    int state = -1;
+    if (file != NULL && fwrite(script->bytes, 1, script->size, file) == script->size && fflush(file) == 0)
+        state = read_gnuplot(file, svg);
     int error = errno;
-    close(ends[1]);
-    if (process > 0) {
-        read_all(ends[0], svg);
-        while (waitpid(process, &state, 0) < 0 && errno == EINTR) continue;
-    }
-    close(ends[0]);
-    fclose(file);
-    bool ok = process > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 && svg->size > 0;
-    if (process < 0) say("cannot start gnuplot: %s", strerror(error));
+    if (file != NULL) fclose(file);
+    if (state == -1) say("cannot start gnuplot: %s", strerror(error));
     else if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_FOUND)
         say("the plots are drawn by gnuplot, which is not installed: apt-get install gnuplot-nox");
-    else if (!ok) say("gnuplot failed; what it said is above");
-    return ok;
+    else if (state != 0 || svg->size == 0) say("gnuplot failed; what it said is above");
+    return state == 0 && svg->size > 0;
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------------- */
