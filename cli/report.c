@@ -61,17 +61,22 @@ static cJSON *read_json(const char *path, char *why, size_t size)
     return parsed;
 }
 
-static bool is_result(const cJSON *parsed)
+/* Puts a result where it comes in the order of the views; false if it is none. */
+static bool add_result(findings *found, cJSON *parsed)
 {
-    return report_first(report_text(parsed, "experiment")) != NULL &&
-           cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"));
+    const view *what = report_first(report_text(parsed, "experiment"));
+    if (what == NULL || !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"))) return false;
+    const cJSON *other;
+    int at = 0;
+    cJSON_ArrayForEach(other, found->results) at += report_first(report_text(other, "experiment")) <= what;
+    return cJSON_InsertItemInArray(found->results, at, parsed);
 }
 
 static void read_result(findings *found, const char *path)
 {
     char why[256] = "is not a result of 'legosketch lab'";
     cJSON *parsed = read_json(path, why, sizeof why);
-    if (parsed != NULL && is_result(parsed) && cJSON_AddItemToArray(found->results, parsed)) return;
+    if (parsed != NULL && add_result(found, parsed)) return;
     cJSON_Delete(parsed);
     found->left_out++;
     say("%s %s: left out", path, why);
@@ -125,36 +130,20 @@ static cJSON *read_references(const char *folder)
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
-/* Gives `add` every result in the order of the views. */
-static bool each_result(text *page, const cJSON *results, const cJSON *references, int *plots, page_adder *add)
-{
-    for (const view *what = report_views; what->experiment != NULL; what++) {
-        const cJSON *result;
-        cJSON_ArrayForEach(result, results)
-        {
-            if (report_first(report_text(result, "experiment")) == what && !add(page, result, references, plots))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool add_link(text *page, const cJSON *result, const cJSON *references, int *plots)
-{
-    (void)references, (void)plots;
-    const char *name = report_text(result, "experiment");
-    text_print(page, "<a href=\"#%s\">%s</a>", name, name);
-    return true;
-}
-
 static bool make_page(text *page, const findings *found, const cJSON *references, int *plots)
 {
+    const cJSON *result;
     page_begin(page, cJSON_GetArraySize(found->results));
     text_print(page, "<nav>");
-    each_result(page, found->results, NULL, NULL, add_link);
+    cJSON_ArrayForEach(result, found->results)
+    {
+        const char *name = report_text(result, "experiment");
+        text_print(page, "<a href=\"#%s\">%s</a>", name, name);
+    }
     text_print(page, "</nav>\n");
     if (found->notices.size > 0) text_bytes(page, found->notices.bytes, found->notices.size);
-    bool ok = each_result(page, found->results, references, plots, page_result);
+    bool ok = true;
+    cJSON_ArrayForEach(result, found->results) ok = ok && page_result(page, result, references, plots);
     text_print(page, "</html>\n");
     if (ok && page->failed) say_no_memory();
     return ok && !page->failed;

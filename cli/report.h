@@ -74,7 +74,6 @@ void page_begin(text *page, int results);
 void page_put(text *page, const char *before, const char *from, const char *after);
 
 /* The section of one result, after which *plots is larger by its plots. */
-typedef bool page_adder(text *page, const cJSON *result, const cJSON *references, int *plots);
-page_adder page_result;
+bool page_result(text *page, const cJSON *result, const cJSON *references, int *plots);
 
 #endif

@@ -82,17 +82,17 @@ static place locate(const filtered *sketch, const void *item, size_t size)
 }
 
 /* The item that the light part counts: bucket and key as one integer, in little-endian bytes as everywhere. */
-static void light_item(uint64_t at, uint32_t key, unsigned char item[8])
+static void light_item(place of, unsigned char item[8])
 {
-    uint64_t number = at << 28 ^ key;
+    uint64_t number = of.at << 28 ^ of.key;
     for (unsigned i = 0; i < 8; i++) item[i] = (unsigned char)(number >> 8 * i);
 }
 
-static lego_status add_light(filtered *sketch, uint64_t at, uint32_t key, int64_t count)
+static void add_light(filtered *sketch, place of, int64_t count)
 {
     unsigned char item[8];
-    light_item(at, key, item);
-    return estimator_cms.add(sketch->light, item, sizeof item, count);
+    light_item(of, item);
+    estimator_cms.add(sketch->light, item, sizeof item, count); /* which refuses nothing */
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
@@ -103,27 +103,20 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
     place here = locate(sketch, item, size);
     bucket held = get(sketch, here.at);
     if (held.votes == 0 || held.key == here.key) {
-        int64_t room = FIELD - held.votes;
-        int64_t taken = count < room ? count : room;
-        if (taken < count) {
-            lego_status status = add_light(sketch, here.at, here.key, count - taken);
-            if (status != LEGO_OK) return status;
-            held.flag = true;
+        int64_t room = FIELD - held.votes, taken = count < room ? count : room;
+        if (taken < count) add_light(sketch, here, count - taken);
+        held = (bucket){here.key, held.votes + (uint32_t)taken, held.against, held.flag || taken < count};
+    } else {
+        held.against = (uint32_t)add_within(held.against, count, AGAINST_MOST);
+        if (held.against < (uint64_t)THRESHOLD * held.votes || count > FIELD) {
+            add_light(sketch, here, count);
+        } else {
+            add_light(sketch, (place){here.at, held.key}, held.votes);
+            held = (bucket){here.key, (uint32_t)count, 1, true};
         }
-        held.key = here.key;
-        held.votes += (uint32_t)taken;
-        set(sketch, here.at, held);
-        return LEGO_OK;
     }
-    held.against = (uint32_t)add_within(held.against, count, AGAINST_MOST);
-    if (held.against < (uint64_t)THRESHOLD * held.votes || count > FIELD) {
-        lego_status status = add_light(sketch, here.at, here.key, count);
-        if (status == LEGO_OK) set(sketch, here.at, held);
-        return status;
-    }
-    lego_status status = add_light(sketch, here.at, held.key, held.votes);
-    if (status == LEGO_OK) set(sketch, here.at, (bucket){here.key, (uint32_t)count, 1, true});
-    return status;
+    set(sketch, here.at, held);
+    return LEGO_OK;
 }
 
 static lego_status estimate(const void *self, const void *item, size_t size, double *value)
@@ -132,15 +125,12 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     place here = locate(sketch, item, size);
     bucket held = get(sketch, here.at);
     uint32_t votes = held.key == here.key ? held.votes : 0;
-    if (votes > 0 && !held.flag) {
-        *value = votes;
-        return LEGO_OK;
-    }
     unsigned char key[8];
-    light_item(here.at, here.key, key);
-    lego_status status = estimator_cms.estimate(sketch->light, key, sizeof key, value);
-    if (status == LEGO_OK) *value += votes;
-    return status;
+    light_item(here, key);
+    *value = 0;
+    if (votes == 0 || held.flag) estimator_cms.estimate(sketch->light, key, sizeof key, value);
+    *value += votes;
+    return LEGO_OK;
 }
 
 static uint64_t bytes(const void *self)

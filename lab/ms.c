@@ -24,7 +24,7 @@ static const struct layer {
     int in, out;
 } layers[] = {{BITS, 64},    {64, 43},     {43, EMBED},  {EMBED, 32},        {32, 18},
               {18, REFINED}, {IN, WIDEST}, {WIDEST, IN}, {IN, (IN + 1) / 2}, {(IN + 1) / 2, 1}};
-enum { EMBED_LAYERS = 3, REFINE_LAYERS = 3, LAYERS = 10, HEAD = 24, CHECKSUM = 8 };
+enum { EMBED_LAYERS = 3, DECODER = 6, LAYERS = 10, HEAD = 24, CHECKSUM = 8 }; /* DECODER: its first layer */
 
 typedef struct brick {
     double total; /* N */
@@ -45,11 +45,17 @@ typedef struct address {
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
+/* Where the weights of a layer start; those of the address matrix behind the last. */
+static size_t weights_before(int layer)
+{
+    size_t n = 0;
+    for (int l = 0; l < layer; l++) n += (size_t)((layers[l].in + 1) * layers[l].out);
+    return n;
+}
+
 static size_t weight_count(void)
 {
-    size_t n = DEPTH * REFINED * SLOTS;
-    for (int l = 0; l < LAYERS; l++) n += (size_t)((layers[l].in + 1) * layers[l].out);
-    return n;
+    return weights_before(LAYERS) + DEPTH * REFINED * SLOTS;
 }
 
 static lego_status check_model(const unsigned char *bytes, size_t size)
@@ -102,23 +108,20 @@ static void destroy(void *self)
 
 /* ---- the networks ------------------------------------------------------------------------------------------------ */
 
-/* y = x W + b; inputs of 0, which ReLU and bits have many of, are passed over. Returns the next layer's weights. */
-static const float *dense(const struct layer *layer, const float *w, const float *restrict x, float *restrict y)
+/* x becomes bend(x W + b), where bend() makes what is below 0 slope times as large. Inputs of 0, which ReLU and bits
+ * have many of, are passed over. */
+static void forward(const ms *sketch, int layer, float slope, float x[WIDEST])
 {
-    const float *restrict bias = w + layer->in * layer->out;
-    for (int o = 0; o < layer->out; o++) y[o] = bias[o];
-    for (int i = 0; i < layer->in; i++) {
-        const float *restrict row = w + i * layer->out;
+    int in = layers[layer].in, out = layers[layer].out;
+    const float *restrict w = sketch->weights + weights_before(layer);
+    float y[WIDEST];
+    memcpy(y, w + in * out, (size_t)out * sizeof *y);
+    for (int i = 0; i < in; i++, w += out) {
         float factor = x[i];
         if (factor == 0) continue;
-        for (int o = 0; o < layer->out; o++) y[o] += factor * row[o];
+        for (int o = 0; o < out; o++) y[o] += factor * w[o];
     }
-    return bias + layer->out;
-}
-
-static void bend(float slope, int n, float *x)
-{
-    for (int i = 0; i < n; i++) x[i] = x[i] > 0 ? x[i] : slope * x[i];
+    for (int o = 0; o < out; o++) x[o] = y[o] > 0 ? y[o] : slope * y[o];
 }
 
 /* The nearest point whose entries are at least 0 and sum to 1: those above a threshold, less that. */
@@ -142,22 +145,13 @@ static void sparsemax(float x[SLOTS])
 static address locate(const ms *sketch, const void *item, size_t size)
 {
     XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
-    const float *w = sketch->weights;
-    float x[WIDEST], y[WIDEST];
+    float x[WIDEST];
     address found = {.brick = (brick *)&sketch->bricks[pick(hash.high64, sketch->of.units)]};
     for (int i = 0; i < BITS; i++) x[i] = (float)(hash.low64 >> i & 1);
-    for (int l = 0; l < EMBED_LAYERS; l++) {
-        w = dense(&layers[l], w, x, y);
-        bend(0, layers[l].out, y);
-        memcpy(x, y, sizeof x);
-    }
+    for (int l = 0; l < EMBED_LAYERS; l++) forward(sketch, l, 0, x);
     memcpy(found.z, x, sizeof found.z);
-    for (int l = EMBED_LAYERS; l < EMBED_LAYERS + REFINE_LAYERS; l++) {
-        w = dense(&layers[l], w, x, y);
-        if (l < EMBED_LAYERS + REFINE_LAYERS - 1) bend(0.01F, layers[l].out, y);
-        memcpy(x, y, sizeof x);
-    }
-    const float *at = sketch->weights + weight_count() - DEPTH * REFINED * SLOTS;
+    for (int l = EMBED_LAYERS; l < DECODER; l++) forward(sketch, l, l < DECODER - 1 ? 0.01F : 1, x);
+    const float *at = sketch->weights + weights_before(LAYERS);
     for (int d = 0; d < DEPTH; d++) {
         for (int r = 0; r < REFINED; r++, at += SLOTS)
             for (int s = 0; s < SLOTS; s++) found.a[d][s] += x[r] * at[s];
@@ -212,24 +206,18 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
 {
     const ms *sketch = self;
     address at = locate(sketch, item, size);
-    float in[IN], e[WIDEST], g[IN], k[IN], *features = in + DEPTH * EMBED;
+    float in[IN], x[WIDEST], *features = in + DEPTH * EMBED;
     for (int d = 0; d < DEPTH; d++)
         read_depth(&at, d, in + d * EMBED, &features[d], &features[DEPTH + d], &features[2 * DEPTH + d]);
     memcpy(features + 3 * DEPTH, at.z, sizeof at.z);
     in[IN - 1] = (float)at.brick->total;
-    const float *w = sketch->weights;
-    const struct layer *layer = layers;
-    for (; layer < layers + EMBED_LAYERS + REFINE_LAYERS; layer++) w += (layer->in + 1) * layer->out;
-    w = dense(layer, w, in, e);
-    bend(0, layer->out, e);
-    w = dense(++layer, w, e, g);
-    for (int i = 0; i < IN; i++) g[i] += in[i];
-    bend(0, layer->out, g);
-    w = dense(++layer, w, g, k);
-    bend(0, layer->out, k);
-    float answer;
-    dense(++layer, w, k, &answer);
-    *value = (double)answer;
+    memcpy(x, in, sizeof in);
+    forward(sketch, DECODER, 0, x);
+    forward(sketch, DECODER + 1, 1, x);
+    for (int i = 0; i < IN; i++) x[i] = x[i] + in[i] > 0 ? x[i] + in[i] : 0;
+    forward(sketch, DECODER + 2, 0, x);
+    forward(sketch, DECODER + 3, 1, x);
+    *value = (double)x[0];
     return LEGO_OK;
 }
 
