@@ -8,6 +8,7 @@
 #ifndef LEGO_SRC_HASH_H
 #define LEGO_SRC_HASH_H
 
+#include "core/sizes.h"
 #include "legosketch.h"
 
 __extension__ typedef unsigned __int128 lego_u128;
@@ -40,7 +41,14 @@ struct hash {
 struct hash hash_bytes(const void *item, size_t size, uint64_t seed);
 struct hash hash_u64(uint64_t item, uint64_t seed);
 
-/* The way that 8 bytes go through XXH3, for those who go it with many keys at once: x ^ flip, times prime, the 128 bits mixed,
+static inline struct hash item_hash(const lego_items *items, size_t i, uint64_t seed)
+{
+    if (items->integers) return hash_u64(items->integers[i], seed);
+    const unsigned char *bytes = items->bytes;
+    return hash_bytes(bytes + items->offsets[i], (size_t)(items->offsets[i + 1] - items->offsets[i]), seed);
+}
+
+/* The way that 8 bytes go through XXH3, for kernels that hash many keys at once: x ^ flip, times prime, the 128 bits mixed,
  * their halves times low and high. kernels_place.h has it in full. */
 struct hash_way {
     uint64_t flip, prime, low, high;
@@ -50,13 +58,13 @@ struct hash_way hash_short_way(uint64_t seed);
 /* Where an item lives, before any modulus: brick mod K is its brick, column[k] mod C its column in row k. */
 struct place {
     uint32_t brick;
-    uint32_t column[LEGO_ROWS_MAX];
-    uint32_t index[LEGO_ROWS_MAX]; /* into the model's table V */
+    uint32_t column[ROWS_MAX];
+    uint32_t index[ROWS_MAX]; /* into the model's table V */
 };
 
 /* SplitMix64 from state 0, output k + 1, made odd so that the multiplication loses nothing. One more than rows: the
  * last is for lego_group(), whose bits must be of no row, brick or bucket. */
-static const uint64_t hash_row[LEGO_ROWS_MAX + 1] = {
+static const uint64_t hash_row[ROWS_MAX + 1] = {
     UINT64_C(0xe220a8397b1dcdaf), UINT64_C(0x6e789e6aa1b965f5), UINT64_C(0x06c45d188009454f),
     UINT64_C(0xf88bb8a8724c81ed), UINT64_C(0x1b39896a51a8749b), UINT64_C(0x53cb9f0c747ea2eb),
     UINT64_C(0x2c829abe1f4532e1), UINT64_C(0xc584133ac916ab3d), UINT64_C(0x3ee5789041c98ac3)};

@@ -2,7 +2,7 @@
 #ifndef LEGO_CUDA_PREPARE_H
 #define LEGO_CUDA_PREPARE_H
 
-#include "item.h"
+#include "cuda/item.h"
 #include "sketch/sketch.h"
 
 /* Where items are in these blocks; of dense only the numbers count. */

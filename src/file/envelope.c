@@ -54,20 +54,29 @@ lego_status writer_finish(struct writer *writer)
     return writer->status;
 }
 
-void write_head(struct writer *writer, const char magic[8], uint32_t kind, uint64_t length)
+void write_head(struct writer *writer, const char magic[8], uint32_t version, uint32_t kind, uint64_t length)
 {
     write_bytes(writer, magic, 8);
-    write_int(writer, FORMAT_VERSION, 4);
+    write_int(writer, version, 4);
     write_int(writer, kind, 4);
     write_int(writer, length, 8);
 }
 
-lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], size_t head)
+lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head)
 {
     if (memcmp(p, magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
     if (size < HEAD_COMMON) return LEGO_ERR_TRUNCATED;
-    if (get32(p + 8) != FORMAT_VERSION) return LEGO_ERR_VERSION;
+    if (get32(p + 8) != version) return LEGO_ERR_VERSION;
     if (get(p + 16, 8) != size || size < head + CHECKSUM) return LEGO_ERR_TRUNCATED;
     if (get(p + size - CHECKSUM, CHECKSUM) != XXH3_64bits(p, size - CHECKSUM)) return LEGO_ERR_CHECKSUM;
     return LEGO_OK;
+}
+
+bool name_valid(const char name[NAME_SIZE])
+{
+    size_t n = 0;
+    while (n < NAME_SIZE && name[n] && strchr("abcdefghijklmnopqrstuvwxyz0123456789-.", name[n])) n++;
+    for (size_t i = n; i < NAME_SIZE; i++)
+        if (name[i]) return false;
+    return n > 0 && n < NAME_SIZE;
 }

@@ -3,17 +3,19 @@
  *
  *     0        8         12     16       24                        length - 8
  *     | magic  | version | kind | length | ... the format's own ... | checksum | */
-#ifndef LEGO_SRC_ENVELOPE_H
-#define LEGO_SRC_ENVELOPE_H
+#ifndef LEGO_FILE_ENVELOPE_H
+#define LEGO_FILE_ENVELOPE_H
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <stdbool.h>
 #include <string.h>
 
+#include "core/sizes.h"
 #include "legosketch.h"
 
-enum { HEAD_COMMON = 24, CHECKSUM = 8, FORMAT_VERSION = 1 };
+enum { HEAD_COMMON = 24, CHECKSUM = 8, MODEL_VERSION = 1, SKETCH_VERSION = 2 };
 
 /* ---- little-endian ----------------------------------------------------------------------------------------------- */
 
@@ -49,7 +51,7 @@ struct writer {
 };
 
 void writer_init(struct writer *writer, lego_write write, void *context);
-void write_head(struct writer *writer, const char magic[8], uint32_t kind, uint64_t length);
+void write_head(struct writer *writer, const char magic[8], uint32_t version, uint32_t kind, uint64_t length);
 void write_bytes(struct writer *writer, const void *bytes, size_t size);
 void write_int(struct writer *writer, uint64_t x, unsigned bytes);
 void write_floats(struct writer *writer, const float *floats, uint64_t n);
@@ -59,6 +61,9 @@ lego_status writer_finish(struct writer *writer);
 
 /* Magic, version, length and checksum, in this order: the first that is wrong names the error. head: how many bytes the
  * format has in front at least. */
-lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], size_t head);
+lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head);
+
+/* Whether a model may have this name: small letters, digits, dashes and dots, then zeros to the end. */
+bool name_valid(const char name[NAME_SIZE]);
 
 #endif

@@ -17,7 +17,7 @@ static int64_t floor_div(int64_t a, int64_t b)
  * noise. (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
 double decode_slack(const struct reads *reads)
 {
-    double noise[LEGO_ROWS_MAX] = {0};
+    double noise[ROWS_MAX] = {0};
     for (uint32_t k = 0; k < reads->rows; k++) { /* insertion sort, least first */
         uint32_t i = k;
         for (; i > 0 && noise[i - 1] > reads->noise[k]; i--) noise[i] = noise[i - 1];

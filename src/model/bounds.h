@@ -6,9 +6,9 @@
 
 struct reads {
     uint32_t rows;
-    int64_t value[LEGO_ROWS_MAX];   /* m_k, exact */
-    uint32_t weight[LEGO_ROWS_MAX]; /* w_k */
-    double noise[LEGO_ROWS_MAX];    /* what other items add to m_k / w_k on average, at most */
+    int64_t value[ROWS_MAX];   /* m_k, exact */
+    uint32_t weight[ROWS_MAX]; /* w_k */
+    double noise[ROWS_MAX];    /* what other items add to m_k / w_k on average, at most */
     int64_t total;                  /* N of the brick */
 };
 

@@ -6,9 +6,8 @@
 #include "core/sizes.h"
 
 enum model_kind {
-    MODEL_RULE = 0,    /* bricks, and no networks */
-    MODEL_PAPER = 1,   /* bricks, and the paper's networks */
-    MODEL_COMPACT = 2, /* blocks of one cache line (dense.h), all weights 1 */
+    MODEL_PAPER = 1,   /* bricks (paper/bricks.h) and the paper's networks */
+    MODEL_COMPACT = 2, /* blocks of one cache line (block/dense.h), all weights 1 */
 };
 
 enum { LAYER_WIDTH_MAX = 32, SCAN_IMPLICIT = 4 };
@@ -61,7 +60,7 @@ struct lego_model {
     float table[TABLE_MAX];      /* V */
     uint32_t table16[TABLE_MAX]; /* round(65536 V): the weights are computed from integers, alike on every CPU */
     uint32_t layer_at[LAYERS];   /* where a layer's matrix starts in weights; its bias follows */
-    const float *weights;        /* NULL for a rule model */
+    const float *weights;
     const struct decode_weights *decoder; /* of a compact model: the same once more, as the kernels want it */
     lego_allocator allocator;
     size_t allocated;

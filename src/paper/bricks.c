@@ -89,15 +89,21 @@ static void forget_all(struct bricks *self)
     for (uint32_t b = 0; b < self->bricks.d; b++) scan_forget(scan_of(self, b));
 }
 
+static uint64_t saved_size(const struct bricks *self)
+{
+    return bricks_saved_size(self->model, self->bricks.d, self->columns.d);
+}
+
 void bricks_clear(struct bricks *self)
 {
-    memset(self->cells, 0, (size_t)bricks_saved_size(self));
+    memset(self->cells, 0, (size_t)saved_size(self));
+    self->total = 0;
     forget_all(self);
 }
 
 void bricks_copy(struct bricks *into, const struct bricks *from)
 {
-    bricks_load(into, from->cells);
+    bricks_load(into, from->cells, from->total);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
@@ -130,7 +136,7 @@ static void add_to_brick(struct bricks *self, uint32_t brick, struct hash hash, 
     const lego_model *model = self->model;
     struct scan *scan = scan_of(self, brick);
     struct place place;
-    uint32_t weight[LEGO_ROWS_MAX];
+    uint32_t weight[ROWS_MAX];
     hash_place(hash, model->rows, model->table_size, &place);
     embed_weights(model, place.index, weight);
     add_total(self, brick, count);
@@ -150,6 +156,7 @@ static void add_to_brick(struct bricks *self, uint32_t brick, struct hash hash, 
 
 void bricks_add(struct bricks *self, struct hash hash, int64_t count)
 {
+    self->total += count;
     add_to_brick(self, divisor_mod(self->bricks, hash_brick(hash)), hash, count);
 }
 
@@ -158,13 +165,6 @@ struct adding {
     const lego_items *items;
     uint64_t seed;
 };
-
-static struct hash item_hash(const lego_items *items, size_t i, uint64_t seed)
-{
-    if (items->integers) return hash_u64(items->integers[i], seed);
-    const unsigned char *item = (const unsigned char *)items->bytes + items->offsets[i];
-    return hash_bytes(item, (size_t)(items->offsets[i + 1] - items->offsets[i]), seed);
-}
 
 static void add_own(void *context, struct team *team, unsigned index, unsigned members)
 {
@@ -181,6 +181,7 @@ static void add_own(void *context, struct team *team, unsigned index, unsigned m
 void bricks_add_items(struct bricks *self, const lego_items *items, uint64_t seed, unsigned threads)
 {
     struct adding job = {self, items, seed};
+    for (size_t i = 0; i < items->n; i++) self->total += items->counts ? items->counts[i] : 1;
     parallel_run(threads < self->bricks.d ? threads : self->bricks.d, add_own, &job);
 }
 
@@ -202,56 +203,67 @@ void bricks_merge(struct bricks *into, const struct bricks *from, int sign)
             mark_row(into, brick, k, &cells);
         }
     }
+    into->total += sign * from->total;
     forget_all(into);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-bool bricks_scan(const struct bricks *self, uint32_t brick, int64_t *total, struct stream *stream)
+int64_t bricks_scan(const struct bricks *self, uint32_t brick, struct stream *stream)
 {
-    struct cells rows[LEGO_ROWS_MAX];
-    if (brick >= self->bricks.d) return false;
+    struct cells rows[ROWS_MAX];
     for (uint32_t k = 0; k < self->model->rows; k++) rows[k] = row_of(self, brick, k);
-    *total = row_get64(self->totals + 8 * (size_t)brick);
     *stream = scan_stream(self->model, rows, scan_of(self, brick));
-    return true;
+    return row_get64(self->totals + 8 * (size_t)brick);
+}
+
+/* What an item reads, and in which brick. */
+static uint32_t read_item(const struct bricks *self, struct hash hash, struct reads *reads)
+{
+    const lego_model *model = self->model;
+    struct place place;
+    *reads = (struct reads){.rows = model->rows};
+    hash_place(hash, model->rows, model->table_size, &place);
+    embed_weights(model, place.index, reads->weight);
+    uint32_t brick = divisor_mod(self->bricks, place.brick);
+    reads->total = row_get64(self->totals + 8 * (size_t)brick);
+    double mass = fmax(0, (double)reads->total) * model->mean_weight;
+    for (uint32_t k = 0; k < model->rows; k++) {
+        struct cells cells = row_of(self, brick, k);
+        reads->value[k] = row_get(&cells, row_cell(&cells, divisor_mod(self->columns, place.column[k])));
+        reads->noise[k] = mass / cells.n / reads->weight[k];
+    }
+    return brick;
 }
 
 lego_estimate bricks_query(const struct bricks *self, struct hash hash)
 {
-    const lego_model *model = self->model;
-    struct place place;
+    struct reads reads;
     struct stream stream;
-    struct reads reads = {.rows = model->rows};
-    hash_place(hash, model->rows, model->table_size, &place);
-    embed_weights(model, place.index, reads.weight);
-    uint32_t brick = divisor_mod(self->bricks, place.brick);
-    bricks_scan(self, brick, &reads.total, &stream);
-    double mass = fmax(0, (double)reads.total) * model->mean_weight;
-    for (uint32_t k = 0; k < model->rows; k++) {
-        struct cells cells = row_of(self, brick, k);
-        reads.value[k] = row_get(&cells, row_cell(&cells, divisor_mod(self->columns, place.column[k])));
-        reads.noise[k] = mass / cells.n / reads.weight[k];
-    }
-    return decode_item(model, &reads, &stream);
+    bricks_scan(self, read_item(self, hash, &reads), &stream);
+    return decode_item(self->model, &reads, &stream);
+}
+
+int64_t bricks_upper(const struct bricks *self, struct hash hash)
+{
+    struct reads reads;
+    read_item(self, hash, &reads);
+    return decode_rule(&reads).upper;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-uint64_t bricks_saved_size(const struct bricks *self)
+uint64_t bricks_saved_size(const lego_model *model, uint32_t bricks, uint32_t columns)
 {
-    return self->bricks.d * brick_bytes(self->model, self->columns.d);
+    return bricks * brick_bytes(model, columns);
 }
 
-void bricks_save(const struct bricks *self, struct writer *writer)
+const unsigned char *bricks_load(struct bricks *self, const unsigned char *p, int64_t total)
 {
-    write_bytes(writer, self->cells, (size_t)bricks_saved_size(self));
-}
-
-void bricks_load(struct bricks *self, const unsigned char *p)
-{
-    memcpy(self->cells, p, (size_t)bricks_saved_size(self));
+    memcpy(self->cells, p, (size_t)saved_size(self));
+    self->total = total;
     forget_all(self);
+    return p + saved_size(self);
 }
 
 static uint64_t magnitude(int64_t x)
@@ -270,26 +282,21 @@ static lego_u128 row_mass(const struct bricks *self, uint32_t k)
     return sum;
 }
 
-bool bricks_check(const lego_model *model, uint32_t bricks, uint32_t columns, const unsigned char *p, size_t size,
-                  int64_t *total, uint64_t *mass)
+bool bricks_check(const struct bricks *self, uint64_t *mass)
 {
-    if (!bricks_valid_shape(model, bricks, columns) || size != bricks * brick_bytes(model, columns)) return false;
-    struct bricks self;
-    attach(&self, model, bricks, columns, (unsigned char *)(uintptr_t)p); /* and nothing here writes to it */
-    lego_u128 most = 0, sum = 0;
+    lego_u128 most = 0;
     uint64_t all = 0;
-    for (uint32_t b = 0; b < bricks; b++) {
-        int64_t one = row_get64(self.totals + 8 * (size_t)b);
-        if (self.marks[b] >> model->rows) return false;
+    for (uint32_t b = 0; b < self->bricks.d; b++) {
+        int64_t one = row_get64(self->totals + 8 * (size_t)b);
+        if (self->marks[b] >> self->model->rows) return false;
         most += magnitude(one);
         all += (uint64_t)one;
     }
-    for (uint32_t k = 0; k < model->rows; k++) {
-        sum = row_mass(&self, k);
+    most *= self->model->quantum; /* as the counts would have been counted */
+    for (uint32_t k = 0; k < self->model->rows; k++) {
+        lego_u128 sum = row_mass(self, k);
         if (sum > most) most = sum;
     }
-    if (most > INT64_MAX) return false;
-    *total = (int64_t)all;
     *mass = (uint64_t)most;
-    return true;
+    return most <= INT64_MAX && all == (uint64_t)self->total;
 }

@@ -9,12 +9,12 @@
  *     totals    K of 64 bits: the stream length of each brick
  *     marks     K bytes: bit k is set if row k of the brick is wide
  *
- * This room stands on core and model; the writer of files is all that it has of the room file. */
-#ifndef LEGO_SRC_BRICKS_H
-#define LEGO_SRC_BRICKS_H
+ * This room is the paper's sketch, complete: embed, row, bricks, stream (the scan), decode. It may include core and
+ * model. */
+#ifndef LEGO_PAPER_BRICKS_H
+#define LEGO_PAPER_BRICKS_H
 
 #include "core/hash.h"
-#include "file/envelope.h"
 #include "paper/stream.h"
 
 struct bricks {
@@ -22,6 +22,7 @@ struct bricks {
     struct divisor bricks, columns;
     unsigned char *cells, *totals, *marks;
     unsigned char *scans; /* one a brick */
+    int64_t total;        /* the sum of the totals */
 };
 
 /* ---- shape and life ---------------------------------------------------------------------------------------------- */
@@ -47,15 +48,8 @@ void bricks_copy(struct bricks *into, const struct bricks *from); /* of the same
 void bricks_add(struct bricks *self, struct hash hash, int64_t count);
 lego_estimate bricks_query(const struct bricks *self, struct hash hash);
 
-#ifndef LEGO_TOP_MIN /* until legosketch.h has it */
-typedef struct lego_items {
-    size_t n;
-    const uint64_t *integers;
-    const void *bytes;
-    const uint64_t *offsets;
-    const int64_t *counts;
-} lego_items;
-#endif
+/* The rule's bound alone, without a scan. */
+int64_t bricks_upper(const struct bricks *self, struct hash hash);
 
 /* All items, on several threads: each hashes all of them and adds those in its own bricks. */
 void bricks_add_items(struct bricks *self, const lego_items *items, uint64_t seed, unsigned threads);
@@ -63,18 +57,19 @@ void bricks_add_items(struct bricks *self, const lego_items *items, uint64_t see
 /* Adds all of `from`, times sign: as many columns, and a multiple of into's bricks. Brick b goes to b mod K of into. */
 void bricks_merge(struct bricks *into, const struct bricks *from, int sign);
 
-/* What the scan sees in a brick, and its stream length; false if there is no such brick. */
-bool bricks_scan(const struct bricks *self, uint32_t brick, int64_t *total, struct stream *stream);
+/* What the scan sees in a brick; returns its stream length. */
+int64_t bricks_scan(const struct bricks *self, uint32_t brick, struct stream *stream);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-uint64_t bricks_saved_size(const struct bricks *self);
-void bricks_save(const struct bricks *self, struct writer *writer);
+/* Bytes from self->cells on, which are those of a file. */
+uint64_t bricks_saved_size(const struct lego_model *model, uint32_t bricks, uint32_t columns);
 
-/* Whether these bytes are bricks of that shape. mass: at least the sum of all |value| of each row, and of the totals, so
- * that sums of 64 bits never wrap where the caller keeps it below 2^63 from here on. */
-bool bricks_check(const struct lego_model *model, uint32_t bricks, uint32_t columns, const unsigned char *p,
-                  size_t size, int64_t *total, uint64_t *mass);
-void bricks_load(struct bricks *self, const unsigned char *p); /* bytes that bricks_check() accepts for this shape */
+/* Takes them from a file, and self->total, unchecked; returns where they end there. */
+const unsigned char *bricks_load(struct bricks *self, const unsigned char *p, int64_t total);
+
+/* Whether what was loaded is possible. mass: at least the sum of all |value| of each row, and of the totals, so that sums
+ * of 64 bits never wrap where the caller keeps it below 2^63 from here on. */
+bool bricks_check(const struct bricks *self, uint64_t *mass);
 
 #endif

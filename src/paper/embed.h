@@ -11,7 +11,7 @@
 
 static inline void embed_weights(const struct lego_model *model, const uint32_t index[], uint32_t weight[])
 {
-    uint32_t t[LEGO_ROWS_MAX], sum = 0;
+    uint32_t t[ROWS_MAX], sum = 0;
     for (uint32_t k = 0; k < model->rows; k++) sum += t[k] = model->table16[index[k]];
     /* w = floor((2 Q t + sum) / (2 sum)) by one division: a quotient that is not whole is at least 1 / (2 sum), so 2^-20,
      * off the next whole number, and the rounding errors of a quotient up to 2^12 stay below 2^-38. */

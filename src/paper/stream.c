@@ -76,8 +76,8 @@ struct stream scan_stream(const struct lego_model *model, const struct cells row
     uint32_t state = atomic_load_explicit(&scan->state, memory_order_acquire);
     bool summed = state >= SCAN_SUMS;
     uint32_t behind = summed ? state / SCAN_BEHIND : UINT32_MAX;
-    struct scan_row made[LEGO_ROWS_MAX];
-    const struct scan_row *row[LEGO_ROWS_MAX];
+    struct scan_row made[ROWS_MAX];
+    const struct scan_row *row[ROWS_MAX];
     for (uint32_t k = 0; k < model->rows; k++) {
         row[k] = behind >> k & 1 ? &made[k] : &scan->row[k];
         if (!summed) sum_row(model, &rows[k], made[k].sum);

@@ -1,9 +1,9 @@
 /* batch_notes: a batch does not go to a block for every item. Notes (notes.h) are taken of many items, each thread
- * having a share of them; then each adds those of the blocks that it owns. One thread does it the same way: a dense
- * block is opened once for all its notes, and flat blocks are in a cache while they get theirs.
+ * having a share of them; then each adds those of the blocks that it owns. One thread does it the same way: a block
+ * is opened once for all its notes.
  *
  * Sums that never fall can be taken together in any way: a block goes down the ladder when it has to, and ends where
- * its content asks for. Otherwise, where blocks are dense, that depends on what comes together, and must not on the
+ * its content asks for. Otherwise that depends on what comes together, and must not on the
  * number of threads: then the stretches that are noted together are windows of items. */
 #include "sketch/batch.h"
 #include "sketch/notes.h"
@@ -19,7 +19,7 @@ struct noting {
     bool has_large;      /* counts that are too large for a note */
     struct notes *notes; /* of a thread */
     bool has_more[THREADS_MAX];
-    struct note_scratch *scratch; /* of a thread, where blocks are dense */
+    struct note_scratch *scratch; /* of a thread */
     uint32_t *times;              /* how often hot items came, HOT_SLOTS of them a thread */
     uint32_t *pool, *before;
     uint32_t chunks; /* there, of all threads: how many these are the system says later */
@@ -52,8 +52,7 @@ static void add_own(lego_sketch *sketch, struct hash hash, int64_t count, unsign
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(&sketch->dense, hash, which);
         if (half.block % members != index) continue;
-        if (is_flat(sketch)) flat_add_columns(&sketch->flat, half.block, which, half.column, count);
-        else dense_add_half(&sketch->dense, &half, which, count);
+        dense_add_half(&sketch->dense, &half, which, count);
     }
 }
 
@@ -86,7 +85,7 @@ static struct notes make_notes(const struct noting *job, unsigned index, unsigne
     return (struct notes){.pool = job->pool + first * NOTE_CHUNK,
                           .before = job->before + first,
                           .chunks = chunks,
-                          .counted = job->batch->counts != NULL,
+                          .counted = job->batch->items->counts != NULL,
                           .far = chunks * (uint64_t)NOTE_CHUNK * sizeof *job->pool > FAR};
 }
 
@@ -96,7 +95,7 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
     lego_sketch *sketch = job->batch->sketch;
     struct notes *notes = &job->notes[index];
     uint32_t *times = job->times + (size_t)index * HOT_SLOTS;
-    const size_t n = job->batch->n;
+    const size_t n = job->batch->items->n;
     *notes = make_notes(job, index, members);
     memset(times, 0, HOT_SLOTS * sizeof *times);
     for (size_t start = 0; start < n; start += job->stretch) {
@@ -110,8 +109,7 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
             parallel_wait(team);
             more = false;
             for (unsigned i = 0; i < members; i++) more |= job->has_more[i];
-            if (is_flat(sketch)) notes_to_flat(job->notes, members, index, &sketch->flat);
-            else notes_to_dense(job->notes, members, index, &sketch->dense, job->scratch + index);
+            notes_to_dense(job->notes, members, index, &sketch->dense, job->scratch + index);
             parallel_wait(team);
         }
         if (!job->has_large) continue;
@@ -121,17 +119,12 @@ static void note_work(void *context, struct team *team, unsigned index, unsigned
     if (job->batch->hot) add_hot(job, index, members);
 }
 
-static uint64_t bytes_of(const lego_sketch *sketch)
-{
-    return is_flat(sketch) ? flat_bytes(sketch->dense.blocks, FLAT_NARROW) : dense_bytes(sketch->dense.blocks);
-}
-
 /* Words of notes that are kept at a time: all of them, but not more memory than the sketch has, unless for a window. A
  * chunk has one word more, in `before`. */
 static uint64_t count_words(const struct batch *batch)
 {
-    const uint64_t an_item = batch->counts ? 4 : 2, words = an_item * batch->n;
-    uint64_t most = bytes_of(batch->sketch) / sizeof(uint32_t) / (NOTE_CHUNK + 1) * NOTE_CHUNK;
+    const uint64_t an_item = batch->items->counts ? 4 : 2, words = an_item * batch->items->n;
+    uint64_t most = dense_bytes(batch->sketch->dense.blocks) / sizeof(uint32_t) / (NOTE_CHUNK + 1) * NOTE_CHUNK;
     if (most < an_item * NOTE_WINDOW) most = an_item * NOTE_WINDOW;
     return words < most ? words : most;
 }
@@ -139,9 +132,9 @@ static uint64_t count_words(const struct batch *batch)
 /* Whether what becomes of a block depends on what is added together. (A batch that is no longer than a window is.) */
 static bool has_falls(const struct batch *batch)
 {
-    if (is_flat(batch->sketch) || batch->n <= NOTE_WINDOW) return false;
-    for (size_t i = 0; batch->counts && i < batch->n; i++)
-        if (batch->counts[i] < 0) return true;
+    if (batch->items->n <= NOTE_WINDOW) return false;
+    for (size_t i = 0; batch->items->counts && i < batch->items->n; i++)
+        if (batch->items->counts[i] < 0) return true;
     return dense_signed(&batch->sketch->dense);
 }
 
@@ -149,18 +142,18 @@ bool batch_notes(const struct batch *batch)
 {
     lego_sketch *sketch = batch->sketch;
     lego_allocator *a = &sketch->allocator;
-    struct noting job = {.batch = batch, .stretch = batch->n};
-    const unsigned threads = batch->n < ALONE ? 1 : sketch->threads;
-    if (!notes_pay(&sketch->dense, batch->n)) return false;
+    struct noting job = {.batch = batch, .stretch = batch->items->n};
+    const unsigned threads = batch->items->n < ALONE ? 1 : sketch->threads;
+    if (!notes_pay(&sketch->dense, batch->items->n)) return false;
     if (has_falls(batch)) job.stretch = NOTE_WINDOW;
     if (!notes_pay(&sketch->dense, job.stretch)) return false;
-    for (size_t i = 0; batch->counts && i < batch->n; i++) job.has_large |= is_large(batch->counts[i]);
+    for (size_t i = 0; batch->items->counts && i < batch->items->n; i++) job.has_large |= is_large(batch->items->counts[i]);
 
     const uint64_t chunks = threads * (notes_chunks(count_words(batch) / threads + 1) + 2 * DECODE_MOST);
     if (chunks > UINT32_MAX / NOTE_CHUNK) return false;
-    const size_t scratches = is_flat(sketch) ? 0 : threads, line = NOTE_LINE * sizeof *job.pool;
+    const size_t line = NOTE_LINE * sizeof *job.pool;
     const size_t size = threads * sizeof *job.notes + line + (size_t)chunks * (NOTE_CHUNK + 1) * sizeof *job.pool +
-                        scratches * sizeof *job.scratch + threads * HOT_SLOTS * sizeof *job.times;
+                        threads * sizeof *job.scratch + threads * HOT_SLOTS * sizeof *job.times;
     unsigned char *bytes = a->alloc(a->context, size);
     if (!bytes) return false;
     job.chunks = (uint32_t)chunks;
@@ -169,7 +162,7 @@ bool batch_notes(const struct batch *batch)
     job.pool += (line - (uintptr_t)job.pool % line) % line / sizeof *job.pool;
     job.before = job.pool + (size_t)chunks * NOTE_CHUNK;
     job.scratch = (struct note_scratch *)(void *)(job.before + chunks);
-    job.times = (uint32_t *)(void *)(job.scratch + scratches);
+    job.times = (uint32_t *)(void *)(job.scratch + threads);
     parallel_run(threads, note_work, &job);
     a->free(a->context, bytes, size);
     return true;

@@ -6,7 +6,7 @@
  * heavy items come from the other half of hi. Modulo, so that the groups can be halved. */
 static uint32_t group_of(struct hash h, uint32_t groups)
 {
-    return groups == 0 ? 0 : (uint32_t)(hash_row_bits(h, LEGO_ROWS_MAX) >> 32) % groups;
+    return groups == 0 ? 0 : (uint32_t)(hash_row_bits(h, ROWS_MAX) >> 32) % groups;
 }
 
 uint32_t lego_group(const void *item, size_t size, uint64_t seed, uint32_t groups)

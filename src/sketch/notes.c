@@ -136,33 +136,6 @@ static unsigned count_buckets(const struct notes *notes, const struct dense *den
     return ((dense->blocks - 1) >> notes->bucket_shift) + 1;
 }
 
-static size_t count_words(const struct notes all[], unsigned members, unsigned bucket)
-{
-    size_t words = 0;
-    for (unsigned t = 0; t < members; t++) words += all[t].words[bucket];
-    return words;
-}
-
-/* Fetches what lies from `from` to `to`, evenly while so many words of notes are gone through. */
-struct fetch {
-    const char *at, *to;
-    size_t a_word; /* bytes, rounded up */
-};
-
-static struct fetch fetch_while(const void *from, const void *to, size_t words)
-{
-    size_t bytes = (size_t)((const char *)to - (const char *)from);
-    return (struct fetch){from, to, words > 0 ? bytes / words + 1 : 0};
-}
-
-static void fetch_on(struct fetch *fetch, size_t words)
-{
-    for (size_t bytes = words * fetch->a_word; bytes > 0 && fetch->at < fetch->to; fetch->at += DENSE_LINE) {
-        __builtin_prefetch(fetch->at, 1);
-        bytes = bytes > DENSE_LINE ? bytes - DENSE_LINE : 0;
-    }
-}
-
 /* ---- to dense blocks --------------------------------------------------------------------------------------------- */
 
 /* Adds notes of a bucket of `span` blocks from `block` on, after sorting them by block: as many as fit the scratch. */
@@ -196,30 +169,4 @@ void notes_to_dense(const struct notes all[], unsigned members, unsigned index, 
     for (unsigned bucket = index; bucket < buckets; bucket += members)
         for (struct walk walk = walk_bucket(all, members, bucket); !walk_ends(&walk);)
             add_sorted(&walk, dense->block + (size_t)bucket * span, span, dense, all->counted, scratch);
-}
-
-/* ---- to flat blocks ---------------------------------------------------------------------------------------------- */
-
-static const void *flat_block_at(const struct flat *flat, uint64_t block)
-{
-    if (block > flat->dense.blocks) block = flat->dense.blocks;
-    return (const char *)flat->cells + block * BLOCK_CELLS * (flat->is_wide ? sizeof(int64_t) : sizeof(int32_t));
-}
-
-/* A thread has neighbours, so that hardly a line of the memory has two owners. While notes of a bucket are added, the
- * next one is fetched. */
-void notes_to_flat(const struct notes all[], unsigned members, unsigned index, struct flat *flat)
-{
-    const unsigned buckets = count_buckets(all, &flat->dense);
-    const uint64_t span = UINT64_C(1) << all->bucket_shift;
-    for (unsigned bucket = buckets * index / members; bucket < buckets * (index + 1) / members; bucket++) {
-        uint64_t first = bucket * span;
-        struct fetch fetch = fetch_while(flat_block_at(flat, first + span), flat_block_at(flat, first + 2 * span),
-                                         count_words(all, members, bucket));
-        for (struct walk walk = walk_bucket(all, members, bucket); walk_on(&walk);) {
-            size_t words = (size_t)(walk.end - walk.first);
-            fetch_on(&fetch, words);
-            flat_add_notes(flat, (uint32_t)first, walk.first, words / (1 + all->counted), all->counted);
-        }
-    }
 }

@@ -3,11 +3,10 @@
  *
  * A note is written to a cache line of its bucket; lines that are full go to chunks of 16 lines, past the caches if
  * there will be many of them. A bucket is that line and a chain of chunks, the last one first. */
-#ifndef LEGO_SRC_NOTES_H
-#define LEGO_SRC_NOTES_H
+#ifndef LEGO_SKETCH_NOTES_H
+#define LEGO_SKETCH_NOTES_H
 
 #include "block/dense.h"
-#include "block/flat.h"
 
 enum { NOTE_BUCKETS = 1024, /* whose lines take 64 KB: the cache next to a core has room for them */
        NOTE_LINE = 16,      /* words */
@@ -68,6 +67,5 @@ struct note_scratch {
 /* Adds the notes that all threads have taken, those of the buckets that thread `index` owns. Each has a scratch. */
 void notes_to_dense(const struct notes all[], unsigned members, unsigned index, struct dense *dense,
                     struct note_scratch *scratch);
-void notes_to_flat(const struct notes all[], unsigned members, unsigned index, struct flat *flat);
 
 #endif

@@ -1,173 +1,87 @@
-/* query: see query.h. */
-#include "sketch/query.h"
+/* query: item -> hash -> top, if the sketch keeps one -> blocks or bricks -> estimate. */
+#include "core/parallel.h"
+#include "sketch/blocks_query.h"
+#include "sketch/sketch.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "model/decode.h"
-
-/* ---- the scan ---------------------------------------------------------------------------------------------------- */
-
-void query_sums(const lego_model *model, const struct compact_counts *counts, double sums[COMPACT_OUT_FACTS])
+lego_estimate light_query(const lego_sketch *sketch, struct hash hash)
 {
-    float cells[COMPACT_HISTOGRAM];
-    compact_view_cells(counts, cells);
-    compact_scan_cells(model->weights, cells, sums);
+    return has_blocks(sketch->model) ? blocks_query(sketch, hash) : bricks_query(&sketch->bricks, hash);
 }
 
-void query_bias(const lego_model *model, const struct compact_counts *counts, const double sums[COMPACT_OUT_FACTS],
-                float bias[DECODE_HIDDEN_ROOM])
+lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one)
 {
-    float facts[COMPACT_FACTS];
-    double stream[COMPACT_STREAM];
-    compact_view_facts(counts, facts);
-    compact_scan_rest(model->weights, sums, facts, stream);
-    compact_bias(model->weights, stream, bias);
+    int64_t votes = (int64_t)one->votes;
+    lego_estimate estimate = {(double)votes, votes, votes};
+    if (!one->flagged) return estimate;
+    unsigned char integer[8];
+    size_t size;
+    const void *item = top_item(&one->key, integer, &size);
+    lego_estimate light = light_query(sketch, hash_bytes(item, size, sketch->seed));
+    estimate.value += light.value;
+    estimate.lower += light.lower;
+    estimate.upper += light.upper;
+    if (estimate.value > (double)estimate.upper) estimate.value = (double)estimate.upper; /* beyond 2^53 they round */
+    return estimate;
 }
 
-/* The first blocks as dense ones, whichever they are. */
-static void count_blocks(const lego_sketch *sketch, struct compact_counts *counts)
+/* ---- one item ---------------------------------------------------------------------------------------------------- */
+
+static lego_estimate query_item(const lego_sketch *sketch, struct hash hash, const void *item, size_t size)
 {
-    struct block block[COMPACT_SCANNED];
-    struct dense sample = sketch->dense;
-    if (is_flat(sketch)) {
-        sample.blocks = sample.blocks < COMPACT_SCANNED ? sample.blocks : COMPACT_SCANNED;
-        sample.block = block;
-        for (uint32_t i = 0; i < sample.blocks; i++) {
-            flat_packed_step(&sketch->flat, i); /* so that it is known when the counts have to follow a store */
-            block[i] = flat_block(&sketch->flat, i);
-        }
+    struct resident one;
+    if (has_top(sketch) && top_find(&sketch->top, hash, item, size, &one)) return query_resident(sketch, &one);
+    return light_query(sketch, hash);
+}
+
+lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size, lego_estimate *estimate)
+{
+    if (!item && size > 0) return LEGO_ERR_ARGUMENT;
+    *estimate = query_item(sketch, hash_bytes(item, size, sketch->seed), item, size);
+    return LEGO_OK;
+}
+
+lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estimate *estimate)
+{
+    unsigned char integer[8];
+    size_t size;
+    const void *bytes = item_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size);
+    return LEGO_OK;
+}
+
+/* ---- many items -------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 1 << 15 }; /* items, from which on other threads are asked */
+
+struct asking {
+    const lego_sketch *sketch;
+    const lego_items *items;
+    lego_estimate *estimates;
+};
+
+/* A thread's share of the items. */
+static void ask(void *context, struct team *team, unsigned index, unsigned members)
+{
+    (void)team;
+    const struct asking *job = context;
+    const lego_items *items = job->items;
+    size_t part = items->n / members, first = part * index, end = index + 1 == members ? items->n : first + part;
+    if (has_blocks(job->sketch->model) && !has_top(job->sketch)) {
+        blocks_query_items(job->sketch, items, first, end, job->estimates);
+        return;
     }
-    compact_count(&sample, counts);
-}
-
-/* Several readers may find that there is no scan, or that it lags behind its counts. Each makes its own; the first to
- * be done writes it down. */
-static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, float bias[DECODE_HIDDEN_ROOM])
-{
-    struct blocks_summary *summary = sketch->summary;
-    struct compact_counts made;
-    double sums[COMPACT_OUT_FACTS];
-    uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
-    bool is_summed = state == SUMMARY_MASS, is_counted = is_summed || state == SUMMARY_COUNTED;
-    const struct compact_counts *counts = is_counted ? &summary->counts : &made; /* what is there, nobody writes */
-    if (!is_counted) count_blocks(sketch, &made);
-    if (!is_summed) query_sums(sketch->model, counts, sums);
-    query_bias(sketch->model, counts, is_summed ? summary->sums : sums, bias);
-    if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return;
-    if (!is_counted) summary->counts = made;
-    if (!is_summed) memcpy(summary->sums, sums, sizeof sums);
-    memcpy(summary->bias, bias, sizeof summary->bias);
-    summary->lag = 0;
-    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
-}
-
-/* The first layer's bias, from the cache if it is there; else `made`. */
-static inline const float *find_bias(const lego_sketch *sketch, float made[DECODE_HIDDEN_ROOM])
-{
-    struct blocks_summary *summary = sketch->summary;
-    if (atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY) return summary->bias;
-    scan_blocks(sketch, made);
-    return made;
-}
-
-enum { LAG_MOST = 64 }; /* stores without a question, after which it is cheaper to count again when there is one */
-
-void query_add_half(lego_sketch *sketch, const struct half *half, unsigned which, int64_t count)
-{
-    struct dense *dense = &sketch->dense;
-    struct flat *flat = is_flat(sketch) ? &sketch->flat : NULL;
-    struct blocks_summary *summary = sketch->summary;
-    const struct block *block = flat ? NULL : &dense->block[half->block];
-    uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
-    unsigned step = flat ? flat_known_step(flat, half->block) : block_step(block);
-    int64_t before = 0;
-    if (step == BLOCK_STEPS) state = SUMMARY_EMPTY;
-    if (state != SUMMARY_EMPTY)
-        before = flat ? flat_get(flat, half->block, step, which, half->column[0])
-                      : dense->kernels->get(block, block_place(step, which, half->column[0]));
-    if (flat) flat_add_half(flat, half, which, count);
-    else dense_add_half(dense, half, which, count);
-    unsigned now = flat ? flat_known_step(flat, half->block) : block_step(block);
-    enum compact_change change;
-    if (state != SUMMARY_EMPTY) {
-        if (now != step || ++summary->lag > LAG_MOST ||
-            !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &change))
-            state = SUMMARY_EMPTY;
-        else if (change == COMPACT_CELLS) state = SUMMARY_COUNTED;
-        else if (change == COMPACT_MASS && state == SUMMARY_READY) state = SUMMARY_MASS;
-    }
-    atomic_store_explicit(&summary->state, state, memory_order_relaxed);
-}
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
-
-double query_slack(const struct dense *dense, uint32_t widths)
-{
-    struct reads reads = {.total = dense->total};
-    for (; widths; widths >>= 4)
-        reads.noise[reads.rows++] = fmax(0, (double)dense->total) / ((double)dense->blocks * (1u << (widths & 15)));
-    return decode_slack(&reads);
-}
-
-/* The bound itself where the network has next to nothing against it: there it is exact more often than not, and a network
- * far from what it was trained on, with kilobytes a key, says 0.999 as easily as 1. */
-static inline double nearly_one(double h)
-{
-    return h < 0.98 ? h : 2 * h - 0.98; /* 1 from 0.99 on */
-}
-
-/* The least read is the bound. The network lowers it: not below 1, since who asks for an item has mostly seen it, and a
- * cell that is not empty cannot say that it was not there. */
-static inline lego_estimate answer(int64_t upper, double slack, float h)
-{
-    double bound = (double)upper, value = nearly_one((double)h) * bound;
-    int64_t lower = slack < bound ? upper - (int64_t)slack : 0;
-    value = value > 1 ? value : 1; /* also if it is not a number */
-    value = value < bound ? value : bound;
-    if (value < (double)lower) lower = (int64_t)value;
-    return upper > 0 ? (lego_estimate){value, lower, upper} : (lego_estimate){bound, upper, upper};
-}
-
-static void look_up(const struct query *query, const struct decode_places *place, unsigned n,
-                    struct decode_items *items, float h[DECODE_MOST])
-{
-    const struct dense *dense = &query->sketch->dense;
-    if (is_flat(query->sketch)) flat_read_items(&query->sketch->flat, place, n, items);
-    else dense->kernels->read_items(dense->block, place, n, items);
-    dense->decoder->decode(query->sketch->model->decoder, &query->stream, items, n, h);
-}
-
-void query_start(struct query *query, const lego_sketch *sketch)
-{
-    query->sketch = sketch;
-    query->stream.bias = find_bias(sketch, query->bias);
-    compact_scale(&sketch->dense, &query->stream);
-    for (unsigned i = 0; i < BLOCK_STEPS * BLOCK_STEPS; i++) query->slack[i / BLOCK_STEPS][i % BLOCK_STEPS] = -1;
-}
-
-void query_answer(struct query *query, const struct decode_places *place, unsigned n, lego_estimate estimates[])
-{
-    struct decode_items items;
-    float h[DECODE_MOST];
-    look_up(query, place, n, &items, h);
-    for (unsigned i = 0; i < n; i++) {
-        double *slack = &query->slack[items.step[0][i]][items.step[1][i]];
-        if (*slack < 0) *slack = query_slack(&query->sketch->dense, items.widths[i]);
-        estimates[i] = answer(items.key[0][i] >> 2, *slack, h[i]);
+    for (size_t i = first; i < end; i++) {
+        unsigned char integer[8];
+        size_t size;
+        const void *item = item_bytes(items, i, integer, &size);
+        job->estimates[i] = query_item(job->sketch, item_hash(items, i, job->sketch->seed), item, size);
     }
 }
 
-lego_estimate query_one(const lego_sketch *sketch, struct hash hash)
+lego_status lego_query_items(const lego_sketch *sketch, const lego_items *items, lego_estimate *estimates)
 {
-    struct query query; /* without slacks */
-    struct decode_places place;
-    struct decode_items items;
-    float h[DECODE_MOST];
-    query.sketch = sketch;
-    query_place(&query, hash, &place, 0);
-    query.stream.bias = find_bias(sketch, query.bias);
-    compact_scale(&sketch->dense, &query.stream);
-    look_up(&query, &place, 1, &items, h);
-    return answer(items.key[0][0] >> 2, query_slack(&sketch->dense, items.widths[0]), h[0]);
+    if (!items_valid(items)) return LEGO_ERR_ARGUMENT;
+    struct asking job = {sketch, items, estimates};
+    parallel_run(items->n < MANY ? 1 : sketch->threads, ask, &job);
+    return LEGO_OK;
 }

@@ -1,20 +1,31 @@
-/* sketch: the handle that ties the flow together, for the files that implement lego_sketch_*. */
-#ifndef LEGO_SRC_SKETCH_H
-#define LEGO_SRC_SKETCH_H
+/* sketch: the room of the public functions, in the order of an item's way.
+ *
+ *     handle.c         what a sketch is: its shape, its memory, its life
+ *     add.c, query.c   one item or many: the top, if there is one, then the light part
+ *     batch*.c         many items to blocks: tallied, or noted and sorted by block (notes, hot)
+ *     blocks_query.c   answers from blocks, and the scan that they share
+ *     combine.c        merge, subtract, fold
+ *
+ * It may include core, block, model, paper and top. */
+#ifndef LEGO_SKETCH_SKETCH_H
+#define LEGO_SKETCH_SKETCH_H
 
-#include "paper/brick.h"
-#include "model/compact.h"
+#include <stdatomic.h>
+
 #include "block/dense.h"
-#include "paper/embed.h"
-#include "block/flat.h"
+#include "model/compact.h"
+#include "paper/bricks.h"
+#include "top/top.h"
 
-/* What a scan of the blocks found, kept until one of those it looks at changes; as struct summary. Its counts follow a
- * store; then what the networks make of them is behind. */
+/* What a scan of the blocks found, kept until one of the blocks that it looks at changes. Its counts follow a store;
+ * then what the networks make of them is behind: COUNTED, or MASS if only the mass has changed. Readers may fill it at
+ * the same time: the first to move state to BUSY writes. */
+enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED, SUMMARY_MASS };
 struct blocks_summary {
     _Atomic uint32_t state;
-    uint32_t lag; /* changes since the networks have run */
+    uint32_t lag;                   /* changes since the networks have run */
     float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
-    double sums[COMPACT_OUT_FACTS];  /* of compact_scan_cells(); few stores change them */
+    double sums[COMPACT_OUT_FACTS]; /* of compact_scan_cells(); few stores change them */
     struct compact_counts counts;
 };
 
@@ -23,70 +34,79 @@ struct lego_sketch {
     uint64_t seed;
     lego_allocator allocator;
     unsigned threads;
-    lego_packing packing;
     uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
-    void *bytes;   /* one allocation, over which there is either */
-    union {
-        struct memory memory; /* bricks, or */
-        struct dense dense;   /* blocks, of a compact model; or */
-        struct flat flat;     /* blocks of integers; as it begins with a struct dense, that has the numbers of both */
+    void *bytes;   /* of the light part and what is cached of it: one allocation */
+    union {        /* the light part, by the model: */
+        struct dense dense;
+        struct bricks bricks;
     };
-    struct blocks_summary *summary; /* of the blocks */
+    struct blocks_summary *summary; /* of blocks, behind them; NULL for bricks */
+    void *top_bytes;                /* of the top: one allocation, or NULL if the sketch keeps none */
+    struct top top;
 };
 
-/* Whether sketches of the model have blocks, of either packing. */
+/* How many blocks or bricks, how many columns a brick has (0: they are blocks), and how many buckets the top. */
+struct shape {
+    uint32_t blocks, columns, buckets;
+};
+
+/* Whether sketches of the model have blocks; the others have bricks. */
 static inline bool has_blocks(const lego_model *model)
 {
     return model->kind == MODEL_COMPACT;
 }
 
-/* Whether these are flat. */
-static inline bool is_flat(const lego_sketch *sketch)
+static inline bool has_top(const lego_sketch *sketch)
 {
-    return has_blocks(sketch->model) && sketch->packing == LEGO_FLAT;
+    return sketch->top_bytes != NULL;
 }
 
-/* How many bricks or blocks two sketches both fold to. */
-static inline uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
+/* ---- handle ------------------------------------------------------------------------------------------------------ */
 
-/* malloc and free if NULL. */
-lego_allocator sketch_allocator(const lego_allocator *allocator);
+struct shape sketch_shape(const lego_sketch *sketch);
 
-/* An empty sketch of this shape, which must be within the limits. Of a compact model only the bricks of the shape
- * count, which are its blocks, and the bits: 0 if dense, FLAT_NARROW or FLAT_WIDE if flat. */
+/* Whether a shape is possible with the model, whatever the budget. */
+bool sketch_shape_valid(const lego_model *model, const struct shape *shape);
+
+/* All bytes of a sketch of this shape, handle included. */
+uint64_t sketch_bytes(const lego_model *model, const struct shape *shape);
+
+/* An empty sketch of this shape, which must be valid. */
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
                         const lego_allocator *allocator, lego_sketch **sketch);
 
-/* Whether the shape itself is possible with the model, whatever the budget. */
-bool sketch_shape_valid(const struct shape *shape, const lego_model *model);
+/* Memory for an empty sketch of this shape into a handle that has model and allocator, and whose memory, if it has any,
+ * is left to the caller; and that memory back. */
+lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape);
+void sketch_free(lego_sketch *handle);
 
-/* The flow of a store and of a query, from the item's hash on. */
-void sketch_add(lego_sketch *sketch, struct hash hash, int64_t count);
-lego_estimate sketch_estimate(const lego_sketch *sketch, struct hash hash);
+/* ---- items ------------------------------------------------------------------------------------------------------- */
 
-/* Has the blocks of an item fetched, if there are blocks, for what comes soon. */
-static inline void sketch_prefetch(const lego_sketch *sketch, struct hash hash)
-{
-    if (is_flat(sketch)) flat_prefetch(&sketch->flat, hash);
-    else if (has_blocks(sketch->model)) dense_prefetch(&sketch->dense, hash);
-}
+/* The bytes of item i, or `integer`, filled with them. */
+const void *item_bytes(const lego_items *items, size_t i, unsigned char integer[8], size_t *size);
+
+/* Whether there are n items: offsets do not fall. */
+bool items_valid(const lego_items *items);
+
+/* Room for n more counts (each 1 where counts is NULL), or LEGO_ERR_RANGE where a sum could leave 64 bits. */
+lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);
+
+/* ---- the light part ---------------------------------------------------------------------------------------------- */
+
+void light_add(lego_sketch *sketch, struct hash hash, int64_t count);
+void light_add_items(lego_sketch *sketch, const lego_items *items);
+lego_estimate light_query(const lego_sketch *sketch, struct hash hash);
+
+/* The light part as the top sees it. */
+struct top_light light_of(lego_sketch *sketch);
+
+/* What a resident's votes and, if it is flagged, the light part say together. */
+lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one);
 
 /* The blocks that a scan looks at have changed. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
     if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
-
-/* Room for n more counts (each 1 where counts is NULL). Where a sum could leave 64 bits, LEGO_ERR_RANGE; where flat
- * cells have to become wider for it and can not, LEGO_ERR_MEMORY. */
-lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);
 
 #endif

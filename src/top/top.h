@@ -1,5 +1,6 @@
-/* heavy: exact counts, with their keys, for the items of a stream that come most often. It stands in front of a sketch,
- * the light part, and keeps what is frequent out of it (the elastic sketch: Yang et al., SIGCOMM 2018).
+/* top: exact counts, with their keys, for the items of a stream that come most often. This part stands in front of the
+ * light part, which is the sketch's blocks or bricks, and keeps what is frequent out of it (the elastic sketch: Yang et
+ * al., SIGCOMM 2018; D-Lego in the paper).
  *
  * A bucket is 256 bytes, four cache lines; an item's hash names its only bucket. Its residents are packed:
  *
@@ -13,7 +14,7 @@
  * and keys of all kinds share the same bytes. Residents stand in the order of code and key: a content has one form.
  *
  * An item that comes: resident, its votes rise; room, it moves in; else it is a vote against the bucket and goes on to
- * the light part. The one that brings every HEAVY_THRESHOLD-th vote against is more than that: a challenger. If it has
+ * the light part. The one that brings every TOP_THRESHOLD-th vote against is more than that: a challenger. If it has
  * come more often, as far as the light part can tell, than the resident that has come least, that one leaves for the
  * light part with its votes, and the challenger has its place. How often a resident has come is its votes, and if it is
  * flagged also what the light part has of it; asked are the four of least votes. (Where it takes several to make room,
@@ -29,10 +30,9 @@
  * count.
  *
  * Deletions: a resident's votes fall; what they cannot pay, and what is not resident, goes to the light part. A
- * resident without votes leaves. So votes are always 1 or more, and heavy and light part together have the exact
- * content. */
-#ifndef LEGO_SRC_HEAVY_H
-#define LEGO_SRC_HEAVY_H
+ * resident without votes leaves. So votes are always 1 or more, and both parts together have the exact content. */
+#ifndef LEGO_TOP_TOP_H
+#define LEGO_TOP_TOP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,90 +40,94 @@
 #include "core/hash.h"
 
 enum {
-    HEAVY_BUCKET = 256,
-    HEAVY_HEAD = 8,                         /* of a bucket */
-    HEAVY_ROOM = HEAVY_BUCKET - HEAVY_HEAD, /* for residents */
-    HEAVY_KEY_MAX = HEAVY_ROOM - 2 - 8,     /* so that one alone always fits, whatever its votes */
-    HEAVY_RESIDENTS = HEAVY_ROOM / 3,       /* more are not possible */
-    HEAVY_THRESHOLD = 8,                    /* votes against a bucket from one challenge to the next */
-    HEAVY_LINE = 64,                        /* buckets begin with a cache line */
+    TOP_BUCKET = 256,
+    TOP_HEAD = 8,                         /* of a bucket */
+    TOP_ROOM = TOP_BUCKET - TOP_HEAD, /* for residents */
+    TOP_KEY_MAX = TOP_ROOM - 2 - 8,     /* so that one alone always fits, whatever its votes */
+    TOP_RESIDENTS = TOP_ROOM / 3,       /* more are not possible */
+    TOP_THRESHOLD = 8,                    /* votes against a bucket from one challenge to the next */
+    TOP_LINE = 64,                        /* buckets begin with a cache line */
 };
 
-struct heavy_bucket {
-    unsigned char byte[HEAVY_BUCKET];
+struct top_bucket {
+    unsigned char byte[TOP_BUCKET];
 };
 
-struct heavy {
-    struct heavy_bucket *bucket;
+struct top {
+    struct top_bucket *bucket;
     struct divisor buckets;
     uint64_t votes; /* the sum over all residents */
 };
 
 /* A key as it is stored, which for integers is without the zeros at the end. */
-struct heavy_key {
+struct top_key {
     const unsigned char *bytes;
     unsigned length; /* of the bytes */
     unsigned code, tag;
 };
 
 struct resident {
-    struct heavy_key key; /* its bytes lie in the bucket */
+    struct top_key key; /* its bytes lie in the bucket */
     uint64_t votes;
     bool flagged;
 };
 
-/* What the heavy part needs of the light one: to take an item that leaves, and to tell how much of one it may have. */
-struct heavy_light {
+/* What this part needs of the light one: to take an item that leaves, and to tell how much of one it may have. */
+struct top_light {
     void (*take)(void *sketch, const void *item, size_t size, int64_t count);
     int64_t (*upper)(const void *sketch, const void *item, size_t size);
     void *sketch;
 };
 
-static inline uint64_t heavy_bytes(uint32_t buckets)
+static inline uint64_t top_bytes(uint32_t buckets)
 {
-    return HEAVY_LINE + (uint64_t)buckets * HEAVY_BUCKET;
+    return TOP_LINE + (uint64_t)buckets * TOP_BUCKET;
 }
 
-/* Over heavy_bytes() bytes, empty. */
-void heavy_init(struct heavy *heavy, uint32_t buckets, void *bytes);
-void heavy_clear(struct heavy *heavy);
+/* Over top_bytes() bytes, empty. */
+void top_init(struct top *top, uint32_t buckets, void *bytes);
+void top_clear(struct top *top);
 
-static inline uint32_t heavy_index(struct divisor buckets, struct hash hash)
+static inline uint32_t top_index(struct divisor buckets, struct hash hash)
 {
     return divisor_mod(buckets, (uint32_t)hash.hi); /* bits from which alone no sketch takes a place */
 }
 
-static inline void heavy_prefetch(const struct heavy *heavy, struct hash hash)
+static inline void top_prefetch(const struct top *top, struct hash hash)
 {
-    const struct heavy_bucket *bucket = &heavy->bucket[heavy_index(heavy->buckets, hash)];
-    for (unsigned at = 0; at < HEAVY_BUCKET; at += HEAVY_LINE) __builtin_prefetch(&bucket->byte[at]);
+    const struct top_bucket *bucket = &top->bucket[top_index(top->buckets, hash)];
+    for (unsigned at = 0; at < TOP_BUCKET; at += TOP_LINE) __builtin_prefetch(&bucket->byte[at]);
 }
 
 /* Counts an item; returns how much of it is for the light part. No sum of |count| passes 2^63 - 1. */
-int64_t heavy_add(struct heavy *heavy, struct hash hash, const void *item, size_t size, int64_t count,
-                  const struct heavy_light *light);
+int64_t top_add(struct top *top, struct hash hash, const void *item, size_t size, int64_t count,
+                  const struct top_light *light);
 
 /* False if it is not resident. */
-bool heavy_find(const struct heavy *heavy, struct hash hash, const void *item, size_t size, struct resident *found);
+bool top_find(const struct top *top, struct hash hash, const void *item, size_t size, struct resident *found);
 
 /* The residents of a bucket, one after another: *next is {0, 0} at first. False after the last. */
-struct heavy_place {
+struct top_place {
     unsigned number; /* of a resident */
     unsigned at;     /* where its data begins; 0 of the first */
 };
-bool heavy_next(const struct heavy_bucket *bucket, struct heavy_place *next, struct resident *found);
+bool top_next(const struct top_bucket *bucket, struct top_place *next, struct resident *found);
 
 /* The item that a key was made from: its bytes, or `integer`, filled with them. */
-const void *heavy_item(const struct heavy_key *key, unsigned char integer[8], size_t *size);
+const void *top_item(const struct top_key *key, unsigned char integer[8], size_t *size);
 
-/* Adds all of `from`, which has as many buckets. Of the residents of both, those of most votes stay. */
-void heavy_add_all(struct heavy *into, const struct heavy *from, const struct heavy_light *light);
+/* Adds all of `from`, whose buckets are a multiple of those of `into`. Of the residents of both, those of most votes
+ * stay. */
+void top_add_all(struct top *into, const struct top *from, const struct top_light *light);
+
+/* Anything may have been added to the light part: from now on no count is exact that was begun before. */
+void top_mix(struct top *top);
 
 /* Whether bytes from outside are possible as bucket number `index`; adds its votes, as long as they fit 63 bits. */
-bool heavy_bucket_valid(const struct heavy_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
+bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
                         uint64_t *votes);
 
 /* By code, then by bytes: below, at or above 0. */
-int heavy_compare(const struct heavy_key *a, const struct heavy_key *b);
+int top_compare(const struct top_key *a, const struct top_key *b);
 
 #endif
