@@ -139,15 +139,15 @@ def _apart(one: Sketch, other: Sketch) -> str:
     small, large = sorted((one, other), key=lambda sketch: sketch.blocks)
     unit = "bricks" if one.columns else "blocks"
     why = f"{small.blocks:,} {unit} ({small.bytes:,} bytes) and {large.blocks:,} ({large.bytes:,}) do not merge, as "
+    what = "make one with the other's budget" + (" and top" if one.top_bytes or other.top_bytes else "")
     if one.columns != other.columns:
-        return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: make one with the other's budget"
+        return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: {what}"
     if large.blocks % small.blocks == 0:
         tops = f"{small.top_bytes:,} and {large.top_bytes:,} bytes"
-        return f"{why}their tops have {tops}, neither a multiple of the other: make one with the other's budget and top"
+        return f"{why}their tops have {tops}, neither a multiple of the other: {what}"
     common = math.gcd(small.blocks, large.blocks)
     size = "" if one.columns else f", to {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
-    return (f"{why}neither number is a multiple of the other: make one with the other's budget, or fold both, as with "
-            f"fold({common}){size}")
+    return f"{why}neither number is a multiple of the other: {what}, or fold both, as with fold({common}){size}"
 
 
 def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int, kinds: int) -> Sketch:

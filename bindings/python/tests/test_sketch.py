@@ -223,6 +223,8 @@ def test_bricks_and_tops_that_do_not_merge_are_named():
         Sketch("300K", model="paper") + Sketch("170K", model="paper")
     with pytest.raises(LegoError, match="make one with the other's budget and top"):
         Sketch("300K", top="24K") + Sketch("292K", top="16K")
+    with pytest.raises(LegoError, match="budget and top, or fold both"):
+        Sketch("64K", top="8K") + Sketch("64K")
 
 
 def test_budgets_that_nest_merge():
