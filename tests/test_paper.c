@@ -464,7 +464,6 @@ static void read_numbers(FILE *f, double numbers[], int n)
 static void check_scan(const lego_model *model, FILE *f)
 {
     uint64_t state, modulus;
-    int64_t total;
     double expected[6];
     struct stream stream;
     assert_int_equal(fscanf(f, "%lu %lu", &state, &modulus), 2);
