@@ -1,10 +1,10 @@
 /* cuda_bench: how fast a sketch on the GPU stores and answers, and what the device itself can do of that kind.
  *
- * A Zipf(1.0) stream of 2^24 possible keys, and one of distinct keys. Sketches whose cells take 1.2, 16 and 136 MB on the
- * device, 20 times the bytes of their blocks; items on the device, in ordinary and in pinned memory. Times are CUDA
+ * A Zipf(1.0) stream of 2^24 possible keys, and one of distinct keys. Sketches whose cells take 1.2, 16 and 136 MB on
+ * the device, 20 times the bytes of their blocks; items on the device, in ordinary and in pinned memory. Times are CUDA
  * events around a call, the median of 5 after one that is not counted, and beside it the least and the most. Limits,
- * measured in the same run: random additions to a table of the sketch's size, four of which a distinct key needs, two and
- * two near each other (others are summed up before they get there); multiply-adds, 1544 of which an estimate needs.
+ * measured in the same run: random additions to a table of the sketch's size, four of which a distinct key needs, two
+ * and two near each other (others are summed up before they get there); multiply-adds, 1544 of which a query needs.
  *
  * SPDX-License-Identifier: MIT */
 #include <algorithm>

@@ -39,8 +39,8 @@ struct method {
     double (*upper)(const void *answers, size_t i); /* what item i's count is at most */
     size_t answer_size;                             /* at most that of a lego_estimate */
 
-    /* For create: of a Lego sketch its model and which part of its budget is for its top (8: an eighth; 0: none), of the
-     * yardstick whether batches prefetch. */
+    /* For create: of a Lego sketch its model and which part of its budget is for its top (8: an eighth; 0: none), of
+     * the yardstick whether batches prefetch. */
     const char *model;
     uint64_t top_part;
     bool prefetch;

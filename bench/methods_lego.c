@@ -9,8 +9,8 @@
 #define COMPACT_FLOPS (2.0 * (14 * 40 + 40 * 24 + 24))
 #define PAPER_FLOPS (2.0 * DECODE_FORWARD_MADDS)
 
-/* Lines: an item is in two blocks of a line each; in bricks, in a cell of every row. Lines and operations of a sketch with
- * its top are those of the items that are not there: the shares of a limit that it reaches are less than they seem. */
+/* Lines: an item is in two blocks of a line each; in bricks, in a cell of every row. Lines and operations of a sketch
+ * with its top are those of items that are not there: the shares of a limit that it reaches are less than they seem. */
 enum { COMPACT_LINES = 2, PAPER_LINES = 5 };
 
 static lego_status create(const struct method *self, uint64_t bytes, const struct keys *stream, void **made)

@@ -101,8 +101,8 @@ class Quick(unittest.TestCase):
 class Options(unittest.TestCase):
     def test_filter(self):
         """What the paths are compared with stays; --json - prints nothing else."""
-        done = run("--quiet", "--json", "-", "--sizes", "128K", "--length", "65536", "--repeat", "1", "--distinct", "1000",
-                   "--batch", "1000", "--filter", "compact|paper store,batch text")
+        done = run("--quiet", "--json", "-", "--sizes", "128K", "--length", "65536", "--repeat", "1",
+                   "--distinct", "1000", "--batch", "1000", "--filter", "compact|paper store,batch text")
         rows = json.loads(done.stdout)["rows"]
         self.assertEqual({row["method"] for row in rows}, {"lego compact", "lego paper"} | YARDSTICKS | LIMITS)
         self.assertEqual({row["keys"] for row in rows if row["method"] not in LIMITS}, {"text"})
