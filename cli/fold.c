@@ -48,8 +48,8 @@ const command command_fold = {
     .summary = "make a sketch smaller",
     .synopsis = "-o FILE --budget SIZE [OPTION...] SKETCH",
     .text = "Adds blocks onto each other until what is left fits: the sketch becomes the one that\n"
-            "would have been built with so many. Nothing that was counted is lost, and the most\n"
-            "frequent items that build --top kept stay.",
+            "would have been built with so many. Nothing that was counted is lost. What\n"
+            "build --top kept has its share of the new budget; with --blocks, its bytes.",
     .examples = "  legosketch fold -o small.sketch --budget 64K week.sketch\n",
     .options = options,
     .output = &given.output,

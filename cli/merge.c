@@ -26,39 +26,33 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* The bytes that a sketch has after a fold; 0 if there is no memory to try it. */
-static uint64_t folded_bytes(const lego_sketch *sketch, uint32_t blocks)
+/* Whether both, folded to so many blocks, merge; `made` tells what they are then. */
+static bool merges_at(const lego_sketch *into, const lego_sketch *from, uint32_t blocks, lego_info *made)
 {
-    lego_sketch *copy;
-    if (lego_copy(sketch, &copy) != LEGO_OK) return 0;
-    lego_info info = {.bytes = 0};
-    if (lego_fold(copy, blocks) == LEGO_OK) lego_describe(copy, &info);
-    lego_destroy(copy);
-    return info.bytes;
-}
-
-static bool tops_nest(uint64_t a, uint64_t b)
-{
-    return a == 0 || b == 0 || a % b == 0 || b % a == 0;
+    lego_sketch *a = NULL, *b = NULL;
+    bool ok = lego_copy(into, &a) == LEGO_OK && lego_copy(from, &b) == LEGO_OK && lego_fold(a, blocks) == LEGO_OK &&
+              lego_fold(b, blocks) == LEGO_OK && lego_merge(a, b) == LEGO_OK;
+    if (ok) lego_describe(a, made);
+    lego_destroy(a);
+    lego_destroy(b);
+    return ok;
 }
 
 /* What to do about sketches whose sizes do not nest: fold both, where that leaves an eighth of the smaller one or more;
  * else build one of them again, like the first. */
 static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const lego_sketch *from)
 {
-    lego_info a, b;
+    lego_info a, b, made;
     lego_describe(into, &a);
     lego_describe(from, &b);
     uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
-    if (common < smaller / 8 || a.columns != b.columns || !tops_nest(a.top_bytes, b.top_bytes)) {
-        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.bytes);
+    if (common < smaller / 8 || !merges_at(into, from, common, &made)) {
+        uint64_t spare = a.columns == 0 ? (a.bytes - a.top_bytes) / 64 : 0; /* blocks do not use all of a budget */
+        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.bytes + spare);
         if (a.top_bytes > 0) snprintf(text + length, REMEDY_TEXT - (size_t)length, " --top=%" PRIu64, a.top_bytes);
-        return;
-    }
-    uint64_t budget =
-        a.top_bytes == b.top_bytes ? folded_bytes(into, common) : 0; /* else it is not the same for both */
-    snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --%s %" PRIu64, budget > 0 ? "budget" : "blocks",
-             budget > 0 ? budget : common);
+    } else if (a.top_bytes + b.top_bytes > 0 || made.bytes < LEGO_BUDGET_MIN) /* a budget is shared with the top */
+        snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --blocks %" PRIu32, common);
+    else snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --budget %" PRIu64, made.bytes);
 }
 
 static bool merge_file(lego_sketch *into, const char *first, const char *path)

@@ -518,14 +518,17 @@ class Sketches(Case):
 
     def test_merge_of_sizes_that_do_not_nest(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        for one, other in ((12, 8), (1536, 1024), (10, 15)):
-            self.build("a", parts[0], "--blocks", one)
-            self.build("b", parts[1], "--blocks", other)
-            budget, = re.findall(r"\AFold both first: legosketch fold --budget (\d+)\Z", self.remedy("a", "b"))
-            for name in "ab":
-                self.run_program("fold", "-o", name, "--budget", budget, name)
-            self.run_program("merge", "-o", "sum", "a", "b")
-            common = {12: 4, 1536: 512, 10: 5}[one]
+        for one, other, common, option in ((1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")):
+            for more in [], ["--top=4K"]:
+                self.build("a", parts[0], "--blocks", one, *more)
+                self.build("b", parts[1], "--blocks", other)
+                told = "blocks" if more else option
+                size, = re.findall(rf"\AFold both first: legosketch fold --{told} (\d+)\Z", self.remedy("a", "b"))
+                for name in "ab":
+                    self.run_program("fold", "-o", name, f"--{told}", size, name)
+                self.run_program("merge", "-o", "sum", "a", "b")
+                self.assertEqual(self.info("sum")["blocks"], common)
+            self.run_program("merge", "-o", "sum", "b", "a")  # into the plain one, which counts everything
             self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--blocks", common))
 
     def test_merge_of_sizes_that_hardly_nest(self):
