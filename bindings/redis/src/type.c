@@ -25,7 +25,7 @@ struct bytes {
 
 static struct bytes bytes_of(const struct value *value)
 {
-    size_t size = value_saved_size(value);
+    size_t size = lego_saved_size(value->sketch);
     struct bytes bytes = {RedisModule_Alloc(size), size};
     value_save(value, bytes.at);
     return bytes;
@@ -50,11 +50,16 @@ static void *load(RedisModuleIO *rdb, int version)
     uint64_t top = RedisModule_LoadUnsigned(rdb);
     char *bytes = RedisModule_IsIOError(rdb) ? NULL : RedisModule_LoadStringBuffer(rdb, &size);
     if (bytes == NULL) return NULL;
-    struct value *value = NULL;
-    lego_status status = value_load(bytes, size, top, &value);
-    if (status != LEGO_OK) RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
+    struct value *value;
+    lego_status status = value_load(bytes, size, &value);
     RedisModule_Free(bytes);
-    return value;
+    if (status == LEGO_OK && value_set_top(value, top)) return value;
+    if (status == LEGO_OK) {
+        value_destroy(value);
+        status = LEGO_ERR_CORRUPT;
+    }
+    RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
+    return NULL;
 }
 
 static void rewrite(RedisModuleIO *aof, RedisModuleString *key, void *context)
