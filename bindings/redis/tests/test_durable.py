@@ -69,8 +69,8 @@ def test_log(preamble):
         server("LEGO.MERGE", "merged", 2, "compactNone", "compactNone")
         server("LEGO.FOLD", "compactNone", 1)
         sketches["compactNone"].fold(1)
-        server("LEGO.LOAD", "loaded", sketches["rule10"].to_bytes(), "TOP", 4)
-        sketches["loaded"] = sketches["rule10"].copy()
+        server("LEGO.LOAD", "loaded", sketches["compact10"].to_bytes(), "TOP", 4)
+        sketches["loaded"] = sketches["compact10"].copy()
         digest = server("DEBUG", "DIGEST")
         server.kill()
         server.start()
@@ -155,7 +155,7 @@ def test_damaged_files_stop_the_start():
         name = f"{server.folder}/dump.rdb"
         with open(name, "rb") as file:
             data = bytearray(file.read())
-        at = data.index(b"LEGOSKCH") + 100
+        at = data.index(b"LEGOSKET") + 100
         data[at] ^= 1
         with open(name, "wb") as file:
             file.write(data)

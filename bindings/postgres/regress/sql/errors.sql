@@ -9,8 +9,8 @@ SELECT '\x'::legosketch;
 SELECT '\x4'::legosketch;
 SELECT '\x4g'::legosketch;
 SELECT '\x00'::legosketch;
-SELECT 'LEGOSKCH'::legosketch;
-SELECT '\x4c45474f534b4348'::legosketch; -- the first 8 bytes of one
+SELECT 'LEGOSKET'::legosketch;
+SELECT '\x4c45474f534b4554'::legosketch; -- the first 8 bytes of one
 
 -- Bytes that are none: cut, too long, damaged, of another kind.
 SELECT substr(sketch::bytea, 1, 1000)::legosketch FROM s;
@@ -34,10 +34,10 @@ SELECT lego_agg('a'::text, 1, NULL);
 SELECT lego_agg(1, 1, 65536, NULL, 'compact');
 SELECT lego_agg(1, 1, 65536, 0, NULL);
 SELECT lego_agg(1, 1, 65536, 0, 'large');
-SELECT lego_top_agg(1, 4096);
+SELECT lego_top_agg(1, 4095);
 SELECT lego_agg(g, 65536 + g) FROM generate_series(1, 3) g;
 SELECT lego_agg(g, 1, 65536, g, 'compact') FROM generate_series(1, 3) g;
-SELECT lego_agg(g, 1, 65536, 0, CASE g WHEN 1 THEN 'compact' ELSE 'rule' END) FROM generate_series(1, 3) g;
+SELECT lego_agg(g, 1, 65536, 0, CASE g WHEN 1 THEN 'compact' ELSE 'paper' END) FROM generate_series(1, 3) g;
 SELECT lego_empty(100);
 SELECT lego_empty(65536, 0, 'none');
 
@@ -51,18 +51,21 @@ SELECT lego_agg(1.5, 65536);
 SELECT sketch + top FROM s;
 SELECT top - top FROM s;
 SELECT sketch - top FROM s;
-SELECT lego_fold(top, 1) FROM s;
 SELECT lego_fold(sketch, 0) FROM s;
-SELECT lego_fold(sketch, 1015) FROM s;
+SELECT lego_fold(sketch, 959) FROM s;
 SELECT lego_fold(sketch, 1::bigint << 40) FROM s;
+SELECT lego_fold(top, 7) FROM s;
+SELECT lego_fold_within(sketch, -1) FROM s;
+SELECT lego_fold_within(sketch, 10) FROM s;
+SELECT lego_fold_within(top, 8192) FROM s; -- less than its items have
 SELECT sketch + lego_empty(100000) FROM s;
 SELECT sketch - lego_empty(100000) FROM s;
 SELECT lego_merge_agg(x) FROM (SELECT lego_agg(1, b) FROM unnest('{65536, 100000}'::int[]) b GROUP BY b
     ORDER BY b) t(x);
 SELECT sketch + lego_empty(65536, 1, 'compact') FROM s;
-SELECT sketch + lego_empty(65536, 0, 'rule') FROM s;
+SELECT sketch + lego_empty(65536, 0, 'paper') FROM s;
 SELECT lego_merge_agg(x) FROM (SELECT sketch FROM s UNION ALL SELECT top FROM s) t(x);
-SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 32768}'::int[]) b GROUP BY b
+SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 40000}'::int[]) b GROUP BY b
     ORDER BY b) t(x);
 
 -- The most frequent items.
