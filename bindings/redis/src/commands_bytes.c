@@ -13,14 +13,12 @@ int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     RedisModuleKey *key;
     const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
     if (value == NULL) return REDISMODULE_OK;
-    size_t size = lego_saved_size(value->sketch);
-    char *bytes = RedisModule_TryAlloc(size);
-    if (bytes != NULL) {
-        value_save(value, bytes);
-        RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
-        RedisModule_Free(bytes);
-    } else reply_status(ctx, LEGO_ERR_MEMORY);
+    size_t size;
+    char *bytes = value_save(value, RedisModule_TryAlloc, &size);
     RedisModule_CloseKey(key);
+    if (bytes == NULL) return reply_status(ctx, LEGO_ERR_MEMORY);
+    RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
+    RedisModule_Free(bytes);
     return REDISMODULE_OK;
 }
 

@@ -82,8 +82,10 @@ static int append(void *context, const void *bytes, size_t size)
     return 0;
 }
 
-/* Only what it writes to could fail, and memory does not. */
-void value_save(const struct value *value, char *bytes)
+char *value_save(const struct value *value, void *(*alloc)(size_t size), size_t *size)
 {
-    (void)lego_save(value->sketch, append, &bytes);
+    *size = lego_saved_size(value->sketch);
+    char *bytes = alloc(*size), *end = bytes;
+    if (bytes != NULL) (void)lego_save(value->sketch, append, &end); /* which fails only if append() does */
+    return bytes;
 }

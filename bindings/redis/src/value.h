@@ -34,7 +34,7 @@ lego_status value_load(const char *bytes, size_t size, struct value **value);
  * does not and top is 0. */
 bool value_set_top(struct value *value, uint64_t top);
 
-/* Writes lego_saved_size() bytes. */
-void value_save(const struct value *value, char *bytes);
+/* The canonical bytes of the sketch, in memory of alloc, to be freed; NULL if there is none. */
+char *value_save(const struct value *value, void *(*alloc)(size_t size), size_t *size);
 
 #endif
