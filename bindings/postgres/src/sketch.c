@@ -50,22 +50,26 @@ lego_info sketch_info(const lego_sketch *sketch)
     return info;
 }
 
-/* Where both keep their most frequent items, the parts that do so have to fit too, and these do not fold. */
+/* Names what is in the way, and a budget that would have fitted. Columns and what keeps the most frequent items do not
+ * fold. */
 static void refuse_shapes(const lego_info *a, const lego_info *b)
 {
-    bool one_has_top = (a->top_bytes == 0) != (b->top_bytes == 0);
+    const char *what = "bytes for their most frequent items";
+    uint64_t of_a = a->top_bytes, of_b = b->top_bytes;
+    if (a->columns != b->columns) what = "columns in a brick", of_a = a->columns, of_b = b->columns;
+    else if (a->blocks % b->blocks != 0 && b->blocks % a->blocks != 0)
+        what = "blocks", of_a = a->blocks, of_b = b->blocks;
+    bool mixed = (a->top_bytes == 0) != (b->top_bytes == 0);
     uint64_t fits = Min(a->bytes, b->bytes);
-    if (one_has_top) fits = a->top_bytes != 0 ? a->bytes - a->top_bytes : b->bytes - b->top_bytes;
-    fits = Max(fits, LEGO_BUDGET_MIN);
-    bool blocks = a->blocks % b->blocks != 0 && b->blocks % a->blocks != 0;
+    if (mixed) fits = a->top_bytes != 0 ? a->bytes - a->top_bytes : b->bytes - b->top_bytes;
+    bool fold = a->columns == b->columns && (a->top_bytes == 0 || b->top_bytes == 0);
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-            errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT " %s do not go together, as "
-                   "neither number divides the other",
-                   blocks ? a->blocks : a->top_bytes, blocks ? b->blocks : b->top_bytes,
-                   blocks ? "blocks" : "bytes for their most frequent items"),
+            errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT
+                   " %s do not go together, as neither folds to the other",
+                   of_a, of_b, what),
             errhint("Make %s with a budget of " UINT64_FORMAT "%s.",
-                    one_has_top ? "the one that does not keep its most frequent items" : "both", fits,
-                    a->top_bytes == 0 || b->top_bytes == 0 ? ", or lego_fold() both to a common divisor" : ""));
+                    mixed ? "the one that does not keep its most frequent items" : "both", Max(fits, LEGO_BUDGET_MIN),
+                    fold ? ", or lego_fold() both to a common divisor" : ""));
 }
 
 void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b)

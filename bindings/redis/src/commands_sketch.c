@@ -92,24 +92,28 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Two sketches of which neither folds to the other's size: says which BUDGET would have fitted. Where both have TOP, the
- * parts that keep it have to fit too, and these do not fold. */
+/* Of two sketches neither folds to the other: names what is in the way, and a BUDGET that would have fitted. Columns and
+ * what is kept for TOP do not fold. */
 static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const struct value *other)
 {
     lego_info a, b;
     lego_describe(one->sketch, &a);
     lego_describe(other->sketch, &b);
-    bool mixed = (one->top == 0) != (other->top == 0), blocks = a.blocks % b.blocks != 0 && b.blocks % a.blocks != 0;
+    const char *what = "bytes for TOP";
+    uint64_t of_a = a.top_bytes, of_b = b.top_bytes;
+    if (a.columns != b.columns) what = "columns in a brick", of_a = a.columns, of_b = b.columns;
+    else if (a.blocks % b.blocks != 0 && b.blocks % a.blocks != 0) what = "blocks", of_a = a.blocks, of_b = b.blocks;
+    bool mixed = (one->top == 0) != (other->top == 0);
     uint64_t fits = a.bytes < b.bytes ? a.bytes : b.bytes;
     if (mixed) fits = one->top != 0 ? a.bytes - a.top_bytes : b.bytes - b.top_bytes;
     char fold[48] = "";
-    if (one->top == 0 || other->top == 0)
+    if (a.columns == b.columns && (one->top == 0 || other->top == 0))
         snprintf(fold, sizeof fold, ", or LEGO.FOLD both to %" PRIu32, common_divisor(a.blocks, b.blocks));
     reply_refused(ctx,
-                  "ERR sketches that have %" PRIu64 " and %" PRIu64 " %s do not merge, as neither divides the other: "
+                  "ERR sketches that have %" PRIu64 " and %" PRIu64 " %s do not merge, as neither folds to the other: "
                   "make %s with BUDGET %" PRIu64 "%s",
-                  blocks ? a.blocks : a.top_bytes, blocks ? b.blocks : b.top_bytes, blocks ? "blocks" : "bytes for TOP",
-                  mixed ? "the one without TOP" : "both", fits < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : fits, fold);
+                  of_a, of_b, what, mixed ? "the one without TOP" : "both",
+                  fits < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : fits, fold);
 }
 
 /* One source more; false: replied. */

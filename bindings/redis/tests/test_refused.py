@@ -127,7 +127,7 @@ def test_a_merge_that_would_ruin_names_what_fits(server, a, b, remade):
         server("LEGO.RESERVE", name, "BUDGET", budget, *top)
         server("LEGO.ADD", name, "x", "y")
     said = refused(server, "LEGO.MERGE", "d", 2, "a", "b")
-    found = re.fullmatch(r"sketches that have (\d+) and (\d+) blocks do not merge, as neither divides the other: make "
+    found = re.fullmatch(r"sketches that have (\d+) and (\d+) blocks do not merge, as neither folds to the other: make "
                          r"(?:both|the one without TOP) with BUDGET (\d+)(?:, or LEGO.FOLD both to (\d+))?", said)
     assert found, said
     one, other, budget = (int(found[i]) for i in (1, 2, 3))
@@ -141,6 +141,19 @@ def test_a_merge_that_would_ruin_names_what_fits(server, a, b, remade):
         if remade in (name, "both"):
             server("DEL", name)
             assert server("LEGO.RESERVE", name, "BUDGET", budget, *top) == b"OK"
+    assert server("LEGO.MERGE", "d", 2, "a", "b") == b"OK"
+
+
+def test_bricks_of_other_columns(server):
+    for name, budget in (("a", 30000), ("b", 40000)):
+        server("LEGO.RESERVE", name, "BUDGET", budget, "MODEL", "paper")
+    said = refused(server, "LEGO.MERGE", "d", 2, "a", "b")
+    found = re.search(r"have (\d+) and (\d+) columns in a brick .* make both with BUDGET (\d+)$", said)
+    assert found, said
+    assert int(found[1]) < int(found[2])
+    server("DEL", "a", "b")
+    for name in "ab":
+        server("LEGO.RESERVE", name, "BUDGET", found[3], "MODEL", "paper")
     assert server("LEGO.MERGE", "d", 2, "a", "b") == b"OK"
 
 
