@@ -9,7 +9,7 @@
 
 extern "C" {
 #include "backend.h"
-#include "model.h"
+#include "model/model.h"
 }
 
 namespace {

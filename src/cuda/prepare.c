@@ -1,7 +1,7 @@
 /* prepare: see prepare.h. */
-#include "prepare.h"
+#include "cuda/prepare.h"
 
-#include "query.h"
+#include "sketch/blocks_query.h"
 
 _Static_assert((int)ITEM_ROWS == (int)BLOCK_ROWS && (int)ITEM_STEPS == (int)BLOCK_STEPS &&
                    (int)ITEM_CELLS == (int)BLOCK_CELLS && (int)ITEM_READS == (int)DECODE_READS &&

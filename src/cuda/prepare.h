@@ -2,8 +2,8 @@
 #ifndef LEGO_CUDA_PREPARE_H
 #define LEGO_CUDA_PREPARE_H
 
-#include "item.h"
-#include "sketch.h"
+#include "cuda/item.h"
+#include "sketch/sketch.h"
 
 /* Where items are in these blocks; of dense only the numbers count. */
 void prepare_places(const struct dense *dense, uint64_t seed, struct places *places);

@@ -1,9 +1,9 @@
 /* sketch: lego_cuda_sketch_*. What is on the device, when it changes, and how items get there. */
 #include "legosketch_cuda.h"
 
-#include "parallel.h"
-#include "prepare.h"
-#include "sketch_kernels.h"
+#include "core/parallel.h"
+#include "cuda/prepare.h"
+#include "cuda/sketch_kernels.h"
 
 enum { CHUNK = 1 << 19, /* items that go over at once: long enough to keep the device busy, short enough to overlap */
        ROOM = sizeof(uint64_t) + sizeof(int64_t) + sizeof(lego_estimate), /* bytes that one of them can take */
@@ -93,59 +93,119 @@ static lego_status allocate_rest(lego_cuda_sketch *s)
     return status;
 }
 
-static lego_status upload_flat(const lego_sketch *sketch, lego_cuda_sketch *s)
+/* Blocks go over as plain integers, STRETCH of them at a time. */
+enum { STRETCH = 1024 };
+
+struct stretch {
+    uint8_t step[STRETCH];
+    union {
+        int32_t narrow[STRETCH][BLOCK_CELLS];
+        int64_t wide[STRETCH][BLOCK_CELLS];
+    } cells;
+};
+
+/* Copies n blocks from `first` on, one way or the other. */
+static bool copy_stretch(const struct cuda_blocks *blocks, struct stretch *stretch, uint32_t first, uint32_t n,
+                         enum cudaMemcpyKind way)
 {
-    const struct flat *flat = &sketch->flat;
-    lego_status status = allocate_blocks(flat->dense.blocks, s->seed, flat->is_wide, &s->dense, &s->blocks);
-    if (status == LEGO_OK) status = allocate_rest(s);
-    if (status != LEGO_OK) return status;
-    s->blocks.is_coarse = flat->is_coarse;
-    s->dense.total = flat->dense.total;
-    return done(cudaMemcpy(s->blocks.cells, flat->cells, cells_size(&s->blocks), cudaMemcpyHostToDevice)) &&
-                   done(cudaMemcpy(s->blocks.step, flat->step, s->dense.blocks, cudaMemcpyHostToDevice))
-               ? LEGO_OK
-               : LEGO_ERR_DEVICE;
+    size_t size = blocks->is_wide ? sizeof *stretch->cells.wide : sizeof *stretch->cells.narrow;
+    unsigned char *cells = (unsigned char *)blocks->cells + first * size;
+    bool is_up = way == cudaMemcpyHostToDevice;
+    void *here = &stretch->cells, *step = stretch->step;
+    return done(cudaMemcpy(is_up ? cells : here, is_up ? here : cells, n * size, way)) &&
+           done(cudaMemcpy(is_up ? blocks->step + first : step, is_up ? step : blocks->step + first, n, way));
+}
+
+static void unpack(const struct dense *dense, uint32_t block, bool is_wide, struct stretch *stretch, uint32_t i)
+{
+    int64_t value[BLOCK_CELLS] = {0};
+    unsigned cells = dense->kernels->unpack(&dense->block[block], value);
+    stretch->step[i] = (uint8_t)block_step(&dense->block[block]);
+    for (unsigned c = 0; c < BLOCK_CELLS; c++) {
+        int64_t v = c < cells ? value[c] : 0;
+        if (is_wide) stretch->cells.wide[i][c] = v;
+        else stretch->cells.narrow[i][c] = (int32_t)v;
+    }
+}
+
+static void pack(const struct dense *dense, uint32_t block, bool is_wide, const struct stretch *stretch, uint32_t i)
+{
+    int64_t value[BLOCK_CELLS];
+    for (unsigned c = 0; c < BLOCK_CELLS; c++)
+        value[c] = is_wide ? stretch->cells.wide[i][c] : stretch->cells.narrow[i][c];
+    dense->kernels->pack(&dense->block[block], value, stretch->step[i]);
+}
+
+static uint32_t stretch_at(const struct dense *dense, uint32_t first)
+{
+    return dense->blocks - first < STRETCH ? dense->blocks - first : STRETCH;
+}
+
+static lego_status upload_blocks(const struct dense *dense, lego_cuda_sketch *s, struct stretch *stretch)
+{
+    bool fine = true;
+    s->dense.total = dense->total;
+    for (uint32_t first = 0; fine && first < dense->blocks; first += stretch_at(dense, first)) {
+        uint32_t n = stretch_at(dense, first);
+        for (uint32_t i = 0; i < n; i++) {
+            unpack(dense, first + i, s->blocks.is_wide, stretch, i);
+            s->blocks.is_coarse |= stretch->step[i] > 0;
+        }
+        fine = copy_stretch(&s->blocks, stretch, first, n, cudaMemcpyHostToDevice);
+    }
+    return fine ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
 lego_status lego_cuda_sketch_upload(const lego_sketch *sketch, lego_cuda_sketch **device)
 {
     if (!has_blocks(sketch->model)) return LEGO_ERR_MODEL;
+    if (has_top(sketch)) return LEGO_ERR_TOP;
     const lego_allocator *a = &sketch->allocator;
-    lego_cuda_sketch *made = a->alloc(a->context, sizeof *made);
-    if (!made) return LEGO_ERR_MEMORY;
-    *made = (lego_cuda_sketch){.model = sketch->model, .allocator = *a, .seed = sketch->seed, .mass = sketch->mass,
-                               .threads = sketch->threads};
-    lego_sketch *copy = NULL;
-    lego_status status = LEGO_OK;
-    if (!is_flat(sketch)) {
-        status = lego_sketch_copy(sketch, &copy);
-        if (status == LEGO_OK) status = lego_sketch_convert(copy, LEGO_FLAT);
+    struct stretch *stretch = a->alloc(a->context, sizeof *stretch);
+    lego_cuda_sketch *made = stretch ? a->alloc(a->context, sizeof *made) : NULL;
+    lego_status status = LEGO_ERR_MEMORY;
+    if (made) {
+        *made = (lego_cuda_sketch){.model = sketch->model, .allocator = *a, .seed = sketch->seed, .mass = sketch->mass,
+                                   .threads = sketch->threads};
+        bool is_wide = sketch->mass > INT32_MAX;
+        status = allocate_blocks(sketch->dense.blocks, made->seed, is_wide, &made->dense, &made->blocks);
+        if (status == LEGO_OK) status = allocate_rest(made);
+        if (status == LEGO_OK) status = upload_blocks(&sketch->dense, made, stretch);
+        if (status == LEGO_OK) *device = made;
+        else lego_cuda_sketch_destroy(made);
     }
-    if (status == LEGO_OK) status = upload_flat(copy ? copy : sketch, made);
-    lego_sketch_destroy(copy);
-    if (status == LEGO_OK) *device = made;
-    else lego_cuda_sketch_destroy(made);
+    if (stretch) a->free(a->context, stretch, sizeof *stretch);
     return status;
+}
+
+static bool download_blocks(const lego_cuda_sketch *s, struct dense *dense, struct stretch *stretch)
+{
+    bool fine = true;
+    dense->total = s->dense.total;
+    for (uint32_t first = 0; fine && first < dense->blocks; first += stretch_at(dense, first)) {
+        uint32_t n = stretch_at(dense, first);
+        fine = copy_stretch(&s->blocks, stretch, first, n, cudaMemcpyDeviceToHost);
+        for (uint32_t i = 0; fine && i < n; i++) pack(dense, first + i, s->blocks.is_wide, stretch, i);
+    }
+    return fine;
 }
 
 lego_status lego_cuda_sketch_download(const lego_cuda_sketch *s, lego_sketch **sketch)
 {
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
-    uint32_t bits = s->blocks.is_wide ? FLAT_WIDE : FLAT_NARROW;
-    struct shape shape = {.bricks = s->dense.blocks, .rows = BLOCK_ROWS, .bits = bits};
-    lego_sketch *made;
-    lego_status status = sketch_make(s->model, s->seed, &shape, &s->allocator, &made);
-    if (status != LEGO_OK) return status;
-    made->mass = s->mass;
-    made->flat.dense.total = s->dense.total;
-    made->flat.is_coarse = s->blocks.is_coarse;
-    if (!done(cudaMemcpy(made->flat.cells, s->blocks.cells, cells_size(&s->blocks), cudaMemcpyDeviceToHost)) ||
-        !done(cudaMemcpy(made->flat.step, s->blocks.step, s->dense.blocks, cudaMemcpyDeviceToHost))) {
-        lego_sketch_destroy(made);
-        return LEGO_ERR_DEVICE;
+    const lego_allocator *a = &s->allocator;
+    struct shape shape = {.blocks = s->dense.blocks};
+    lego_sketch *made = NULL;
+    struct stretch *stretch = a->alloc(a->context, sizeof *stretch);
+    lego_status status = stretch ? sketch_make(s->model, s->seed, &shape, a, &made) : LEGO_ERR_MEMORY;
+    if (status == LEGO_OK) {
+        made->mass = s->mass;
+        if (!download_blocks(s, &made->dense, stretch)) status = LEGO_ERR_DEVICE;
     }
-    *sketch = made;
-    return LEGO_OK;
+    if (stretch) a->free(a->context, stretch, sizeof *stretch);
+    if (status == LEGO_OK) *sketch = made;
+    else lego_destroy(made);
+    return status;
 }
 
 void lego_cuda_sketch_destroy(lego_cuda_sketch *s)
@@ -198,7 +258,8 @@ static lego_status combine(lego_cuda_sketch *into, const lego_cuda_sketch *from,
     if (into->model->fingerprint != from->model->fingerprint) return LEGO_ERR_MODEL;
     if (into->seed != from->seed) return LEGO_ERR_SEED;
     if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
-    uint32_t common = greatest_common_divisor(into->dense.blocks, from->dense.blocks);
+    uint32_t a = into->dense.blocks, b = from->dense.blocks, common = a < b ? a : b;
+    if (a % common != 0 || b % common != 0) return LEGO_ERR_SHAPE;
     bool is_wide = into->blocks.is_wide || is_too_narrow(into, into->mass + from->mass);
     if (common != into->dense.blocks || is_wide != into->blocks.is_wide) {
         lego_status status = reshape(into, common, is_wide);
@@ -222,11 +283,11 @@ lego_status lego_cuda_sketch_subtract(lego_cuda_sketch *into, const lego_cuda_sk
     return combine(into, from, -1);
 }
 
-lego_status lego_cuda_sketch_fold(lego_cuda_sketch *s, uint32_t bricks)
+lego_status lego_cuda_sketch_fold(lego_cuda_sketch *s, uint32_t blocks)
 {
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
-    if (bricks == 0 || s->dense.blocks % bricks != 0) return LEGO_ERR_SHAPE;
-    return bricks == s->dense.blocks ? LEGO_OK : reshape(s, bricks, s->blocks.is_wide);
+    if (blocks == 0 || s->dense.blocks % blocks != 0) return LEGO_ERR_SHAPE;
+    return blocks == s->dense.blocks ? LEGO_OK : reshape(s, blocks, s->blocks.is_wide);
 }
 
 /* ---- items on their way ------------------------------------------------------------------------------------------ */

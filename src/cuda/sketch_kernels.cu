@@ -5,7 +5,7 @@
  *     combine    cells -> cells      a warp a block of `into`, which gathers from the blocks that fold to it
  *     show       cells -> shown      a warp a block: down the ladder until it fits 64 bytes
  *     estimate   keys, shown -> h    a thread two items, the weights in shared memory */
-#include "sketch_kernels.h"
+#include "cuda/sketch_kernels.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "item.h"
+#include "cuda/item.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,8 +14,9 @@ extern "C" {
 struct cuda_blocks {
     struct places places;
     uint32_t blocks;
-    bool is_wide, is_coarse;       /* as in struct flat, as are */
-    void *cells;
+    bool is_wide;   /* cells have 64 bits, else 32 */
+    bool is_coarse; /* there may be a step above 0 */
+    void *cells; /* BLOCK_CELLS a block, of its step */
     uint8_t *step;
     void *shown;                   /* the cells at the packed step, which questions look at; after kernel_show() */
     uint8_t *packed;

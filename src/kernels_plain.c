@@ -1,5 +1,0 @@
-/* Blocks on any CPU. */
-#define KERNELS block_kernels_plain
-#define KERNELS_NAME "plain"
-#define SUPPORTED true
-#include "kernels_block.h"

@@ -1,0 +1,87 @@
+/* query: item -> hash -> top, if the sketch keeps one -> blocks or bricks -> estimate. */
+#include "core/parallel.h"
+#include "sketch/blocks_query.h"
+#include "sketch/sketch.h"
+
+lego_estimate light_query(const lego_sketch *sketch, struct hash hash)
+{
+    return has_blocks(sketch->model) ? blocks_query(sketch, hash) : bricks_query(&sketch->bricks, hash);
+}
+
+lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one)
+{
+    int64_t votes = (int64_t)one->votes;
+    lego_estimate estimate = {(double)votes, votes, votes};
+    if (!one->flagged) return estimate;
+    unsigned char integer[8];
+    size_t size;
+    const void *item = top_item(&one->key, integer, &size);
+    lego_estimate light = light_query(sketch, hash_bytes(item, size, sketch->seed));
+    estimate.value += light.value;
+    estimate.lower += light.lower;
+    estimate.upper += light.upper;
+    if (estimate.value > (double)estimate.upper) estimate.value = (double)estimate.upper; /* beyond 2^53 they round */
+    return estimate;
+}
+
+/* ---- one item ---------------------------------------------------------------------------------------------------- */
+
+static lego_estimate query_item(const lego_sketch *sketch, struct hash hash, const void *item, size_t size)
+{
+    struct resident one;
+    if (has_top(sketch) && top_find(&sketch->top, hash, item, size, &one)) return query_resident(sketch, &one);
+    return light_query(sketch, hash);
+}
+
+lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size, lego_estimate *estimate)
+{
+    if (!item && size > 0) return LEGO_ERR_ARGUMENT;
+    *estimate = query_item(sketch, hash_bytes(item, size, sketch->seed), item, size);
+    return LEGO_OK;
+}
+
+lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estimate *estimate)
+{
+    unsigned char integer[8];
+    size_t size;
+    const void *bytes = item_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size);
+    return LEGO_OK;
+}
+
+/* ---- many items -------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 1 << 15 }; /* items, from which on other threads are asked */
+
+struct asking {
+    const lego_sketch *sketch;
+    const lego_items *items;
+    lego_estimate *estimates;
+};
+
+/* A thread's share of the items. */
+static void ask(void *context, struct team *team, unsigned index, unsigned members)
+{
+    (void)team;
+    const struct asking *job = context;
+    const lego_items *items = job->items;
+    size_t part = items->n / members, first = part * index, end = index + 1 == members ? items->n : first + part;
+    if (has_blocks(job->sketch->model) && !has_top(job->sketch)) {
+        blocks_query_items(job->sketch, items, first, end, job->estimates);
+        return;
+    }
+    for (size_t i = first; i < end; i++) {
+        unsigned char integer[8];
+        size_t size;
+        const void *item = item_bytes(items, i, integer, &size);
+        job->estimates[i] = query_item(job->sketch, item_hash(items, i, job->sketch->seed), item, size);
+    }
+}
+
+lego_status lego_query_items(const lego_sketch *sketch, const lego_items *items, lego_estimate *estimates)
+{
+    if (!items_valid(items)) return LEGO_ERR_ARGUMENT;
+    struct asking job = {sketch, items, estimates};
+    parallel_run(items->n < MANY ? 1 : sketch->threads, ask, &job);
+    return LEGO_OK;
+}
