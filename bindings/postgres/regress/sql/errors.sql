@@ -9,8 +9,8 @@ SELECT '\x'::legosketch;
 SELECT '\x4'::legosketch;
 SELECT '\x4g'::legosketch;
 SELECT '\x00'::legosketch;
-SELECT 'LEGOSKET'::legosketch;
-SELECT '\x4c45474f534b4554'::legosketch; -- the first 8 bytes of one
+SELECT 'LEGOSKCH'::legosketch;
+SELECT '\x4c45474f534b4348'::legosketch; -- the first 8 bytes of one
 
 -- Bytes that are none: cut, too long, damaged, of another kind.
 SELECT substr(sketch::bytea, 1, 1000)::legosketch FROM s;
