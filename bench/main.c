@@ -5,11 +5,9 @@
 #include "measure.h"
 #include "options.h"
 #include "output.h"
-#include "pages.h"
 #include "record.h"
-#include "results.h"
 #include "say.h"
-#include "table.h"
+#include "show.h"
 #include "values.h"
 
 #include <stdio.h>
@@ -26,9 +24,9 @@ enum {
 
 static struct {
     const char *sizes, *filter, *json;
-    uint32_t repeats, threads, batch;
+    uint32_t repeats, threads, batch, distinct;
     uint64_t length;
-    bool quick, quiet, small_pages;
+    bool quick, quiet;
 } given;
 
 static const option_entry options[] = {
@@ -38,10 +36,10 @@ static const option_entry options[] = {
     {"repeat", 'r', OPTION_U32, "N", &given.repeats, "time everything so often; 5, or 2 if quick"},
     {"threads", 't', OPTION_U32, "N", &given.threads, "the threads to use beside one; as many as there are cores"},
     {"length", 'n', OPTION_U64, "N", &given.length, "items of the stream; 8388608, or 131072 if quick"},
+    {"distinct", 'd', OPTION_U32, "N", &given.distinct,
+     "items that the stream is drawn from; one for two bytes of a sketch, at most 8 million"},
     {"batch", 'b', OPTION_U32, "N", &given.batch,
      "items of a batch call; all that are stored, and 65536 that are asked for"},
-    {"small-pages", 0, OPTION_FLAG, NULL, &given.small_pages,
-     "hold sketches in pages of 4 KB; else all are in pages of 2 MB but CU and Elastic"},
     {"json", 'j', OPTION_TEXT, "FILE", &given.json, "write everything there; - prints it instead of the tables"},
     {"quick", 0, OPTION_FLAG, NULL, &given.quick, "less of everything, for a look of seconds"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
@@ -52,14 +50,13 @@ static int run(int count, char **operands);
 
 static const command command_bench = {
     .name = "bench",
-    .synopsis = "[OPTION...] [paths] [growth]",
-    .text = "Times the Lego sketch beside a plain Count-Min that is as fast as we know how to make\n"
-            "one, CU and the Elastic sketch, on the same Zipf-distributed keys, in turns. `paths` are\n"
-            "single operations: store, query, pairs of both; single, batch; u64, text. `growth` is\n"
-            "how they change with stream, distinct items, bytes and threads. Without either, both.",
+    .synopsis = "[OPTION...]",
+    .text = "Times the Lego sketch (the default model, alone and with its top, and the paper's) beside\n"
+            "a plain Count-Min that is as fast as we know how to make one, on the same\n"
+            "Zipf-distributed keys, in turns: store, query, pairs of both; single, batch; u64, text.",
     .examples = "  bench\n"
                 "  bench --quick\n"
-                "  bench paths --sizes 1.2M --repeat 9 --filter 'dense|flat store batch u64 threads=1'\n"
+                "  bench --sizes 1.2M --repeat 9 --filter 'compact|paper store batch u64 threads=1'\n"
                 "  bench --json bench.json\n",
     .options = options,
     .run = run,
@@ -82,13 +79,9 @@ static bool parse_sizes(const char *text, struct plan *plan)
 
 static bool show(record *results, const struct plan *plan, const struct path_list *list, const struct limits *limits)
 {
-    if (given.json == NULL || strcmp(given.json, "-") != 0) {
-        table_targets(list, limits, plan->threads);
-        table_paths(list, limits);
-        table_growth(list);
-    }
+    if (given.json == NULL || strcmp(given.json, "-") != 0) show_tables(list, limits);
     if (given.json == NULL) return true;
-    results_add(results, plan, list, limits, !given.small_pages);
+    show_results(results, plan, list, limits);
     return record_write_file(results, given.json, given.quiet);
 }
 
@@ -105,14 +98,13 @@ static bool all_right(const struct path_list *list)
     return right;
 }
 
-static bool bench(const struct plan *plan, bool paths, bool growth)
+static bool bench(const struct plan *plan)
 {
     record results = record_begin("bench", "Items stored and asked for a second", NULL, 0, 1);
-    struct path_list list = {.ok = true};
+    struct path_list list = {0};
     struct limits limits = {0};
-    if (paths) path_list_fill(&list, plan);
-    if (growth) path_list_grow(&list, plan, given.quick);
-    bool ok = list.ok && limits_measure(&limits, given.quick); /* before and after: the machine may get quieter */
+    /* Limits are measured before and after: the machine may get quieter. */
+    bool ok = path_list_fill(&list, plan) && limits_measure(&limits, given.quick);
     if (!ok) say_no_memory();
     ok = ok && measure(plan, &list, given.quiet) && limits_measure(&limits, given.quick) &&
          show(&results, plan, &list, &limits) && all_right(&list);
@@ -123,17 +115,9 @@ static bool bench(const struct plan *plan, bool paths, bool growth)
 
 static int run(int count, char **operands)
 {
-    bool paths = count == 0, growth = count == 0;
-    for (int i = 0; i < count; i++) {
-        bool is_paths = strcmp(operands[i], "paths") == 0, is_growth = strcmp(operands[i], "growth") == 0;
-        if (!is_paths && !is_growth)
-            return options_wrong(&command_bench, "'%s' is neither paths nor growth", operands[i]);
-        paths = paths || is_paths;
-        growth = growth || is_growth;
-    }
+    if (count > 0) return options_wrong(&command_bench, "'%s' is no option", operands[0]);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct plan plan = {.batch = given.batch, .filter = given.filter};
-    plan.allocator = given.small_pages ? pages_normal : pages_huge;
+    struct plan plan = {.distinct = given.distinct, .batch = given.batch, .filter = given.filter};
     plan.length = given.length > 0 ? (size_t)given.length : given.quick ? LENGTH_QUICK : LENGTH;
     plan.repeats = given.repeats > 0 ? given.repeats : given.quick ? 2 : 5;
     plan.threads = given.threads > 0 ? given.threads : cores > 1 ? (unsigned)cores : 1;
@@ -145,7 +129,7 @@ static int run(int count, char **operands)
         return options_wrong(&command_bench, "--sizes '%s' is no list of up to %d sizes from 100K to 4G", sizes,
                              SIZES_MOST);
     if (given.json != NULL && !output_check(given.json)) return EXIT_FAILED;
-    return bench(&plan, paths, growth) ? EXIT_DONE : EXIT_FAILED;
+    return bench(&plan) ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)

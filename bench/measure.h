@@ -7,7 +7,7 @@
 
 #include "path.h"
 
-/* Fills in samples and what they say, setting by setting. False if there is no memory, which is said. */
+/* Fills in samples and what they say, size by size. False if there is no memory, which is said. */
 bool measure(const struct plan *plan, struct path_list *list, bool quiet);
 
 /* What has passed since some moment, on the clock and of this process's CPU time. */
