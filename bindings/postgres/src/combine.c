@@ -56,11 +56,10 @@ SQL_FUNCTION(fold_within)
 {
     lego_sketch *sketch = load_argument(fcinfo, 0);
     int64 budget = PG_GETARG_INT64(1);
-    lego_status status = budget < 0 ? LEGO_ERR_SHAPE : lego_fold_within(sketch, (uint64_t)budget);
+    lego_status status = budget < 0 ? LEGO_ERR_BUDGET : lego_fold_within(sketch, (uint64_t)budget);
     if (status == LEGO_ERR_SHAPE)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: a sketch of %u blocks does not fold to " INT64_FORMAT " bytes or fewer",
-                       sketch_info(sketch).blocks, budget));
+                errmsg("legosketch: no fold of this sketch has " INT64_FORMAT " bytes or fewer", budget));
     require_ok(status);
     return save_and_destroy(sketch);
 }

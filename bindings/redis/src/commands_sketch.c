@@ -172,26 +172,15 @@ static uint32_t divisor_below(uint32_t n, uint64_t most)
     return best;
 }
 
-static int refuse_fold(RedisModuleCtx *ctx, uint32_t blocks, uint64_t asked, bool within)
-{
-    if (within)
-        return reply_refused(ctx, "ERR a sketch of %" PRIu32 " blocks does not fold to %" PRIu64 " bytes or fewer",
-                             blocks, asked);
-    return reply_refused(ctx,
-                         "ERR a sketch of %" PRIu32 " blocks folds to a divisor of that: the next below is %" PRIu32,
-                         blocks, divisor_below(blocks, asked));
-}
-
 int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     bool within = argc == 4;
     if (argc != 3 && !within) return RedisModule_WrongArity(ctx);
     if (within && !argument_is(argv[2], "BUDGET"))
         return reply_refused(ctx, "ERR LEGO.FOLD takes a number of blocks, or BUDGET and a number of bytes");
-    uint64_t size;
-    if (!argument_number(argv[argc - 1], 1, within ? LEGO_BUDGET_MAX : UINT32_MAX, &size))
-        return reply_refused(ctx, "ERR %s are 1 to %" PRIu64, within ? "bytes" : "blocks",
-                             within ? LEGO_BUDGET_MAX : (uint64_t)UINT32_MAX);
+    uint64_t size, least = within ? LEGO_BUDGET_MIN : 1, most = within ? LEGO_BUDGET_MAX : UINT32_MAX;
+    if (!argument_number(argv[argc - 1], least, most, &size))
+        return reply_refused(ctx, "ERR %s %" PRIu64 " to %" PRIu64, within ? "BUDGET is" : "blocks are", least, most);
     RedisModuleKey *key;
     struct value *value = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, &key);
     if (value == NULL) return REDISMODULE_OK;
@@ -199,7 +188,12 @@ int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     lego_describe(value->sketch, &info);
     lego_status status = within ? lego_fold_within(value->sketch, size) : lego_fold(value->sketch, (uint32_t)size);
     RedisModule_CloseKey(key);
-    if (status == LEGO_ERR_SHAPE) return refuse_fold(ctx, info.blocks, size, within);
+    if (status == LEGO_ERR_SHAPE && within)
+        return reply_refused(ctx, "ERR no fold of this sketch has %" PRIu64 " bytes or fewer", size);
+    if (status == LEGO_ERR_SHAPE)
+        return reply_refused(
+            ctx, "ERR a sketch of %" PRIu32 " blocks folds to a divisor of that: the next below is %" PRIu32,
+            info.blocks, divisor_below(info.blocks, size));
     if (status != LEGO_OK) return reply_status(ctx, status);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, argv[1], "lego.fold");

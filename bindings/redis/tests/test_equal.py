@@ -120,6 +120,7 @@ def test_fold(server, model, top):
     sketch = reserve(server, "key", 600000, model, 0, top)
     count(server, "key", sketch, stream(2000))
     server("COPY", "key", "copy")
+    whole = sketch.copy()
     before = info(server, "key")
     half = next(d for d in range(before["blocks"] // 2, 0, -1) if before["blocks"] % d == 0)
     used = server("MEMORY", "USAGE", "key")
@@ -133,9 +134,13 @@ def test_fold(server, model, top):
     assert server("LEGO.FOLD", "copy", "BUDGET", before["bytes"]) == b"OK"
     assert info(server, "copy") == before
     assert server("LEGO.FOLD", "copy", "budget", after["bytes"]) == b"OK"
-    assert server("LEGO.DUMP", "copy") == sketch.to_bytes()
-    if top is not None:
-        assert len(server("LEGO.TOP", "key")) == 20
+    whole.fold(budget=after["bytes"])
+    assert server("LEGO.DUMP", "copy") == whole.to_bytes()
+    assert after["bytes"] / 2 < info(server, "copy")["bytes"] <= after["bytes"]
+    if top is None:
+        assert whole == sketch
+    else:
+        assert len(server("LEGO.TOP", "key")) == len(server("LEGO.TOP", "copy")) == 20
 
 
 @pytest.mark.parametrize("top", [None, 20])

@@ -141,7 +141,7 @@ def test_type_and_memory(key):
     assert key("OBJECT", "ENCODING", "key") == b"raw"
     assert list(key.client.scan_iter(_type="LEGO-SKCH")) == [b"key"]
     before = key.client.info("memory")["used_memory"]
-    key("LEGO.RESERVE", "large", "BUDGET", 20_000_000)
+    key("LEGO.RESERVE", "large", "BUDGET", 32 << 20)
     used = key("MEMORY", "USAGE", "large")
     # what it says is what it took, but for the allocator's rounding
     assert abs(key.client.info("memory")["used_memory"] - before - used) < 0.1 * used

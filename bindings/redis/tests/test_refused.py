@@ -24,6 +24,7 @@ def refused(server, *words):
 def keys(server):
     server("LEGO.RESERVE", "plain", "BUDGET", 20000)
     server("LEGO.RESERVE", "kept", "BUDGET", 20000, "TOP", 10)
+    server("LEGO.RESERVE", "brick", "BUDGET", 20000, "MODEL", "paper")
     server("LEGO.ADD", "plain", "a", "b")
     server("LEGO.ADD", "kept", "a", "b")
     server("SET", "text", "x")
@@ -77,7 +78,7 @@ def test_wrong_types(keys):
         ("RESERVE k BUDGET 20000 MODEL compact\0x", "compact or paper"),
         ("RESERVE k BUDGET 20000 TOP 0", "TOP is 1 to 1000000"),
         ("RESERVE k BUDGET 20000 TOP 1000001", "TOP is"),
-        ("RESERVE k BUDGET 8191 TOP 5", "8192"),
+        ("RESERVE k BUDGET 4600 TOP 5", "4 KB of it beside the top"),
         ("RESERVE k BUDGET 20000 FLAT 1", "the options"),
         ("TOP plain", "without TOP"),
         ("TOP kept COUNTS", "WITHCOUNT"),
@@ -85,10 +86,9 @@ def test_wrong_types(keys):
         ("FOLD plain 4294967296", "blocks are 1 to"),
         ("FOLD plain x", "blocks are 1 to"),
         ("FOLD plain 1 1", "or BUDGET and"),
-        ("FOLD plain BUDGET 0", "bytes are 1 to"),
-        ("FOLD plain BUDGET 5K", "bytes are 1 to"),
-        ("FOLD plain BUDGET 10", "does not fold to 10 bytes"),
-        ("FOLD kept BUDGET 2000", "does not fold to 2000 bytes"),  # less than its items have
+        ("FOLD plain BUDGET 4095", "BUDGET is 4096 to 68719476736"),
+        ("FOLD plain BUDGET 5K", "BUDGET is"),
+        ("FOLD brick BUDGET 5000", "no fold of this sketch has 5000 bytes"),
         ("MERGE d 2 plain", "numkeys"),
         ("MERGE d 1 plain plain", "numkeys"),
         ("MERGE d 0 plain", "numkeys"),

@@ -34,7 +34,7 @@ SELECT lego_agg('a'::text, 1, NULL);
 SELECT lego_agg(1, 1, 65536, NULL, 'compact');
 SELECT lego_agg(1, 1, 65536, 0, NULL);
 SELECT lego_agg(1, 1, 65536, 0, 'large');
-SELECT lego_top_agg(1, 4095);
+SELECT lego_top_agg(1, 4600);
 SELECT lego_agg(g, 65536 + g) FROM generate_series(1, 3) g;
 SELECT lego_agg(g, 1, 65536, g, 'compact') FROM generate_series(1, 3) g;
 SELECT lego_agg(g, 1, 65536, 0, CASE g WHEN 1 THEN 'compact' ELSE 'paper' END) FROM generate_series(1, 3) g;
@@ -54,10 +54,10 @@ SELECT sketch - top FROM s;
 SELECT lego_fold(sketch, 0) FROM s;
 SELECT lego_fold(sketch, 959) FROM s;
 SELECT lego_fold(sketch, 1::bigint << 40) FROM s;
-SELECT lego_fold(top, 7) FROM s;
+SELECT lego_fold(top, 5) FROM s;
 SELECT lego_fold_within(sketch, -1) FROM s;
-SELECT lego_fold_within(sketch, 10) FROM s;
-SELECT lego_fold_within(top, 8192) FROM s; -- less than its items have
+SELECT lego_fold_within(sketch, 4095) FROM s;
+SELECT lego_fold_within(lego_empty(65536, 0, 'paper'), 8192); -- one brick is larger
 SELECT sketch + lego_empty(100000) FROM s;
 SELECT sketch - lego_empty(100000) FROM s;
 SELECT lego_merge_agg(x) FROM (SELECT lego_agg(1, b) FROM unnest('{65536, 100000}'::int[]) b GROUP BY b
