@@ -1,48 +1,37 @@
 /* bench: how fast the sketch is, against a plain Count-Min and against what the machine can do.
  *
  * SPDX-License-Identifier: MIT */
-#include "limits.h"
-#include "measure.h"
+#include "bench.h"
 #include "options.h"
 #include "output.h"
-#include "record.h"
 #include "say.h"
-#include "show.h"
 #include "values.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    LENGTH = 1 << 23,
-    LENGTH_QUICK = 1 << 17,
-    LENGTH_LEAST = 1 << 16,
-    LENGTH_MOST = 1 << 30,
-    BUDGET_LEAST = 100 << 10
-};
+enum { LENGTH = 1 << 23, LENGTH_QUICK = 1 << 17 };
+enum { LENGTH_LEAST = 1 << 16, LENGTH_MOST = 1 << 30, BUDGET_LEAST = 100 << 10 };
 
-static struct {
-    const char *sizes, *filter, *json;
-    uint32_t repeats, threads, batch, distinct;
-    uint64_t length;
-    bool quick, quiet;
-} given;
+static struct plan plan;
+static const char *sizes, *json;
 
 static const option_entry options[] = {
-    {"sizes", 's', OPTION_TEXT, "SIZES", &given.sizes, "bytes of a sketch; 1.2M,16M,134M, or 1.2M,16M if quick"},
-    {"filter", 'f', OPTION_TEXT, "WORDS", &given.filter,
+    {"sizes", 's', OPTION_TEXT, "SIZES", &sizes, "bytes of a sketch; 1.2M,16M,134M, or 1.2M,16M if quick"},
+    {"filter", 'f', OPTION_TEXT, "WORDS", &plan.filter,
      "only paths that have all these words, a|b meaning one of them; what they are compared with stays"},
-    {"repeat", 'r', OPTION_U32, "N", &given.repeats, "time everything so often; 5, or 2 if quick"},
-    {"threads", 't', OPTION_U32, "N", &given.threads, "the threads to use beside one; as many as there are cores"},
-    {"length", 'n', OPTION_U64, "N", &given.length, "items of the stream; 8388608, or 131072 if quick"},
-    {"distinct", 'd', OPTION_U32, "N", &given.distinct,
+    {"repeat", 'r', OPTION_U32, "N", &plan.repeats, "time everything so often; 5, or 2 if quick"},
+    {"threads", 't', OPTION_U32, "N", &plan.threads, "the threads to use beside one; as many as there are cores"},
+    {"length", 'n', OPTION_U64, "N", &plan.length, "items of the stream; 8388608, or 131072 if quick"},
+    {"distinct", 'd', OPTION_U32, "N", &plan.distinct,
      "items that the stream is drawn from; one for two bytes of a sketch, at most 8 million"},
-    {"batch", 'b', OPTION_U32, "N", &given.batch,
+    {"batch", 'b', OPTION_U32, "N", &plan.batch,
      "items of a batch call; all that are stored, and 65536 that are asked for"},
-    {"json", 'j', OPTION_TEXT, "FILE", &given.json, "write everything there; - prints it instead of the tables"},
-    {"quick", 0, OPTION_FLAG, NULL, &given.quick, "less of everything, for a look of seconds"},
-    {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
+    {"json", 'j', OPTION_TEXT, "FILE", &json, "write everything there; - prints it instead of the tables"},
+    {"quick", 0, OPTION_FLAG, NULL, &plan.quick, "less of everything, for a look of seconds"},
+    {"quiet", 'q', OPTION_FLAG, NULL, &plan.quiet, "no progress bar"},
     {0},
 };
 
@@ -63,52 +52,51 @@ static const command command_bench = {
     .alone = true,
 };
 
-static bool parse_sizes(const char *text, struct plan *plan)
+static bool parse_sizes(const char *text)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, ",");
         uint64_t bytes;
-        if (plan->size_count == SIZES_MOST || !value_size(text, length, &bytes) || bytes < BUDGET_LEAST ||
+        if (plan.size_count == SIZES_MOST || !value_size(text, length, &bytes) || bytes < BUDGET_LEAST ||
             bytes > UINT32_MAX)
             return false;
-        plan->sizes[plan->size_count++] = bytes;
+        plan.sizes[plan.size_count++] = bytes;
         text += length + (text[length] == ',');
     }
-    return plan->size_count > 0;
+    return plan.size_count > 0;
 }
 
-static bool show(record *results, const struct plan *plan, const struct path_list *list, const struct limits *limits)
+static bool show(record *results, const struct path_list *list, const struct limits *limits)
 {
-    if (given.json == NULL || strcmp(given.json, "-") != 0) show_tables(list, limits);
-    if (given.json == NULL) return true;
-    show_results(results, plan, list, limits);
-    return record_write_file(results, given.json, given.quiet);
+    if (json == NULL || strcmp(json, "-") != 0) show_tables(list, limits);
+    if (json == NULL) return true;
+    show_results(results, &plan, list, limits);
+    return record_write_file(results, json, plan.quiet);
 }
 
 static bool all_right(const struct path_list *list)
 {
-    bool right = true;
     for (size_t i = 0; i < list->count; i++) {
         const struct path *path = &list->paths[i];
-        if (path->wrong)
-            say("%s, %s, %s: the answers are wrong", path->method->name, operation_names[path->operation],
-                calls_names[path->calls]);
-        right = right && !path->wrong && path->status == LEGO_OK;
+        if (!path->wrong && path->status == LEGO_OK) continue;
+        say("%s, %s, %s: %s", path->method->name, operation_names[path->operation], calls_names[path->calls],
+            path->wrong ? "the answers are wrong" : lego_status_message(path->status));
+        return false;
     }
-    return right;
+    return true;
 }
 
-static bool bench(const struct plan *plan)
+static bool bench(void)
 {
     record results = record_begin("bench", "Items stored and asked for a second", NULL, 0, 1);
     struct path_list list = {0};
     struct limits limits = {0};
     /* Limits are measured before and after: the machine may get quieter. */
-    bool ok = path_list_fill(&list, plan) && limits_measure(&limits, given.quick);
+    bool ok = path_list_fill(&list, &plan) && limits_measure(&limits, plan.quick);
     if (!ok) say_no_memory();
-    ok = ok && measure(plan, &list, given.quiet) && limits_measure(&limits, given.quick) &&
-         show(&results, plan, &list, &limits) && all_right(&list);
-    path_list_free(&list);
+    ok = ok && measure(&plan, &list) && limits_measure(&limits, plan.quick) && show(&results, &list, &limits) &&
+         all_right(&list);
+    free(list.paths);
     record_free(&results);
     return ok;
 }
@@ -117,33 +105,28 @@ static int run(int count, char **operands)
 {
     if (count > 0) return options_wrong(&command_bench, "'%s' is no option", operands[0]);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct plan plan = {.distinct = given.distinct, .batch = given.batch, .filter = given.filter};
-    plan.length = given.length > 0 ? (size_t)given.length : given.quick ? LENGTH_QUICK : LENGTH;
-    plan.repeats = given.repeats > 0 ? given.repeats : given.quick ? 2 : 5;
-    plan.threads = given.threads > 0 ? given.threads : cores > 1 ? (unsigned)cores : 1;
+    if (plan.length == 0) plan.length = plan.quick ? LENGTH_QUICK : LENGTH;
+    if (plan.repeats == 0) plan.repeats = plan.quick ? 2 : 5;
+    if (plan.threads == 0) plan.threads = cores > 1 ? (uint32_t)cores : 1;
+    if (sizes == NULL) sizes = plan.quick ? "1.2M,16M" : "1.2M,16M,134M";
     if (plan.length < LENGTH_LEAST || plan.length > LENGTH_MOST || plan.repeats > REPEATS_MOST)
         return options_wrong(&command_bench, "--length is from %d to %d, --repeat at most %d", LENGTH_LEAST,
                              LENGTH_MOST, REPEATS_MOST);
-    const char *sizes = given.sizes != NULL ? given.sizes : given.quick ? "1.2M,16M" : "1.2M,16M,134M";
-    if (!parse_sizes(sizes, &plan))
+    if (!parse_sizes(sizes))
         return options_wrong(&command_bench, "--sizes '%s' is no list of up to %d sizes from 100K to 4G", sizes,
                              SIZES_MOST);
-    if (given.json != NULL && !output_check(given.json)) return EXIT_FAILED;
-    return bench(&plan) ? EXIT_DONE : EXIT_FAILED;
+    if (json != NULL && !output_check(json)) return EXIT_FAILED;
+    return bench() ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
 {
     output_prepare();
     record_command(argc, argv);
-    int first, status = EXIT_WRONG_USAGE;
-    switch (options_parse(&command_bench, argc, argv, &first)) {
-    case PARSE_RUN: status = run(argc - first, argv + first); break;
-    case PARSE_HELP:
-        options_help(&command_bench);
-        status = EXIT_DONE;
-        break;
-    case PARSE_WRONG: break;
-    }
+    int first, status = EXIT_DONE;
+    parse_result parsed = options_parse(&command_bench, argc, argv, &first);
+    if (parsed == PARSE_RUN) status = run(argc - first, argv + first);
+    else if (parsed == PARSE_HELP) options_help(&command_bench);
+    else status = EXIT_WRONG_USAGE;
     return output_flush() ? status : EXIT_FAILED;
 }

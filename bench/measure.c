@@ -1,17 +1,18 @@
-/* Timing; see measure.h.
+/* The times of paths.
  *
  * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it. A
  * query is asked of the sketch of the whole stream, after one that is not timed, so that what a sketch caches is there.
  * Pairs start from the sketch of the whole stream, or of that and earlier pairs.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "bench.h"
 
 #include "progress.h"
 #include "say.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { NOTHING = KEY_KINDS, MIXED };
@@ -36,12 +37,12 @@ struct bench {
     void *answers;
 };
 
-struct sample clocks(void)
+struct clocks clocks(void)
 {
     struct timespec wall, cpu;
     clock_gettime(CLOCK_MONOTONIC, &wall);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    return (struct sample){(double)wall.tv_sec + (double)wall.tv_nsec * 1e-9,
+    return (struct clocks){(double)wall.tv_sec + (double)wall.tv_nsec * 1e-9,
                            (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9};
 }
 
@@ -91,7 +92,7 @@ static lego_status prepare(struct bench *self, struct subject *subject, const st
     }
     if (work->operation == STORE) return LEGO_OK;
     if (!filled) {
-        struct span all = {&self->stream, STORE, BATCH, work->keys, self->stream.length, 0, 0};
+        struct span all = {&self->stream, STORE, BATCH, work->keys, 1, self->stream.length, 0, 0};
         status = run(self, subject, &all);
         if (status == LEGO_OK) subject->content = (int)work->keys;
     }
@@ -106,15 +107,11 @@ static lego_status prepare(struct bench *self, struct subject *subject, const st
 static bool is_same_one_by_one(const struct bench *self, const struct subject *subject, struct span span)
 {
     const struct method *method = subject->method;
-    lego_estimate again[64]; /* no answer is larger */
+    lego_estimate again[64];
     span.n = span.n < 64 ? span.n : 64;
     span.calls = SINGLE;
     if (method->run(subject->made, &span, again) != LEGO_OK) return false;
-    for (size_t i = 0; i < span.n; i++) {
-        struct answer got = method->read(self->answers, i), same = method->read(again, i);
-        if (got.value != same.value || got.upper != same.upper) return false;
-    }
-    return true;
+    return memcmp(self->answers, again, span.n * method->answer_size) == 0;
 }
 
 /* Whether the totals add up, no answer is below the truth, and answers are those that one item a call gets. */
@@ -131,7 +128,7 @@ static bool is_right(const struct bench *self, const struct subject *subject, co
     last.n -= before;
     for (size_t i = 0; i < last.n; i++) {
         uint64_t rank = self->stream.numbers[last.ask_from + i];
-        if (subject->method->read(self->answers, i).upper < self->stream.truth[rank]) return false;
+        if (subject->method->upper(self->answers, i) < self->stream.truth[rank]) return false;
     }
     return work->operation == PAIRS || is_same_one_by_one(self, subject, last); /* pairs stored more since */
 }
@@ -153,24 +150,23 @@ static lego_status fit_items(const struct bench *self, const struct subject *sub
 static void take_sample(struct bench *self, struct path *path)
 {
     struct subject *subject = subject_of(self, path->method);
-    struct span work = {&self->stream, path->operation, path->calls, path->keys, path->items, 0, 0};
+    struct span work = {&self->stream, path->operation, path->calls, path->keys, path->threads, path->items, 0, 0};
     if (path->operation == PAIRS) work.ask_from = self->stream.length / 2; /* another than is stored */
     if (path->status != LEGO_OK) return;
-    if (path->method->set_threads != NULL) path->method->set_threads(subject->made, path->threads);
     path->status = prepare(self, subject, &work);
     if (path->status == LEGO_OK && path->operation != STORE && path->count == 0)
         path->status = fit_items(self, subject, path, &work);
-    struct sample before = clocks();
+    struct clocks before = clocks();
     if (path->status == LEGO_OK) path->status = run(self, subject, &work);
-    struct sample after = clocks();
+    struct clocks after = clocks();
     if (path->status != LEGO_OK) return;
     if (path->operation != QUERY) {
         subject->content = path->operation == STORE ? (int)path->keys : MIXED;
         subject->warm = false;
     }
     path->wrong = path->wrong || !is_right(self, subject, &work);
-    path->samples[path->count++] =
-        (struct sample){fmax(after.wall - before.wall, 1e-9), fmax(after.cpu - before.cpu, 1e-9)};
+    path->wall[path->count] = fmax(after.wall - before.wall, 1e-9);
+    path->cpu[path->count++] = fmax(after.cpu - before.cpu, 1e-9);
 }
 
 static struct subject *open_subject(struct bench *self, const struct path *path)
@@ -210,12 +206,12 @@ static void close_size(struct bench *self)
     keys_free(&self->stream);
 }
 
-bool measure(const struct plan *plan, struct path_list *list, bool quiet)
+bool measure(const struct plan *plan, struct path_list *list)
 {
     struct bench self = {.plan = plan, .answers = malloc((size_t)ASKED_TOGETHER * sizeof(lego_estimate))};
     bool ok = self.answers != NULL;
     uint64_t done = 0;
-    progress_begin("bench", list->count * plan->repeats, quiet);
+    progress_begin("bench", list->count * plan->repeats, plan->quiet);
     progress_describe("runs", "");
     struct path *end = list->paths, *last = list->paths + list->count;
     for (struct path *first = end; first < last && ok; first = end) {

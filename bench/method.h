@@ -18,41 +18,36 @@ struct span {
     enum operation operation;
     enum calls calls;
     enum key_kind keys;
+    unsigned threads;
     size_t n;        /* so many are stored, */
     size_t from;     /* from this one on, */
     size_t ask_from; /* or asked for, from this one on; pairs do both */
 };
 
-struct answer {
-    double value, upper; /* the estimate, and what the item's count is at most */
-};
-
 struct method {
     const char *name;
     enum role role;
+    bool threads; /* batches can use several */
     double lines; /* cache lines that storing or asking for an item touches in the sketch */
     double flops; /* floating-point operations of the networks that answer; 0: there are none */
     lego_status (*create)(const struct method *self, uint64_t bytes, const struct keys *stream, void **made);
     void (*destroy)(void *made);
     void (*clear)(void *made);
     void (*describe)(const void *made, uint64_t *bytes, uint64_t *total); /* total: what was stored, by its own count */
-    void (*set_threads)(void *made, unsigned threads);                    /* NULL: it has one */
     /* All of a span, so that nothing stands between the clock and the calls that a user would make. */
     lego_status (*run)(void *made, const struct span *span, void *answers);
-    struct answer (*read)(const void *answers, size_t i);
+    double (*upper)(const void *answers, size_t i); /* what item i's count is at most */
+    size_t answer_size;                             /* at most that of a lego_estimate */
 
-    /* For create: of a Lego sketch its model and how many times its budget is that of its top (0: it has none), of the
-     * others whether batches prefetch. */
+    /* For create: of a Lego sketch its model and which part of its budget is for its top (8: an eighth; 0: none), of the
+     * yardstick whether batches prefetch. */
     const char *model;
     uint64_t top_part;
     bool prefetch;
 };
 
-extern const struct method method_touch, method_touch_prefetch, method_countmin, method_countmin_prefetch,
-    method_compact, method_top, method_paper;
-
-/* Every one in the order of a table, ended by NULL. */
-extern const struct method *const methods[];
+extern const struct method method_touch, method_countmin, method_countmin_prefetch, method_compact, method_top,
+    method_paper;
 
 static inline const char *text_of(const struct keys *stream, size_t i, size_t *size)
 {

@@ -16,30 +16,19 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#if defined(__x86_64__)
-extern const countmin_kernel countmin_v3, countmin_v4;
-#endif
-extern const countmin_kernel countmin_plain;
-
-static const countmin_kernel *const kernels[] = {
-#if defined(__x86_64__)
-    &countmin_v4,
-    &countmin_v3,
-#endif
-    &countmin_plain,
-};
+extern const countmin_kernel countmin_v3, countmin_v4, countmin_plain; /* the first two on x86-64 */
 
 const countmin_kernel *countmin_best(void)
 {
-    const countmin_kernel *const *kernel = kernels;
-    while (!(*kernel)->supported()) kernel++; /* the last one is */
-    return *kernel;
+#if defined(__x86_64__)
+    if (countmin_v4.supported()) return &countmin_v4;
+    if (countmin_v3.supported()) return &countmin_v3;
+#endif
+    return &countmin_plain;
 }
 
-enum {
-    LARGE_PAGE = 2 << 20,
-    AHEAD = 32
-}; /* items that the prefetching limit is ahead: a core can wait for some 16 to 48 lines */
+enum { LARGE_PAGE = 2 << 20 };
+enum { AHEAD = 32 }; /* items that the limit is ahead of itself: a core can wait for some 16 to 48 lines */
 
 typedef struct counters {
     countmin table;
@@ -117,10 +106,9 @@ static void describe(const void *made, uint64_t *bytes, uint64_t *total)
     *total = sum / self->additions;
 }
 
-static struct answer read_answer(const void *answers, size_t i)
+static double upper(const void *answers, size_t i)
 {
-    double count = ((const uint32_t *)answers)[i];
-    return (struct answer){count, count};
+    return ((const uint32_t *)answers)[i];
 }
 
 /* ---- the yardstick ----------------------------------------------------------------------------------------------- */
@@ -193,46 +181,31 @@ static lego_status count(void *made, const struct span *span, void *answers)
 
 /* ---- the limit --------------------------------------------------------------------------------------------------- */
 
-static void touch(const counters *self, const uint32_t *places, size_t n)
-{
-    uint32_t *cells = self->table.cells;
-    if (self->prefetch) {
-        for (size_t i = 0; i < n; i++) {
-            __builtin_prefetch(&cells[places[i + AHEAD]]);
-            cells[places[i]]++;
-        }
-    } else {
-        for (size_t i = 0; i < n; i++) cells[places[i]]++;
-    }
-}
-
-static void look(const counters *self, const uint32_t *places, size_t n, uint32_t *answers)
-{
-    const uint32_t *cells = self->table.cells;
-    if (self->prefetch) {
-        for (size_t i = 0; i < n; i++) {
-            __builtin_prefetch(&cells[places[i + AHEAD]]);
-            answers[i] = cells[places[i]];
-        }
-    } else {
-        for (size_t i = 0; i < n; i++) answers[i] = cells[places[i]];
-    }
-}
-
-/* There are no pairs of this. */
-static lego_status touch_or_look(void *made, const struct span *span, void *answers)
+/* Prefetching costs little where the table is small. There are no pairs of this. */
+static lego_status touch(void *made, const struct span *span, void *answers)
 {
     const counters *self = made;
-    if (span->operation == STORE) touch(self, self->places + span->from, span->n);
-    else look(self, self->places + span->ask_from, span->n, answers);
+    uint32_t *cells = self->table.cells, *counts = answers;
+    if (span->operation == STORE) {
+        for (const uint32_t *place = self->places + span->from, *end = place + span->n; place < end; place++) {
+            __builtin_prefetch(&cells[place[AHEAD]]);
+            cells[*place]++;
+        }
+    } else {
+        for (const uint32_t *place = self->places + span->ask_from, *end = place + span->n; place < end; place++) {
+            __builtin_prefetch(&cells[place[AHEAD]]);
+            *counts++ = cells[*place];
+        }
+    }
     return LEGO_OK;
 }
 
-#define COUNTERS .create = create, .destroy = destroy, .clear = clear, .describe = describe, .read = read_answer
-#define COUNTMIN_METHOD .role = YARDSTICK, .lines = COUNTMIN_ROWS, .run = count, COUNTERS
-#define LIMIT_METHOD .role = LIMIT, .lines = 1, .run = touch_or_look, COUNTERS
+#define COUNTERS                                                                                                       \
+    .create = create, .destroy = destroy, .clear = clear, .describe = describe, .upper = upper,                        \
+    .answer_size = sizeof(uint32_t)
 
-const struct method method_countmin = {.name = "count-min", COUNTMIN_METHOD};
-const struct method method_countmin_prefetch = {.name = "count-min prefetch", .prefetch = true, COUNTMIN_METHOD};
-const struct method method_touch = {.name = "one counter", LIMIT_METHOD};
-const struct method method_touch_prefetch = {.name = "one counter prefetch", .prefetch = true, LIMIT_METHOD};
+const struct method method_touch = {.name = "one counter", .role = LIMIT, .lines = 1, .run = touch, COUNTERS};
+const struct method method_countmin = {
+    .name = "count-min", .role = YARDSTICK, .lines = COUNTMIN_ROWS, .run = count, COUNTERS};
+const struct method method_countmin_prefetch = {
+    .name = "count-min prefetch", .role = YARDSTICK, .lines = COUNTMIN_ROWS, .run = count, .prefetch = true, COUNTERS};

@@ -41,11 +41,6 @@ static void describe(const void *made, uint64_t *bytes, uint64_t *total)
     *total = (uint64_t)info.total;
 }
 
-static void set_threads(void *made, unsigned threads)
-{
-    lego_set_threads(made, threads);
-}
-
 static lego_items items_of(const struct span *span, size_t from)
 {
     const struct keys *stream = span->stream;
@@ -55,6 +50,7 @@ static lego_items items_of(const struct span *span, size_t from)
 
 static lego_status run_batch(lego_sketch *sketch, const struct span *span, lego_estimate *answers)
 {
+    lego_set_threads(sketch, span->threads);
     lego_items stored = items_of(span, span->from), asked = items_of(span, span->ask_from);
     lego_status status = span->operation != QUERY ? lego_add_items(sketch, &stored) : LEGO_OK;
     if (span->operation == STORE || status != LEGO_OK) return status;
@@ -90,15 +86,14 @@ static lego_status run(void *made, const struct span *span, void *answers)
     return status;
 }
 
-static struct answer read_answer(const void *answers, size_t i)
+static double upper(const void *answers, size_t i)
 {
-    const lego_estimate *estimate = &((const lego_estimate *)answers)[i];
-    return (struct answer){estimate->value, (double)estimate->upper};
+    return (double)((const lego_estimate *)answers)[i].upper;
 }
 
 #define LEGO_METHOD                                                                                                    \
-    .create = create, .destroy = destroy, .clear = clear, .describe = describe, .set_threads = set_threads,            \
-    .run = run, .read = read_answer
+    .threads = true, .create = create, .destroy = destroy, .clear = clear, .describe = describe, .run = run,           \
+    .upper = upper, .answer_size = sizeof(lego_estimate)
 
 const struct method method_compact = {
     .name = "lego compact", .lines = COMPACT_LINES, .flops = COMPACT_FLOPS, LEGO_METHOD};

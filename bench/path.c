@@ -14,35 +14,18 @@ const char *const operation_names[OPERATIONS] = {"store", "query", "pairs"};
 const char *const calls_names[CALLS] = {"single", "batch"};
 const char *const key_names[KEY_KINDS] = {"u64", "text"};
 
-const struct method *const methods[] = {
-    &method_touch,    &method_touch_prefetch,
-    &method_countmin, &method_countmin_prefetch,
-    &method_compact,  &method_top,
-    &method_paper,    NULL,
+static const struct method *const methods[] = {
+    &method_touch, &method_countmin, &method_countmin_prefetch, &method_compact, &method_top, &method_paper,
 };
+
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/* All but the size, the method and the threads. */
+enum { KINDS = KEY_KINDS * OPERATIONS * CALLS };
 
 bool same_work(const struct path *a, const struct path *b)
 {
     return a->budget == b->budget && a->operation == b->operation && a->calls == b->calls && a->keys == b->keys;
-}
-
-void path_list_free(struct path_list *self)
-{
-    free(self->paths);
-    *self = (struct path_list){0};
-}
-
-static bool append(struct path_list *self, const struct path *path)
-{
-    if (self->count == self->room) {
-        size_t room = self->room > 0 ? 2 * self->room : 64;
-        struct path *more = realloc(self->paths, room * sizeof *more);
-        if (more == NULL) return false;
-        self->paths = more;
-        self->room = room;
-    }
-    self->paths[self->count++] = *path;
-    return true;
 }
 
 /* ---- the filter ------------------------------------------------------------------------------------------------- */
@@ -83,39 +66,31 @@ static bool exists(const struct path *self)
 {
     const struct method *method = self->method;
     bool plain = self->keys == NUMBERS && self->calls == BATCH;
-    if (self->threads > 1 && (method->set_threads == NULL || !plain)) return false;
+    if (self->threads > 1 && (!method->threads || !plain)) return false;
     if (self->operation == PAIRS && self->keys == TEXTS) return false;
     if (method->role == LIMIT && (self->operation == PAIRS || !plain)) return false;
     return self->calls == BATCH || !method->prefetch;
 }
 
-/* Every path of one method of the plan, whatever the filter says, that does the same as `one`. */
-static bool append_threads(struct path_list *all, struct path one, unsigned threads)
-{
-    one.threads = 1;
-    if (exists(&one) && !append(all, &one)) return false;
-    one.threads = threads;
-    return threads == 1 || !exists(&one) || append(all, &one);
-}
-
-static bool list_all(struct path_list *all, const struct plan *plan)
+/* Every path of the plan, whatever the filter says; the list has room for them. */
+static void list_all(struct path_list *all, const struct plan *plan)
 {
     /* Queries of networks take longer than stores, pairs of both more: where a store spoils what is cached. */
     static const size_t divisors[OPERATIONS] = {1, 8, 64};
     struct path one = {0};
-    for (size_t kind = 0; kind < plan->size_count * KEY_KINDS * OPERATIONS * CALLS; kind++) {
-        one.budget = plan->sizes[kind / (KEY_KINDS * OPERATIONS * CALLS)];
+    for (size_t kind = 0; kind < plan->size_count * KINDS; kind++) {
+        one.budget = plan->sizes[kind / KINDS];
         one.ranks = plan->distinct > 0 ? plan->distinct : keys_for_budget(one.budget);
         one.keys = (enum key_kind)(kind / (OPERATIONS * CALLS) % KEY_KINDS);
         one.operation = (enum operation)(kind / CALLS % OPERATIONS);
         one.calls = (enum calls)(kind % CALLS);
         one.items = plan->length / divisors[one.operation];
-        for (const struct method *const *method = methods; *method != NULL; method++) {
-            one.method = *method;
-            if (!append_threads(all, one, plan->threads)) return false;
+        for (size_t i = 0; i < (plan->threads > 1 ? 2 : 1) * METHODS; i++) {
+            one.method = methods[i % METHODS];
+            one.threads = i < METHODS ? 1 : plan->threads;
+            if (exists(&one)) all->paths[all->count++] = one;
         }
     }
-    return true;
 }
 
 /* A yardstick is needed beside the same work, a limit beside all of the same size. */
@@ -132,12 +107,15 @@ static bool is_needed(const struct path_list *all, const struct path *one, const
 
 bool path_list_fill(struct path_list *self, const struct plan *plan)
 {
-    struct path_list all = {0};
-    bool ok = list_all(&all, plan);
-    for (size_t i = 0; i < all.count && ok; i++) {
-        if (is_needed(&all, &all.paths[i], plan->filter)) ok = append(self, &all.paths[i]);
+    size_t most = plan->size_count * KINDS * METHODS * 2;
+    struct path_list all = {.paths = malloc(most * sizeof *all.paths)};
+    self->paths = malloc(most * sizeof *self->paths);
+    bool ok = all.paths != NULL && self->paths != NULL;
+    if (ok) list_all(&all, plan);
+    for (size_t i = 0; i < all.count; i++) {
+        if (is_needed(&all, &all.paths[i], plan->filter)) self->paths[self->count++] = all.paths[i];
     }
-    path_list_free(&all);
+    free(all.paths);
     return ok;
 }
 
@@ -160,8 +138,8 @@ struct rate path_rate(const struct path *self)
     double rates[REPEATS_MOST], by_cpu[REPEATS_MOST];
     if (self->count == 0) return (struct rate){0};
     for (unsigned i = 0; i < self->count; i++) {
-        rates[i] = (double)self->items / self->samples[i].wall / 1e6;
-        by_cpu[i] = (double)self->items / self->samples[i].cpu / 1e6;
+        rates[i] = (double)self->items / self->wall[i] / 1e6;
+        by_cpu[i] = (double)self->items / self->cpu[i] / 1e6;
     }
     double median = median_of(rates, self->count);
     return (struct rate){median, rates[0], rates[self->count - 1], median_of(by_cpu, self->count)};
@@ -171,8 +149,8 @@ double path_cpu(const struct path *self)
 {
     double wall = 0, cpu = 0;
     for (unsigned i = 0; i < self->count; i++) {
-        wall += self->samples[i].wall;
-        cpu += self->samples[i].cpu;
+        wall += self->wall[i];
+        cpu += self->cpu[i];
     }
     return wall > 0 ? cpu / wall / self->threads : 0;
 }

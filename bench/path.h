@@ -13,15 +13,12 @@ enum { SIZES_MOST = 16, REPEATS_MOST = 99 };
 struct plan {
     uint64_t sizes[SIZES_MOST];
     size_t size_count;
-    size_t length;     /* items of the stream */
+    uint64_t length;   /* items of the stream */
     uint32_t distinct; /* possible ones; 0: as many as suit the size */
-    size_t batch;      /* items of a batch call; 0: all that are stored */
-    unsigned repeats, threads;
+    uint32_t batch;    /* items of a batch call; 0: all that are stored */
+    uint32_t repeats, threads;
     const char *filter; /* NULL: everything */
-};
-
-struct sample {
-    double wall, cpu; /* seconds; cpu is of all threads together */
+    bool quick, quiet;
 };
 
 struct path {
@@ -30,28 +27,27 @@ struct path {
     enum operation operation;
     enum calls calls;
     enum key_kind keys;
-    unsigned threads;
+    uint32_t threads;
     size_t items;
 
-    uint64_t bytes;           /* of the sketch that was made */
-    uint32_t ranks, distinct; /* keys that could come in the stream, and that came */
-    struct sample samples[REPEATS_MOST];
-    unsigned count;     /* of samples */
-    lego_status status; /* if not LEGO_OK, why there are no more samples */
-    bool wrong;         /* an answer or a total was not what it must be */
+    uint64_t bytes;                               /* of the sketch that was made */
+    uint32_t ranks, distinct;                     /* keys that could come in the stream, and that came */
+    double wall[REPEATS_MOST], cpu[REPEATS_MOST]; /* the seconds of samples; cpu is of all threads together */
+    unsigned count;                               /* of samples */
+    lego_status status;                           /* if not LEGO_OK, why there are no more samples */
+    bool wrong;                                   /* an answer or a total was not what it must be */
 };
 
 struct path_list {
     struct path *paths;
-    size_t count, room;
+    size_t count;
 };
 
 extern const char *const operation_names[OPERATIONS], *const calls_names[CALLS], *const key_names[KEY_KINDS];
 
-/* Appends every path of the plan that passes its filter, in the order of the tables, with the yardsticks and limits
- * that they are compared with. False if there is no memory. */
+/* Every path of the plan that passes its filter, in the order of the tables, with the yardsticks and limits that they
+ * are compared with. False if there is no memory. The caller frees the paths. */
 bool path_list_fill(struct path_list *self, const struct plan *plan);
-void path_list_free(struct path_list *self);
 
 /* The same table: whatever differs but the method and the threads. */
 bool same_work(const struct path *a, const struct path *b);
@@ -70,7 +66,7 @@ double path_cpu(const struct path *self);
  * Speeds on one thread are by CPU time, which a busy machine disturbs least, others by the clock. */
 double path_ratio(const struct path_list *list, const struct path *self);
 
-/* The share of what the machine can do (methods_countmin.c, limits.h); 0: that was not measured. */
+/* The share of what the machine can do (methods_countmin.c, limits.c); 0: that was not measured. */
 double path_share(const struct path_list *list, const struct path *self, double peak_flops);
 
 /* The median by that of the same method on one thread; 0: it has one itself, or that was not measured. */

@@ -1,7 +1,7 @@
-/* Tables and JSON; see show.h.
+/* What was measured, as tables and as JSON.
  *
  * SPDX-License-Identifier: MIT */
-#include "show.h"
+#include "bench.h"
 
 #include "countmin.h"
 #include "values.h"
@@ -19,18 +19,16 @@ static void print_number(double value, int decimals)
     else printf("  %8s", "-");
 }
 
-/* The CPU that paths on one thread had. */
+/* The CPU seconds a second that paths on one thread had. */
 static double cpu_share(const struct path_list *list)
 {
-    double wall = 0, cpu = 0;
+    double sum = 0, count = 0;
     for (size_t i = 0; i < list->count; i++) {
-        const struct path *path = &list->paths[i];
-        for (unsigned j = 0; j < path->count && path->threads == 1; j++) {
-            wall += path->samples[j].wall;
-            cpu += path->samples[j].cpu;
-        }
+        bool counts = list->paths[i].threads == 1 && list->paths[i].count > 0;
+        sum += counts ? path_cpu(&list->paths[i]) : 0;
+        count += counts;
     }
-    return wall > 0 ? cpu / wall : 1;
+    return count > 0 ? sum / count : 1;
 }
 
 static void print_head(const struct path *path)
@@ -78,11 +76,6 @@ void show_tables(const struct path_list *list, const struct limits *limits)
 static void add_path(record *into, const struct path_list *list, const struct path *path, double peak_flops)
 {
     struct rate rate = path_rate(path);
-    double wall[REPEATS_MOST], cpu[REPEATS_MOST];
-    for (unsigned i = 0; i < path->count; i++) {
-        wall[i] = path->samples[i].wall;
-        cpu[i] = path->samples[i].cpu;
-    }
     json_line row = record_row(into);
     json_text(&row, "method", path->method->name);
     json_text(&row, "operation", operation_names[path->operation]);
@@ -103,8 +96,8 @@ static void add_path(record *into, const struct path_list *list, const struct pa
     json_real(&row, "x_yardstick", path_ratio(list, path));
     json_real(&row, "of_limit", path_share(list, path, peak_flops));
     json_real(&row, "x_one_thread", path_gain(list, path));
-    json_reals(&row, "wall", wall, (int)path->count);
-    json_reals(&row, "cpu", cpu, (int)path->count);
+    json_reals(&row, "wall", path->wall, (int)path->count);
+    json_reals(&row, "cpu", path->cpu, (int)path->count);
     record_add(into, &row);
     if (path->status != LEGO_OK || path->wrong) record_failure(into, path->method->name);
 }

@@ -91,7 +91,7 @@ static lab_result add_row(record *into, const lab_stream *source, const point *d
         json_real(&row, "aae", done->result.aae);
         json_real(&row, "are", done->result.are);
     } else {
-        char budget[VALUE_TEXT], what[160];
+        char budget[VALUE_TEXT], what[640];
         value_print_size(budget, done->spec.budget);
         snprintf(what, sizeof what, "%s at %s on %s is left out", done->spec.kind->name, budget, source->name);
         say_status(what, done->status);

@@ -61,27 +61,38 @@ static cJSON *read_json(const char *path, char *why, size_t size)
     return parsed;
 }
 
-/* Puts a result where it comes in the order of the views; false if it is none. */
-static bool add_result(findings *found, cJSON *parsed)
+static const view *view_of(const cJSON *result)
 {
-    const view *what = report_first(report_text(parsed, "experiment"));
-    if (what == NULL || !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"))) return false;
-    const cJSON *other;
-    int at = 0;
-    cJSON_ArrayForEach(other, found->results) at += report_first(report_text(other, "experiment")) <= what;
-    return cJSON_InsertItemInArray(found->results, at, parsed);
+    return report_first(report_text(result, "experiment"));
+}
+
+static bool is_result(const cJSON *parsed)
+{
+    return view_of(parsed) != NULL && cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"));
 }
 
 static void read_result(findings *found, const char *path)
 {
     char why[256] = "is not a result of 'legosketch lab'";
     cJSON *parsed = read_json(path, why, sizeof why);
-    if (parsed != NULL && add_result(found, parsed)) return;
+    if (is_result(parsed) && cJSON_AddItemToArray(found->results, parsed)) return;
     cJSON_Delete(parsed);
     found->left_out++;
     say("%s %s: left out", path, why);
     page_put(&found->notices, "<p class=warning>Left out: ", path, " ");
     page_put(&found->notices, "", why, "</p>\n");
+}
+
+/* Results in the order of their views: those of each go to the end, one view after another. */
+static void sort_results(cJSON *results)
+{
+    for (const view *what = report_views; what->experiment != NULL; what++) {
+        cJSON *result = results->child, *next;
+        for (int left = cJSON_GetArraySize(results); left > 0; left--, result = next) {
+            next = result->next;
+            if (view_of(result) == what) cJSON_AddItemToArray(results, cJSON_DetachItemViaPointer(results, result));
+        }
+    }
 }
 
 static int ends_in_json(const struct dirent *entry)
@@ -105,6 +116,7 @@ static bool read_folder(findings *found, const char *folder)
         free(names[i]);
     }
     free(names);
+    sort_results(found->results);
     if (cJSON_GetArraySize(found->results) > 0) return true;
     say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
     return false;

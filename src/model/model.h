@@ -1,6 +1,9 @@
-/* model: what is learnt. The table V of embedding weights and the networks that scan a brick and decode an item. */
-#ifndef LEGO_SRC_MODEL_H
-#define LEGO_SRC_MODEL_H
+/* model: what is learnt. The table V of embedding weights and the networks that scan a brick and decode an item.
+ *
+ * The room model holds the weights (model), the scan and decoder of blocks (compact, kernels_decode*, x86/), and what
+ * cells alone say of a count (bounds). It may include core and block. */
+#ifndef LEGO_MODEL_H
+#define LEGO_MODEL_H
 
 #include "legosketch.h"
 #include "core/sizes.h"

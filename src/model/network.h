@@ -1,6 +1,6 @@
 /* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested against. */
-#ifndef LEGO_SRC_NETWORK_H
-#define LEGO_SRC_NETWORK_H
+#ifndef LEGO_NETWORK_H
+#define LEGO_NETWORK_H
 
 #include "model/model.h"
 

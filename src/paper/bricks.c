@@ -172,7 +172,7 @@ static void add_own(void *context, struct team *team, unsigned index, unsigned m
     const struct adding *job = context;
     const lego_items *items = job->items;
     for (size_t i = 0; i < items->n; i++) {
-        struct hash hash = item_hash(items, i, job->seed);
+        struct hash hash = items_hash(items, i, job->seed);
         uint32_t brick = divisor_mod(job->bricks->bricks, hash_brick(hash));
         if (brick % members == index) add_to_brick(job->bricks, brick, hash, items->counts ? items->counts[i] : 1);
     }

@@ -6,8 +6,8 @@
  * deleted: it is wide if one of its C sums is 2^31 or more.
  *
  * Cells are little-endian in memory too: a file has the same bytes. */
-#ifndef LEGO_SRC_ROW_H
-#define LEGO_SRC_ROW_H
+#ifndef LEGO_ROW_H
+#define LEGO_ROW_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -139,15 +139,15 @@ def _apart(one: Sketch, other: Sketch) -> str:
     small, large = sorted((one, other), key=lambda sketch: sketch.blocks)
     unit = "bricks" if one.columns else "blocks"
     why = f"{small.blocks:,} {unit} ({small.bytes:,} bytes) and {large.blocks:,} ({large.bytes:,}) do not merge, as "
+    what = "make one with the other's budget" + (" and top" if one.top_bytes or other.top_bytes else "")
     if one.columns != other.columns:
-        return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: make one with the other's budget"
+        return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: {what}"
     if large.blocks % small.blocks == 0:
         tops = f"{small.top_bytes:,} and {large.top_bytes:,} bytes"
-        return f"{why}their top, {tops}, does not: make one with the other's budget and top"
+        return f"{why}their tops have {tops}, neither a multiple of the other: {what}"
     common = math.gcd(small.blocks, large.blocks)
-    size = "" if one.columns else f", of {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
-    return (f"{why}neither number is a multiple of the other: make one with the other's budget, or fold both first, as "
-            f"to {common:,} {unit}{size}, with fold({common})")
+    size = "" if one.columns else f", to {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
+    return f"{why}neither number is a multiple of the other: {what}, or fold both, as with fold({common}){size}"
 
 
 def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int, kinds: int) -> Sketch:
@@ -258,7 +258,7 @@ class Sketch(_core.Sketch):
             if error.status == _core.LEGO_ERR_SHAPE:
                 error.args = (_apart(self, other),)
             elif error.status == _core.LEGO_ERR_TOP:
-                error.args = ("there is no difference of sketches with top, as what they no longer list is not known",)
+                error.args = ("sketches with top can not be subtracted, nor subtracted from",)
             raise
         return self
 
@@ -287,9 +287,12 @@ class Sketch(_core.Sketch):
         >>> s.bytes <= 64 * 1024
         True
         """
-        if (blocks is None) == (budget is None):
+        if blocks is not None and budget is None:
+            size = operator.index(blocks)
+        elif blocks is None and budget is not None:
+            size = _size(budget)
+        else:
             raise TypeError("fold() takes a number of blocks or a budget: fold(512) or fold(budget='64K')")
-        size = operator.index(blocks) if blocks is not None else _size(budget or 0)
         try:
             self._fold(max(0, min(size, 2 * _MOST)), blocks is None)
         except LegoError as error:

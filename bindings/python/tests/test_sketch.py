@@ -208,8 +208,8 @@ def test_sizes_that_do_not_merge_are_named(counted):
             assert f"{sketch.blocks:,}" in text and f"{sketch.bytes:,}" in text
     assert one.estimate("a") == 1 and one.bytes > 80_000
     # the advice is good: number and budget are those of a fold that both have
-    advice = re.search(r"to ([\d,]+) blocks, of ([\d,]+) bytes", text)
-    blocks, budget = (int(number.replace(",", "")) for number in advice.groups())
+    blocks, budget = re.search(r"fold\((\d+)\), to ([\d,]+) bytes", text).groups()
+    blocks, budget = int(blocks), int(budget.replace(",", ""))
     by_budget = [one.copy(), other.copy()]
     for sketch, same in zip((one, other), by_budget):
         sketch.fold(blocks)
@@ -223,6 +223,8 @@ def test_bricks_and_tops_that_do_not_merge_are_named():
         Sketch("300K", model="paper") + Sketch("170K", model="paper")
     with pytest.raises(LegoError, match="make one with the other's budget and top"):
         Sketch("300K", top="24K") + Sketch("292K", top="16K")
+    with pytest.raises(LegoError, match="budget and top, or fold both"):
+        Sketch("64K", top="8K") + Sketch("64K")
 
 
 def test_budgets_that_nest_merge():
