@@ -123,10 +123,6 @@ int main(int argc, char **argv)
 {
     output_prepare();
     record_command(argc, argv);
-    int first, status = EXIT_DONE;
-    parse_result parsed = options_parse(&command_bench, argc, argv, &first);
-    if (parsed == PARSE_RUN) status = run(argc - first, argv + first);
-    else if (parsed == PARSE_HELP) options_help(&command_bench);
-    else status = EXIT_WRONG_USAGE;
+    int status = options_run(&command_bench, argc, argv);
     return output_flush() ? status : EXIT_FAILED;
 }

@@ -22,7 +22,4 @@ static inline void embed_weights(const struct lego_model *model, const uint32_t 
     }
 }
 
-/* The mean weight of a row over all items. */
-double embed_mean(const struct lego_model *model);
-
 #endif
