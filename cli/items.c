@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    BATCH_ITEMS = 1 << 18, /* the sketch takes more at once faster; both batches together have 12 to 20 MB */
-    BATCH_BYTES = 1 << 22, /* a batch is handed out once its items have so many */
+    BATCH_ITEMS = 1 << 20, /* the sketch takes more at once faster; both batches together have 48 to 80 MB */
+    BATCH_BYTES = 1 << 24, /* a batch is handed out once its items have so many */
     SEARCHED = 64,         /* bytes that are searched at once */
     SHORT = 32             /* bytes of a short line, the most */
 };
