@@ -507,7 +507,8 @@ class Sketches(Case):
 
     def remedy(self, into, path):
         """What the refusal to merge says to do, after it named both files with their sizes."""
-        done = subprocess.run([PROGRAM, "merge", "-o", "x", into, path], cwd=self.folder, capture_output=True, text=True)
+        done = subprocess.run([PROGRAM, "merge", "-o", "x", into, path], cwd=self.folder, capture_output=True,
+                              text=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         told = {name: self.info(name) for name in (into, path)}
         sizes = [rf"{name} \({told[name]['blocks']} (?:block|brick)s?, [\d.]+[KM]?\)" for name in (path, into)]
@@ -518,7 +519,8 @@ class Sketches(Case):
 
     def test_merge_of_sizes_that_do_not_nest(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        for one, other, common, option in ((1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")):
+        cases = [(1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")]
+        for one, other, common, option in cases:
             for more in [], ["--top=4K"]:
                 self.build("a", parts[0], "--blocks", one, *more)
                 self.build("b", parts[1], "--blocks", other)
@@ -533,7 +535,8 @@ class Sketches(Case):
 
     def test_merge_of_sizes_that_hardly_nest(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        for one, other, more in (("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])):
+        cases = [("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])]
+        for one, other, more in cases:
             self.build("a", parts[0], "--budget", one, *more)
             self.build("b", parts[1], "--budget", other, *more)
             advice = self.remedy("a", "b")
