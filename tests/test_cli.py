@@ -227,7 +227,7 @@ class Formats(Case):
         draw = random.Random(3)
         sizes = [0, 1, 31, 32, 33, 63, 64, 65, 1000] + list(range(12)) * 4  # short lines have a way of their own
         items = [draw.randbytes(draw.choice(sizes)).replace(b"\n", b"-") for _ in range(2000)]
-        stream = draw.choices(items, k=300000)  # over 4 MB, so of several batches and many blocks
+        stream = draw.choices(items, k=1000000)  # over 16 MB, so of several batches and many blocks
         counts = collections.Counter(stream)
         wanted = self.build("a", b"".join(b"%s\t%d\n" % pair for pair in counts.items()), "--format", "tsv")
         self.write("in", b"\n".join(stream) + b"\n")
@@ -311,11 +311,11 @@ class Malformed(Case):
                 self.assertNotIn("x", self.files())
 
     def test_messages_keep_their_order(self):
-        """A batch has 262144 lines. What only the sketch can refuse is said before what is wrong in the next one."""
-        rows = [b"x\t1"] * 800000
-        rows[9], rows[99], rows[300000], rows[600000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
+        """A batch has 2^20 lines. What only the sketch can refuse is said before what is wrong in the next one."""
+        rows = [b"x\t1"] * 3200000
+        rows[9], rows[99], rows[1100000], rows[2400000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
         name = self.write("in.tsv", b"\n".join(rows))
-        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:300001: no tab"]
+        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:1100001: no tab"]
         made = self.build("out", b"", "-f", "tsv", "--on-error", "skip", name,
                           says=r"\A" + "".join(rf"{line}[^\n]*\n" for line in says) + r"[^\n]*skipped 3 [^\n]*\n\Z")
         good = [row for row in rows if row != b"bad" and row != rows[9]]
