@@ -209,10 +209,6 @@ static void destroy(void *self)
     exact_destroy(self);
 }
 
-const estimator_kind estimator_exact = {.name = "exact",
-                                        .seedless = true,
-                                        .create = create,
-                                        .bytes = bytes,
-                                        .destroy = destroy,
-                                        .add = add,
-                                        .estimate = estimate};
+const estimator_kind estimator_exact = {
+    "exact", .seedless = true, .create = create, .bytes = bytes, .destroy = destroy, .add = add, .estimate = estimate,
+};

@@ -334,9 +334,8 @@ static void every_failed_allocation_is_a_status(void **unused)
         trial spec = {.kind = kind, .budget = 65536, .seeds = 2};
         for (long fail_at = 0;; fail_at++) {
             metrics result;
-            uint64_t bytes;
             allocations_left = fail_at;
-            lego_status status = metrics_run(truth, &spec, &result, &bytes);
+            lego_status status = metrics_run(truth, &spec, &result);
             bool reached = allocations_left < 0;
             allocations_left = -1;
             if (!reached) {
