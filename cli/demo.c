@@ -45,8 +45,7 @@ static void choose_style(void)
 {
     if (!isatty(STDOUT_FILENO)) return;
     if (setlocale(LC_CTYPE, "") != NULL && MB_CUR_MAX > 1) style.block = "\u2588";
-    const char *no_color = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
     if ((no_color == NULL || no_color[0] == '\0') && terminal != NULL && terminal[0] != '\0') {
         style.title = "\033[1m";
         style.lego = "\033[32m";
