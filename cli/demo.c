@@ -145,8 +145,8 @@ static bool print_answers(const show *made)
     const struct {
         const char *what;
         uint64_t rank;
-    } asked[] = {{"heavy", 1},    {"heavy", 10}, {"heavy", 100},       {"middle", n / 50},  {"middle", n / 10},
-                 {"rare", n - 1}, {"rare", n},   {"absent", n + 1ull}, {"absent", n + 2ull}};
+    } asked[] = {{"top", 1},      {"top", 10}, {"top", 100},         {"middle", n / 50},  {"middle", n / 10},
+                 {"rare", n - 1}, {"rare", n}, {"absent", n + 1ull}, {"absent", n + 2ull}};
     printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
     printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "Lego sketch", "bounds", "Count-Min");
     bool ok = true;
