@@ -45,8 +45,7 @@ static void choose_style(void)
 {
     if (!isatty(STDOUT_FILENO)) return;
     if (setlocale(LC_CTYPE, "") != NULL && MB_CUR_MAX > 1) style.block = "\u2588";
-    const char *no_color = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
     if ((no_color == NULL || no_color[0] == '\0') && terminal != NULL && terminal[0] != '\0') {
         style.title = "\033[1m";
         style.lego = "\033[32m";
@@ -146,8 +145,8 @@ static bool print_answers(const show *made)
     const struct {
         const char *what;
         uint64_t rank;
-    } asked[] = {{"heavy", 1},    {"heavy", 10}, {"heavy", 100},       {"middle", n / 50},  {"middle", n / 10},
-                 {"rare", n - 1}, {"rare", n},   {"absent", n + 1ull}, {"absent", n + 2ull}};
+    } asked[] = {{"top", 1},      {"top", 10}, {"top", 100},         {"middle", n / 50},  {"middle", n / 10},
+                 {"rare", n - 1}, {"rare", n}, {"absent", n + 1ull}, {"absent", n + 2ull}};
     printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
     printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "Lego sketch", "bounds", "Count-Min");
     bool ok = true;

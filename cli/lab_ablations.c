@@ -76,4 +76,4 @@ static lab_result run(const lab_plan *plan, record *into)
 }
 
 const lab_experiment lab_ablations = {"ablations", "Training without one of its parts, by items in a brick", "Figure 7",
-                                      run, .distinct = 0};
+                                      .run = run};

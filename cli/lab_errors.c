@@ -56,7 +56,7 @@ static lab_result run_real(const lab_plan *plan, record *into)
     return compare(plan, into, (size_t)plan->file_count, lab_stream_file, by_load);
 }
 
-const lab_experiment lab_real = {"real", "Errors on real streams, by budget", "Figure 4", run_real, .distinct = 0};
+const lab_experiment lab_real = {"real", "Errors on real streams, by budget", "Figure 4", .run = run_real};
 
 /* ---- synthetic: Zipf streams, as in Figures 5 and 9 -------------------------------------------------------------- */
 

@@ -144,5 +144,5 @@ static lab_result run(const lab_plan *plan, record *into)
     return LAB_DONE;
 }
 
-const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream (Theorem 4.2)", "Figure 3", run,
-                                 .distinct = 0};
+const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream (Theorem 4.2)", "Figure 3",
+                                 .run = run};

@@ -39,7 +39,7 @@ const view report_views[] = {
     {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha",
      .linear = true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",
-     "share of items", .linear = false},
+     .y_label = "share of items"},
     ERRORS(BY_METHOD("scaling", "stream"), BY_BUDGET),
     ERRORS(BY_METHOD("bytes", "alpha"), .x = "bytes_per_key", .x_label = "bytes a distinct item"),
     {0},

@@ -192,7 +192,7 @@ static void conservative_is_not_worse(void **unused)
     exact_destroy(truth);
 }
 
-/* The budget from which on a method uses at least a share of it: bricks of ms take 9 KB each, numbers of blocks nest. */
+/* The budget from which on a method uses at least a share of it: bricks of ms take 9 KB each, and blocks nest. */
 static uint64_t filled_from(const estimator_kind *kind)
 {
     return kind == &estimator_ms ? 100000 : kind == &estimator_lego_paper ? 16384 : 10000;
