@@ -48,12 +48,12 @@ bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
     return sketch_bytes(model, shape) <= LEGO_BUDGET_MAX;
 }
 
-/* The most, m * 2^e with m from 8 to 15 (or below 8 alone). So twice the budget has twice as many blocks, budgets that
- * are nearly the same have the same number, and every number has many divisors to fold to. */
+/* The most, less what is beyond its nine highest bits, at most 0.4 %: so that twice the budget has twice as many blocks
+ * or buckets, and such sketches merge. */
 static uint32_t whole_number(uint64_t most)
 {
     unsigned shift = 0;
-    while (most >> shift >= 16) shift++;
+    while (most >> shift >= 512) shift++;
     return (uint32_t)(most >> shift << shift);
 }
 
