@@ -44,7 +44,7 @@ static lego_sketch *blocks_of(uint32_t blocks, lego_packing packing, uint64_t se
     options.packing = packing;
     options.seed = seed;
     lego_sketch *sketch;
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     return sketch;
 }
 
@@ -57,7 +57,7 @@ static struct pair pair_of(lego_sketch *cpu)
 
 static void free_pair(struct pair *p)
 {
-    lego_sketch_destroy(p->cpu);
+    lego_destroy(p->cpu);
     lego_cuda_sketch_destroy(p->gpu);
 }
 
@@ -66,7 +66,7 @@ static void add_to_pair(struct pair *p, const struct stream_of *s, bool with_cou
 {
     uint64_t *items = memory_of(items_in, s->items, (s->n + 1) * sizeof *items);
     int64_t *counts = with_counts ? memory_of(counts_in, s->counts, (s->n + 1) * sizeof *counts) : NULL;
-    assert_int_equal(lego_sketch_add_u64s(p->cpu, s->items, with_counts ? s->counts : NULL, s->n), LEGO_OK);
+    assert_int_equal(add_u64s(p->cpu, s->items, with_counts ? s->counts : NULL, s->n), LEGO_OK);
     assert_int_equal(lego_cuda_sketch_add_u64s(p->gpu, items, counts, s->n), LEGO_OK);
     release(items_in, items);
     if (with_counts) release(counts_in, counts);
@@ -80,7 +80,7 @@ static void assert_estimates(const struct pair *p, size_t n, enum kind items_in,
     for (size_t i = 0; i < n; i++) keys[i] = i % 2 ? i * 7 : i; /* what is in the streams, and what is not */
     uint64_t *items = memory_of(items_in, keys, n * sizeof *keys);
     lego_estimate *estimates = memory_of(estimates_in, NULL, n * sizeof *estimates);
-    assert_int_equal(lego_sketch_estimate_u64s(p->cpu, keys, n, want), LEGO_OK);
+    assert_int_equal(query_u64s(p->cpu, keys, n, want), LEGO_OK);
     assert_int_equal(lego_cuda_sketch_estimate_u64s(p->gpu, items, n, estimates), LEGO_OK);
     assert_int_equal(cudaMemcpy(got, estimates, n * sizeof *got, cudaMemcpyDefault), cudaSuccess);
     for (size_t i = 0; i < n; i++)
@@ -99,14 +99,14 @@ static void assert_estimates(const struct pair *p, size_t n, enum kind items_in,
 static void assert_pair(const struct pair *p)
 {
     lego_sketch *back;
-    lego_sketch_info a, b;
+    lego_info a, b;
     assert_int_equal(lego_cuda_sketch_download(p->gpu, &back), LEGO_OK);
-    lego_sketch_describe(p->cpu, &a);
-    lego_sketch_describe(back, &b);
+    lego_describe(p->cpu, &a);
+    lego_describe(back, &b);
     assert_memory_equal(&a, &b, sizeof a);
     assert_int_equal(p->cpu->mass, back->mass);
     assert_same(p->cpu, back);
-    lego_sketch_destroy(back);
+    lego_destroy(back);
     assert_estimates(p, QUESTIONS, ORDINARY, ORDINARY);
 }
 
@@ -142,7 +142,7 @@ static void a_large_sketch(void **unused)
     (void)unused;
     uint64_t state = 7;
     lego_sketch *cpu = blocks_of(104448, LEGO_FLAT, 0);
-    lego_sketch_set_threads(cpu, 4);
+    lego_set_threads(cpu, 4);
     struct pair p = pair_of(cpu);
     for (enum kind kind = ORDINARY; kind < KINDS; kind++) {
         struct stream_of s = make_stream(&state, 3000000, 1000000, 1, false);
@@ -176,10 +176,10 @@ static lego_sketch *dense_of_anything(uint64_t *state, uint32_t blocks)
 {
     lego_sketch *a = blocks_of(blocks, LEGO_DENSE, 0), *b = blocks_of(blocks, LEGO_DENSE, 0);
     struct stream_of s = make_stream(state, 1 + draw_below(state, 3000), 2000, (unsigned)draw_below(state, 13), false);
-    assert_int_equal(lego_sketch_add_u64s(a, s.items, s.counts, s.n), LEGO_OK);
-    assert_int_equal(lego_sketch_add_u64s(b, s.items, s.counts, s.n / 2), LEGO_OK);
-    if (draw_below(state, 3)) assert_int_equal(lego_sketch_subtract(a, b), LEGO_OK);
-    lego_sketch_destroy(b);
+    assert_int_equal(add_u64s(a, s.items, s.counts, s.n), LEGO_OK);
+    assert_int_equal(add_u64s(b, s.items, s.counts, s.n / 2), LEGO_OK);
+    if (draw_below(state, 3)) assert_int_equal(lego_subtract(a, b), LEGO_OK);
+    lego_destroy(b);
     free_stream(&s);
     return a;
 }
@@ -215,10 +215,10 @@ static void merges_are_those_of_the_cpu(void **unused)
         struct pair a = pair_of_anything(&state), b = pair_of_anything(&state);
         struct pair *from = i % 8 ? &b : &a; /* to itself too */
         if (i % 2) {
-            assert_int_equal(lego_sketch_merge(a.cpu, from->cpu), LEGO_OK);
+            assert_int_equal(lego_merge(a.cpu, from->cpu), LEGO_OK);
             assert_int_equal(lego_cuda_sketch_merge(a.gpu, from->gpu), LEGO_OK);
         } else {
-            assert_int_equal(lego_sketch_subtract(a.cpu, from->cpu), LEGO_OK);
+            assert_int_equal(lego_subtract(a.cpu, from->cpu), LEGO_OK);
             assert_int_equal(lego_cuda_sketch_subtract(a.gpu, from->gpu), LEGO_OK);
         }
         assert_pair(&a);
@@ -240,7 +240,7 @@ static void folds_are_those_of_the_cpu(void **unused)
         assert_int_equal(lego_cuda_sketch_fold(p.gpu, 3), LEGO_ERR_SHAPE);
         assert_int_equal(lego_cuda_sketch_fold(p.gpu, 0), LEGO_ERR_SHAPE);
         for (unsigned d = i % 3; d < 6; d++) {
-            assert_int_equal(lego_sketch_fold(p.cpu, divisors[d]), LEGO_OK);
+            assert_int_equal(lego_fold(p.cpu, divisors[d]), LEGO_OK);
             assert_int_equal(lego_cuda_sketch_fold(p.gpu, divisors[d]), LEGO_OK);
             assert_pair(&p);
         }
@@ -261,7 +261,7 @@ static void counts_of_any_size(void **unused)
         struct pair p = pair_of(blocks_of(70, LEGO_FLAT, 0));
         for (unsigned i = 0; i < 6; i++) { /* each alone, from an empty sketch: narrow, wide or refused */
             struct pair one = pair_of(blocks_of(12, LEGO_FLAT, 0));
-            lego_status want = lego_sketch_add_u64s(one.cpu, keys + i, large + i, 1);
+            lego_status want = add_u64s(one.cpu, keys + i, large + i, 1);
             assert_int_equal(lego_cuda_sketch_add_u64s(one.gpu, items + i, counts + i, 1), want);
             assert_int_equal(want, i < 4 ? LEGO_OK : LEGO_ERR_RANGE);
             assert_pair(&one);
@@ -271,13 +271,13 @@ static void counts_of_any_size(void **unused)
         assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, items, counts, 2), LEGO_ERR_RANGE);
         assert_pair(&p);                            /* still empty */
         for (unsigned i = 2; i < 4; i++) {          /* to the edge of 32 bits, and over it */
-            assert_int_equal(lego_sketch_add_u64s(p.cpu, keys + i, large + i, 1), LEGO_OK);
+            assert_int_equal(add_u64s(p.cpu, keys + i, large + i, 1), LEGO_OK);
             assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, items + i, counts + i, 1), LEGO_OK);
             assert_pair(&p);
         }
         assert_true(p.cpu->flat.is_wide);
         struct pair full = pair_of(blocks_of(70, LEGO_FLAT, 0));
-        assert_int_equal(lego_sketch_add_u64s(full.cpu, keys, large, 1), LEGO_OK);
+        assert_int_equal(add_u64s(full.cpu, keys, large, 1), LEGO_OK);
         assert_int_equal(lego_cuda_sketch_add_u64s(full.gpu, items, counts, 1), LEGO_OK);
         assert_int_equal(lego_cuda_sketch_merge(p.gpu, full.gpu), LEGO_ERR_RANGE);
         assert_pair(&p);
@@ -296,7 +296,7 @@ static void what_does_not_go_together_is_refused(void **unused)
     lego_cuda_sketch *none = NULL;
     assert_int_equal(lego_cuda_sketch_upload(rule, &none), LEGO_ERR_MODEL);
     assert_null(none);
-    lego_sketch_destroy(rule);
+    lego_destroy(rule);
     struct pair a = pair_of(blocks_of(12, LEGO_FLAT, 1)), b = pair_of(blocks_of(12, LEGO_FLAT, 2));
     assert_int_equal(lego_cuda_sketch_merge(a.gpu, b.gpu), LEGO_ERR_SEED);
     assert_int_equal(lego_cuda_sketch_fold(a.gpu, 12), LEGO_OK);
@@ -317,7 +317,7 @@ static void failing_allocations_change_nothing(void **unused)
         options.allocator = &allocator;
         lego_sketch *sketch, *back = NULL;
         lego_cuda_sketch *gpu = NULL;
-        assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+        assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
         size_t before = books.now;
         books.calls = 0;
         books.fail_at = fail_at;
@@ -325,9 +325,9 @@ static void failing_allocations_change_nothing(void **unused)
         if (status == LEGO_OK) status = lego_cuda_sketch_download(gpu, &back);
         assert_int_equal(status, fail_at == 0 || fail_at > 6 ? LEGO_OK : LEGO_ERR_MEMORY);
         lego_cuda_sketch_destroy(gpu);
-        lego_sketch_destroy(back);
+        lego_destroy(back);
         assert_int_equal(books.now, before);
-        lego_sketch_destroy(sketch);
+        lego_destroy(sketch);
     }
 }
 
@@ -351,7 +351,7 @@ static void a_full_device_changes_nothing(void **unused)
     assert_int_equal(lego_cuda_sketch_fold(p.gpu, 52224), LEGO_ERR_MEMORY);
     while (parts > 0) cudaFree(rest[--parts]);
     assert_pair(&p);
-    assert_int_equal(lego_sketch_add_u64(p.cpu, item, count), LEGO_OK);
+    assert_int_equal(lego_add_u64(p.cpu, item, count), LEGO_OK);
     assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, &item, &count, 1), LEGO_OK);
     assert_pair(&p);
     free_stream(&s);
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
     lego_sketch *sketch = blocks_of(1, LEGO_FLAT, 0);
     lego_cuda_sketch *gpu;
     lego_status status = lego_cuda_sketch_upload(sketch, &gpu);
-    lego_sketch_destroy(sketch);
+    lego_destroy(sketch);
     if (status != LEGO_OK) {
         printf("skipped: %s\n", lego_status_message(status));
         return SKIPPED;

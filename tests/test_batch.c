@@ -14,7 +14,7 @@ static lego_sketch *blocks_of(uint32_t blocks, lego_packing packing, const lego_
     options.seed = blocks;
     options.allocator = allocator;
     lego_sketch *sketch;
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     return sketch;
 }
 
@@ -55,21 +55,21 @@ static void check_way(bool (*way)(const struct batch *), uint64_t seed, uint32_t
     for (size_t i = 0; i < n; i++) hot.key[hot_slot(s.items[i])] = s.items[i];
     for (int twice = 0; twice < 2; twice++)
         for (size_t i = 0; i < n; i++)
-            assert_int_equal(lego_sketch_add_u64(single, s.items[i], counts ? counts[i] : 1), LEGO_OK);
+            assert_int_equal(lego_add_u64(single, s.items[i], counts ? counts[i] : 1), LEGO_OK);
     for (unsigned threads = 1; threads <= 3; threads++)
         for (int kind = 0; kind < 2; kind++) {
             lego_sketch *many = blocks_of(blocks, packing, NULL);
             struct batch batch = {many, &items[kind], counts, n, kind == 0 && !counts && seed % 2 ? &hot : NULL};
-            lego_sketch_set_threads(many, threads);
+            lego_set_threads(many, threads);
             for (int twice = 0; twice < 2; twice++) { /* into an empty sketch, and into one that is not */
                 if (tally) assert_int_equal(batch_tally_fits(&batch), !(deletions && counts));
                 if (tally && deletions && counts) break;
                 assert_true(take_way(way, &batch));
                 if (twice) assert_same(single, many);
             }
-            lego_sketch_destroy(many);
+            lego_destroy(many);
         }
-    lego_sketch_destroy(single);
+    lego_destroy(single);
     free_stream(&s);
     free(bytes);
     free(offsets);
@@ -109,16 +109,16 @@ static void long_batches(void **unused)
         const struct items items = {.keys = s.items};
         lego_sketch *whole = blocks_of(BLOCKS, packing, NULL), *parts = blocks_of(BLOCKS, packing, NULL);
         lego_sketch *chosen = blocks_of(BLOCKS, packing, NULL);
-        lego_sketch_set_threads(whole, 2);
+        lego_set_threads(whole, 2);
         assert_true(take_way(batch_notes, &(struct batch){whole, &items, counts, N, NULL}));
-        assert_int_equal(lego_sketch_add_u64s(chosen, s.items, counts, N), LEGO_OK);
+        assert_int_equal(add_u64s(chosen, s.items, counts, N), LEGO_OK);
         for (size_t i = 0; i < N; i += 1000)
-            assert_int_equal(lego_sketch_add_u64s(parts, s.items + i, counts ? counts + i : NULL, 1000), LEGO_OK);
+            assert_int_equal(add_u64s(parts, s.items + i, counts ? counts + i : NULL, 1000), LEGO_OK);
         assert_same(whole, parts);
         assert_same(chosen, parts);
-        lego_sketch_destroy(whole);
-        lego_sketch_destroy(parts);
-        lego_sketch_destroy(chosen);
+        lego_destroy(whole);
+        lego_destroy(parts);
+        lego_destroy(chosen);
         free_stream(&s);
     }
 }
@@ -172,10 +172,10 @@ static void tallies_know_when_not_to(void **unused)
         counts[9] = -1;
         assert_false(batch_tally_fits(&batch));
         counts[9] = 1;
-        assert_int_equal(lego_sketch_add_u64(few, 7, -3), LEGO_OK); /* then dense blocks care how sums rise */
+        assert_int_equal(lego_add_u64(few, 7, -3), LEGO_OK); /* then dense blocks care how sums rise */
         assert_int_equal(batch_tally_fits(&batch), packing == LEGO_FLAT);
-        lego_sketch_destroy(few);
-        lego_sketch_destroy(many);
+        lego_destroy(few);
+        lego_destroy(many);
     }
 }
 
@@ -193,14 +193,14 @@ static void memory_may_be_short(void **unused)
         for (int fails = 0; fails < 3; fails++) {
             lego_allocator allocator = books_allocator(&books[fails]);
             sketch[fails] = blocks_of(blocks[i / 2], packing, &allocator);
-            lego_sketch_set_threads(sketch[fails], 2);
+            lego_set_threads(sketch[fails], 2);
             books[fails].fail_at = fails ? books[fails].calls + 1 : 0;
             books[fails].more = fails == 2;
-            assert_int_equal(lego_sketch_add_u64s(sketch[fails], s.items, s.counts, s.n), LEGO_OK);
+            assert_int_equal(add_u64s(sketch[fails], s.items, s.counts, s.n), LEGO_OK);
             assert_same(sketch[0], sketch[fails]);
         }
         for (int fails = 0; fails < 3; fails++) {
-            lego_sketch_destroy(sketch[fails]);
+            lego_destroy(sketch[fails]);
             assert_int_equal(books[fails].now, 0);
         }
     }

@@ -24,10 +24,10 @@ static lego_sketch *sketch_of(int shape, uint64_t budget, uint64_t seed, int64_t
     options.budget = budget;
     options.seed = seed;
     lego_sketch *sketch;
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     *total = 0;
     for (uint64_t i = 0; i < N; i++) {
-        assert_int_equal(lego_sketch_add_u64(sketch, i, frequency(shape, i)), LEGO_OK);
+        assert_int_equal(lego_add_u64(sketch, i, frequency(shape, i)), LEGO_OK);
         *total += frequency(shape, i);
     }
     return sketch;
@@ -45,17 +45,17 @@ static void upper_holds_and_lower_is_calibrated(void **unused)
                 uint32_t held = 0, absent = 0;
                 for (uint64_t i = 0; i < N; i++) {
                     lego_estimate e;
-                    lego_sketch_estimate_u64(sketch, i, &e);
+                    lego_query_u64(sketch, i, &e);
                     assert_true(e.upper >= frequency(shape, i));
                     assert_true(e.lower <= e.upper && e.lower >= 0);
                     assert_true(e.value <= (double)e.upper && e.value >= 0);
                     held += e.lower <= frequency(shape, i);
-                    lego_sketch_estimate_u64(sketch, N + i, &e);
+                    lego_query_u64(sketch, N + i, &e);
                     absent += e.lower <= 0;
                 }
                 assert_true(held >= N * 95 / 100);
                 assert_true(absent >= N * 95 / 100);
-                lego_sketch_destroy(sketch);
+                lego_destroy(sketch);
             }
 }
 
@@ -71,15 +71,15 @@ static void upper_holds_while_items_come_and_go(void **unused)
             uint64_t i = draw_below(&state, ITEMS);
             int64_t count = draw_count(&state, 6);
             if (draw_below(&state, 2)) count = -(int64_t)draw_below(&state, (uint64_t)truth[i] + 1);
-            assert_int_equal(lego_sketch_add_u64(sketch, i, count), LEGO_OK);
+            assert_int_equal(lego_add_u64(sketch, i, count), LEGO_OK);
             truth[i] += count;
         }
         for (uint64_t i = 0; i < ITEMS; i++) {
             lego_estimate e;
-            lego_sketch_estimate_u64(sketch, i, &e);
+            lego_query_u64(sketch, i, &e);
             assert_true(e.upper >= truth[i]);
         }
-        lego_sketch_destroy(sketch);
+        lego_destroy(sketch);
     }
 }
 
@@ -96,16 +96,16 @@ static void theorem_4_3(void **unused)
         for (uint64_t seed = 0; seed < 5; seed++) {
             int64_t total;
             lego_sketch *sketch = sketch_of(shape, 16000, seed, &total);
-            lego_sketch_info info;
-            lego_sketch_describe(sketch, &info);
+            lego_info info;
+            lego_describe(sketch, &info);
             assert_int_equal(info.bricks_now, 1);
             for (uint64_t i = 0; i < N; i++, asked++) {
                 lego_estimate e;
-                lego_sketch_estimate_u64(sketch, i, &e);
+                lego_query_u64(sketch, i, &e);
                 double error = (double)(e.upper - frequency(shape, i));
                 for (int t = 0; t < 5; t++) beyond[t] += error >= times[t] * (double)total / info.columns;
             }
-            lego_sketch_destroy(sketch);
+            lego_destroy(sketch);
         }
         for (int t = 0; t < 5; t++) assert_true(beyond[t] <= asked / times[t]);
     }
@@ -144,12 +144,12 @@ static void beats_count_min_at_equal_bytes(void **unused)
             double error = 0;
             for (uint64_t i = 0; i < N; i++) {
                 lego_estimate e;
-                lego_sketch_estimate_u64(sketch, i, &e);
+                lego_query_u64(sketch, i, &e);
                 error += e.value - (double)frequency(shape, i);
             }
-            assert_true(lego_sketch_bytes(sketch) <= budgets[b]);
+            assert_true(bytes_of(sketch) <= budgets[b]);
             assert_true(error / N < 0.75 * count_min_error(shape, budgets[b]));
-            lego_sketch_destroy(sketch);
+            lego_destroy(sketch);
         }
     }
 }

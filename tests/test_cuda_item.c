@@ -12,11 +12,11 @@ static lego_sketch *random_sketch(uint64_t *state, bool deletions)
     options.packing = LEGO_FLAT;
     options.seed = draw_below(state, 2) ? draw(state) : 0;
     lego_sketch *sketch;
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     unsigned digits = (unsigned)draw_below(state, 14);
     size_t n = 1 + draw_below(state, draw_below(state, 2) ? 30000 : 100);
     struct stream_of s = make_stream(state, n, 1 + draw_below(state, 5000), digits, deletions);
-    assert_int_equal(lego_sketch_add_u64s(sketch, s.items, s.counts, s.n), LEGO_OK);
+    assert_int_equal(add_u64s(sketch, s.items, s.counts, s.n), LEGO_OK);
     free_stream(&s);
     return sketch;
 }
@@ -88,7 +88,7 @@ static void blocks_fit_where_they_are_packed(void **unused)
                 }
             assert_false(fits(before, n));
         }
-        lego_sketch_destroy(sketch);
+        lego_destroy(sketch);
     }
     assert_true(stayed > 100 && went > 100);
 }
@@ -131,8 +131,8 @@ static void estimates_agree_to_the_bit(void **unused)
     for (int round = 0; round < ROUNDS(100); round++) {
         lego_sketch *sketch = random_sketch(&state, round % 2);
         if (round == 0) { /* a read that is as large as one can be */
-            lego_sketch_clear(sketch);
-            assert_int_equal(lego_sketch_add_u64(sketch, 0, INT64_MAX / 4), LEGO_OK);
+            lego_clear(sketch);
+            assert_int_equal(lego_add_u64(sketch, 0, INT64_MAX / 4), LEGO_OK);
         }
         struct block block[COMPACT_SCANNED];
         struct places places;
@@ -147,11 +147,11 @@ static void estimates_agree_to_the_bit(void **unused)
             for (unsigned t = 0; t < ITEM_TOGETHER; t++) key[t] = item + t;
             estimate_pair(sketch, &places, &decoder, key, estimate);
             for (unsigned t = 0; t < ITEM_TOGETHER; t++) {
-                assert_int_equal(lego_sketch_estimate_u64(sketch, key[t], &want), LEGO_OK);
+                assert_int_equal(lego_query_u64(sketch, key[t], &want), LEGO_OK);
                 assert_memory_equal(&estimate[t], &want, sizeof want);
             }
         }
-        lego_sketch_destroy(sketch);
+        lego_destroy(sketch);
     }
 }
 

@@ -19,44 +19,44 @@ static lego_status make_pair(const lego_allocator *allocator, int model, struct 
     options.allocator = allocator;
     options.bricks = 8;
     *pair = (struct pair){NULL, NULL};
-    lego_status status = lego_sketch_create(&options, &pair->large);
+    lego_status status = lego_create(&options, &pair->large);
     if (status != LEGO_OK) return status;
     options.bricks = 4;
-    status = lego_sketch_create(&options, &pair->small);
+    status = lego_create(&options, &pair->small);
     for (uint64_t i = 0; status == LEGO_OK && i < 300; i++) {
-        lego_sketch_add_u64(pair->large, i, 3);
-        lego_sketch_add_u64(pair->small, i, 5);
+        lego_add_u64(pair->large, i, 3);
+        lego_add_u64(pair->small, i, 5);
     }
     return status;
 }
 
 static void destroy_pair(struct pair *pair)
 {
-    lego_sketch_destroy(pair->large);
-    lego_sketch_destroy(pair->small);
+    lego_destroy(pair->large);
+    lego_destroy(pair->small);
 }
 
 static lego_status do_merge(struct pair *pair)
 {
-    return lego_sketch_merge(pair->large, pair->small);
+    return lego_merge(pair->large, pair->small);
 }
 
 static lego_status do_self_merge(struct pair *pair)
 {
-    return lego_sketch_merge(pair->large, pair->large);
+    return lego_merge(pair->large, pair->large);
 }
 
 static lego_status do_fold(struct pair *pair)
 {
-    return lego_sketch_fold(pair->large, 2);
+    return lego_fold(pair->large, 2);
 }
 
 static lego_status do_copy(struct pair *pair)
 {
     lego_sketch *copy = NULL;
-    lego_status status = lego_sketch_copy(pair->large, &copy);
+    lego_status status = lego_copy(pair->large, &copy);
     assert_true((copy != NULL) == (status == LEGO_OK));
-    lego_sketch_destroy(copy);
+    lego_destroy(copy);
     return status;
 }
 
@@ -64,9 +64,9 @@ static lego_status do_load(struct pair *pair)
 {
     struct bytes bytes = sketch_to_bytes(pair->large);
     lego_sketch *loaded = NULL;
-    lego_status status = lego_sketch_load(bytes.p, bytes.size, NULL, &pair->large->allocator, &loaded);
+    lego_status status = lego_load(bytes.p, bytes.size, NULL, &pair->large->allocator, &loaded);
     assert_true((loaded != NULL) == (status == LEGO_OK));
-    lego_sketch_destroy(loaded);
+    lego_destroy(loaded);
     free(bytes.p);
     return status;
 }
@@ -93,10 +93,10 @@ static void refuse_allocations(int model, lego_status (*operation)(struct pair *
         lego_allocator allocator = books_allocator(&books);
         assert_int_equal(make_pair(&allocator, model, &pair), LEGO_OK);
         lego_sketch *large, *small;
-        lego_allocator plain = sketch_allocator(NULL);
+        lego_allocator plain = allocator_or_default(NULL);
         pair.large->allocator = pair.small->allocator = plain; /* copies that the books do not see */
-        lego_sketch_copy(pair.large, &large);
-        lego_sketch_copy(pair.small, &small);
+        lego_copy(pair.large, &large);
+        lego_copy(pair.small, &small);
         pair.large->allocator = pair.small->allocator = allocator;
 
         size_t before = books.now;
@@ -112,8 +112,8 @@ static void refuse_allocations(int model, lego_status (*operation)(struct pair *
         assert_same(pair.small, small);
         destroy_pair(&pair);
         assert_int_equal(books.now, 0);
-        lego_sketch_destroy(large);
-        lego_sketch_destroy(small);
+        lego_destroy(large);
+        lego_destroy(small);
     }
     assert_true(failures >= 1);
 }
@@ -155,17 +155,17 @@ static void batches_do_without_scratch(void **unused)
         lego_allocator allocator = books_allocator(&books);
         assert_int_equal(make_pair(&allocator, model, &pair), LEGO_OK);
         lego_sketch *plain;
-        lego_sketch_copy(pair.large, &plain);
-        lego_sketch_set_threads(pair.large, 4);
+        lego_copy(pair.large, &plain);
+        lego_set_threads(pair.large, 4);
         books.calls = 0;
         books.fail_at = 1;
         books.more = 9; /* ways that a batch may try */
-        assert_int_equal(lego_sketch_add_u64s(pair.large, keys, NULL, N), LEGO_OK);
+        assert_int_equal(add_u64s(pair.large, keys, NULL, N), LEGO_OK);
         assert_true(books.calls > 0 && books.calls < books.more);
         books.fail_at = 0;
-        assert_int_equal(lego_sketch_add_u64s(plain, keys, NULL, N), LEGO_OK);
+        assert_int_equal(add_u64s(plain, keys, NULL, N), LEGO_OK);
         assert_same(pair.large, plain);
-        lego_sketch_destroy(plain);
+        lego_destroy(plain);
         destroy_pair(&pair);
         assert_int_equal(books.now, 0);
     }
@@ -188,20 +188,20 @@ static void every_write_may_fail(void **unused)
     (void)unused;
     lego_sketch *sketches[] = {make(8, 64, 8, NULL), make(3, 5120, 8, NULL), /* rows larger than the writer's buffer */
                                make(300, 0, 0, lego_model_builtin("compact"))};
-    for (uint64_t i = 0; i < 900; i++) lego_sketch_add_u64(sketches[i % 3], i, (int64_t)(i * i));
+    for (uint64_t i = 0; i < 900; i++) lego_add_u64(sketches[i % 3], i, (int64_t)(i * i));
     for (int which = 0; which < 6; which++) {
         const lego_sketch *sketch = sketches[which % 3];
         lego_status status = LEGO_ERR_WRITE;
         long at = 0;
         while (status != LEGO_OK) {
             struct sink sink = {0, ++at};
-            status = which < 3 ? lego_sketch_save(sketch, write_or_fail, &sink)
+            status = which < 3 ? lego_save(sketch, write_or_fail, &sink)
                                : lego_model_save(sketch->model, write_or_fail, &sink);
             assert_true(status == LEGO_OK || status == LEGO_ERR_WRITE);
         }
         assert_true(at > 1);
     }
-    for (int i = 0; i < 3; i++) lego_sketch_destroy(sketches[i]);
+    for (int i = 0; i < 3; i++) lego_destroy(sketches[i]);
 }
 
 int main(void)

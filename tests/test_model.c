@@ -86,7 +86,7 @@ static void weights_are_normalised_and_rounded(void **unused)
     struct lego_model model;
     model_of(&model, 4, 64, 8);
     const uint32_t one_half_quarter[] = {0, 3, 6, 6};
-    uint32_t w[LEGO_ROWS_MAX];
+    uint32_t w[ROWS_MAX];
     embed_weights(&model, one_half_quarter, w);
     assert_int_equal(w[0], 4);
     assert_int_equal(w[1], 2);
@@ -114,10 +114,10 @@ static void weights_are_exact(void **unused)
         if (i % 1000 == 0) { /* now and then another table, another Q */
             for (uint32_t j = 0; j < TABLE_MAX; j++) fine.table16[j] = 66 + (uint32_t)draw_below(&state, 65536 - 65);
             fine.quantum = 8 + (uint32_t)draw_below(&state, QUANTUM_MAX - 7);
-            fine.rows = 1 + (uint32_t)draw_below(&state, LEGO_ROWS_MAX);
+            fine.rows = 1 + (uint32_t)draw_below(&state, ROWS_MAX);
         }
         const lego_model *model = i < 65536 ? rule : &fine;
-        uint32_t index[LEGO_ROWS_MAX], w[LEGO_ROWS_MAX], sum = 0;
+        uint32_t index[ROWS_MAX], w[ROWS_MAX], sum = 0;
         for (uint32_t k = 0; k < model->rows; k++) {
             index[k] = i < 65536 ? i >> (4 * k) & 15 : (uint32_t)draw_below(&state, TABLE_MAX);
             sum += model->table16[index[k]];

@@ -14,23 +14,23 @@ static void thread_count_does_not_matter(void **unused)
         struct stream_of s = make_stream(&state, n, 1 + draw_below(&state, 50000), (unsigned)(seed % 8), false);
         lego_sketch *one = make(shape[0], shape[1], shape[2], NULL);
         const int64_t *counts = seed % 3 ? s.counts : NULL;
-        assert_int_equal(lego_sketch_add_u64s(one, s.items, counts, n), LEGO_OK);
+        assert_int_equal(add_u64s(one, s.items, counts, n), LEGO_OK);
         for (unsigned threads = 2; threads <= 5; threads++) {
             lego_sketch *many = make(shape[0], shape[1], shape[2], NULL);
-            lego_sketch_set_threads(many, threads);
-            assert_int_equal(lego_sketch_add_u64s(many, s.items, counts, n), LEGO_OK);
+            lego_set_threads(many, threads);
+            assert_int_equal(add_u64s(many, s.items, counts, n), LEGO_OK);
             assert_same(one, many);
 
             lego_estimate *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
             assert_true(a && b);
-            lego_sketch_estimate_u64s(one, s.items, n, a);
-            lego_sketch_estimate_u64s(many, s.items, n, b);
+            query_u64s(one, s.items, n, a);
+            query_u64s(many, s.items, n, b);
             assert_memory_equal(a, b, n * sizeof *a);
             free(a);
             free(b);
-            lego_sketch_destroy(many);
+            lego_destroy(many);
         }
-        lego_sketch_destroy(one);
+        lego_destroy(one);
         free_stream(&s);
     }
 }
@@ -44,7 +44,7 @@ struct reader {
 static void *read_all(void *argument)
 {
     struct reader *reader = argument;
-    for (uint64_t i = 0; i < 200; i++) lego_sketch_estimate_u64(reader->sketch, i, &reader->estimates[i]);
+    for (uint64_t i = 0; i < 200; i++) lego_query_u64(reader->sketch, i, &reader->estimates[i]);
     lego_sketch_scan(reader->sketch, 0, &reader->scan);
     return NULL;
 }
@@ -58,14 +58,14 @@ static void readers_do_not_disturb_each_other(void **unused)
     assert_int_equal(lego_model_load(file.p, file.size, NULL, &model), LEGO_OK);
     lego_sketch *sketch = make(4, 640, 32, model);
     static struct reader alone, readers[4];
-    for (uint64_t i = 0; i < 3000; i++) lego_sketch_add_u64(sketch, i, (int64_t)(3000 / (i + 1) + 1));
+    for (uint64_t i = 0; i < 3000; i++) lego_add_u64(sketch, i, (int64_t)(3000 / (i + 1) + 1));
     alone.sketch = sketch;
     read_all(&alone);
     for (int round = 0; round < 20; round++) {
         pthread_t threads[4];
-        lego_sketch_add_u64(sketch, 9, 1); /* makes the caches stale, */
-        lego_sketch_add_u64(sketch, 9, -1); /* not the content different */
-        for (uint64_t i = 0; i < 200; i++) lego_sketch_add_u64(sketch, i, 0);
+        lego_add_u64(sketch, 9, 1); /* makes the caches stale, */
+        lego_add_u64(sketch, 9, -1); /* not the content different */
+        for (uint64_t i = 0; i < 200; i++) lego_add_u64(sketch, i, 0);
         for (int t = 0; t < 4; t++) {
             readers[t].sketch = sketch;
             assert_int_equal(pthread_create(&threads[t], NULL, read_all, &readers[t]), 0);
@@ -76,7 +76,7 @@ static void readers_do_not_disturb_each_other(void **unused)
             assert_memory_equal(&readers[t].scan, &alone.scan, sizeof alone.scan);
         }
     }
-    lego_sketch_destroy(sketch);
+    lego_destroy(sketch);
     lego_model_destroy(model);
     free(file.p);
 }
