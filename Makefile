@@ -1,4 +1,5 @@
-# The front door. Everything is built by CMakeLists.txt, into build/.
+# The front door. Everything is built by CMakeLists.txt, into build/. Debian packages that are missing are named and then
+# installed; `make SETUP=no ...` only names them.
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
@@ -9,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
 .PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz install clean format help
 
-build: ## install what is missing, then build build/legosketch and the libraries
+build: ## install what is missing (SETUP=no: only name it), then build build/legosketch and the libraries
 	@scripts/setup build
 	@[ -e build/CMakeCache.txt ] || cmake -S . -B build -DLEGO_BUILD_TESTS=OFF --log-level=WARNING
 	@cmake --build build $(jobs)

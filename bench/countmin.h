@@ -11,8 +11,6 @@
 #ifndef BENCH_COUNTMIN_H
 #define BENCH_COUNTMIN_H
 
-#include "legosketch.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,27 +22,16 @@ typedef struct countmin {
     uint32_t *cells; /* ROWS x columns */
 } countmin;
 
-/* The batch functions, compiled for each kind of vector register. */
-typedef struct countmin_kernels {
+/* The batch function, compiled for each kind of vector register. */
+typedef struct countmin_kernel {
     const char *name;
     bool (*supported)(void);
-    void (*add)(const countmin *table, const uint64_t *keys, size_t n, bool prefetch);
-    void (*least)(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch);
-} countmin_kernels;
+    /* Adds the keys, or if there is room for answers asks for them. */
+    void (*walk)(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch);
+} countmin_kernel;
 
 /* The best that this CPU runs. */
-const countmin_kernels *countmin_best(void);
-
-/* As many columns as `bytes` hold, all 0; false if there is no memory. */
-bool countmin_create(countmin *self, uint64_t bytes, const lego_allocator *allocator);
-void countmin_destroy(countmin *self, const lego_allocator *allocator);
-void countmin_clear(countmin *self);
-uint64_t countmin_bytes(const countmin *self);
-uint64_t countmin_total(const countmin *self); /* the sum of the first row */
-
-/* One key a call. */
-void countmin_add(countmin *self, uint64_t key);
-uint32_t countmin_least(const countmin *self, uint64_t key);
+const countmin_kernel *countmin_best(void);
 
 /* Murmur3's finalizer without its last two steps: the multiplications that follow do their work. */
 static inline uint64_t countmin_mix(uint64_t key)

@@ -1,5 +1,5 @@
 /* The yardstick's batches on any CPU. */
-#define KERNELS countmin_plain
-#define KERNELS_NAME "plain"
+#define KERNEL countmin_plain
+#define KERNEL_NAME "plain"
 #define SUPPORTED true
-#include "countmin_kernels.h"
+#include "countmin_kernel.h"

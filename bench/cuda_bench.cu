@@ -1,27 +1,31 @@
-/* cuda_bench [--json]: how fast a sketch on the GPU stores and answers, and what the device itself can do of that kind.
+/* cuda_bench: how fast a sketch on the GPU stores and answers, and what the device itself can do of that kind.
  *
- * A Zipf(1.0) stream of 2^24 possible keys, and one of distinct keys. Sketches of 1.2, 16 and 134 MB in flat packing;
- * items on the device, in ordinary and in pinned memory. Times are CUDA events around a call, the median of 5 after one
- * that is not counted, and beside it the least and the most. Limits, measured in the same run: random additions to a
- * table of the sketch's size, four of which a distinct key needs, two and two near each other (others are summed up
- * before they get there); random reads; multiply-adds, 1544 of which an estimate needs. */
+ * A Zipf(1.0) stream of 2^24 possible keys, and one of distinct keys. Sketches whose cells take 1.2, 16 and 136 MB on
+ * the device, 20 times the bytes of their blocks; items on the device, in ordinary and in pinned memory. Times are CUDA
+ * events around a call, the median of 5 after one that is not counted, and beside it the least and the most. Limits,
+ * measured in the same run: random additions to a table of the sketch's size, four of which a distinct key needs, two
+ * and two near each other (others are summed up before they get there); multiply-adds, 1544 of which a query needs.
+ *
+ * SPDX-License-Identifier: MIT */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include <cuda_runtime.h>
 
 #include "legosketch_cuda.h"
 
-namespace {
+namespace
+{
 
 constexpr int RUNS = 5;
 constexpr uint32_t DISTINCT = 1u << 24;
 constexpr size_t ITEMS = size_t(1) << 26, HOST_ITEMS = size_t(1) << 24;
 constexpr double FMA_OF_ITEM = 14 * 40 + 40 * 24 + 24;
+constexpr uint64_t CELLS_OF_BLOCK = 320;                 /* on the device, of 4 bytes */
+constexpr uint64_t BUDGETS[] = {63360, 811008, 7028736}; /* 960, 12288 and 106496 blocks */
 
 void check(bool fine, const char *what)
 {
@@ -44,41 +48,21 @@ __host__ __device__ uint64_t mix(uint64_t z)
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
 
-/* cdf[r]: the share of the ranks up to r. */
-__global__ void draw_items(const double *cdf, uint64_t *items, size_t n)
+/* Keys drawn from Zipf's law as in bench/keys.h, or all different. */
+__global__ void draw_items(uint64_t *items, size_t n, bool zipf)
 {
     for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
-        double u = double(mix((i + 1) * 0x9e3779b97f4a7c15ull) >> 11) / 9007199254740992.0;
-        uint32_t low = 0, high = DISTINCT - 1;
-        while (low < high) {
-            uint32_t middle = (low + high) / 2;
-            if (cdf[middle] > u) high = middle;
-            else low = middle + 1;
-        }
-        items[i] = mix(low + 1);
+        double uniform = double(mix((i + 1) * 0x9e3779b97f4a7c15ull) >> 11) * 0x1p-53;
+        items[i] = mix(zipf ? uint64_t(exp(uniform * log(DISTINCT + 1.0))) : i);
     }
 }
 
-__global__ void count_items(uint64_t *items, size_t n)
+uint64_t *make_stream(bool zipf)
 {
-    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
-        items[i] = mix(i);
-}
-
-uint64_t *make_stream()
-{
-    std::vector<double> cdf(DISTINCT);
-    double sum = 0;
-    for (uint32_t r = 0; r < DISTINCT; r++) cdf[r] = sum += 1.0 / (r + 1);
-    for (double &c : cdf) c /= sum;
-    double *on_device;
     uint64_t *items;
-    check(cudaMalloc(&on_device, DISTINCT * sizeof(double)), "memory");
     check(cudaMalloc(&items, ITEMS * sizeof *items), "memory");
-    check(cudaMemcpy(on_device, cdf.data(), DISTINCT * sizeof(double), cudaMemcpyHostToDevice), "copy");
-    draw_items<<<2048, 256>>>(on_device, items, ITEMS);
+    draw_items<<<2048, 256>>>(items, ITEMS, zipf);
     check(cudaDeviceSynchronize(), "the stream");
-    cudaFree(on_device);
     return items;
 }
 
@@ -89,17 +73,7 @@ constexpr unsigned LIMIT_BLOCKS = 2112, LIMIT_THREADS = 256, EACH = 256; /* bloc
 __global__ void random_adds(int32_t *table, uint64_t cells, uint64_t start)
 {
     uint64_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    for (uint64_t i = 0; i < EACH; i++)
-        atomicAdd(&table[__umul64hi(mix(start + thread * EACH + i), cells)], 1);
-}
-
-__global__ void random_reads(const int32_t *table, uint64_t cells, uint64_t start, int32_t *sum)
-{
-    uint64_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    int32_t s = 0;
-#pragma unroll 8
-    for (uint64_t i = 0; i < EACH; i++) s += __ldcg(&table[__umul64hi(mix(start + thread * EACH + i), cells)]);
-    if (s == 1) *sum = s;
+    for (uint64_t i = 0; i < EACH; i++) atomicAdd(&table[__umul64hi(mix(start + thread * EACH + i), cells)], 1);
 }
 
 __global__ void multiply_adds(float *sum, float factor)
@@ -142,33 +116,24 @@ template <class Work> rate rate_of(double units, Work work)
     return {rates[RUNS / 2], rates.front(), rates.back()};
 }
 
-bool json, has_reported;
-
-void report(double mb, const char *what, const rate &r, const char *unit, double of_limit)
+void report(double megabytes, const char *what, const char *where, const rate &r, double of_limit = 0)
 {
-    if (json) {
-        std::printf("%s\n {\"megabytes\": %g, \"what\": \"%s\", ", has_reported ? "," : "[", mb, what);
-        std::printf("\"per_second\": %.4g, \"least\": %.4g, \"most\": %.4g", r.median, r.least, r.most);
-        if (of_limit > 0) std::printf(", \"of_limit\": %.3f", of_limit);
-        std::printf("}");
-    } else {
-        std::printf("%6g MB  %-46s %9.3f G %s/s", mb, what, r.median / 1e9, unit);
-        std::printf("  (%.3f to %.3f)", r.least / 1e9, r.most / 1e9);
-        if (of_limit > 0) std::printf("  %3.0f %% of the limit", 100 * of_limit);
-        std::printf("\n");
-    }
-    has_reported = true;
+    std::printf("%6.3g MB  %-6s  %-32s %9.3f G/s", megabytes, what, where, r.median / 1e9);
+    std::printf("  (%.3f to %.3f)", r.least / 1e9, r.most / 1e9);
+    if (of_limit > 0) std::printf("  %3.0f %% of the limit", 100 * of_limit);
+    std::printf("\n");
     std::fflush(stdout);
 }
 
 /* ---- sketches ---------------------------------------------------------------------------------------------------- */
 
-/* What is not on the device. */
-struct memory {
-    uint64_t *items;
+/* Where items come from and estimates go. */
+struct source {
+    const char *name;
+    const uint64_t *items;
+    size_t n;
     lego_estimate *estimates;
     unsigned threads;
-    const char *name;
 };
 
 void store(lego_cuda_sketch *sketch, const uint64_t *items, size_t n)
@@ -181,95 +146,85 @@ void ask(lego_cuda_sketch *sketch, const uint64_t *items, size_t n, lego_estimat
     check(lego_cuda_sketch_estimate_u64s(sketch, items, n, estimates) == LEGO_OK, "ask");
 }
 
-void measure_host(double megabytes, lego_sketch *empty, const memory &m)
+lego_cuda_sketch *upload(const lego_sketch *sketch)
 {
-    char what[64];
-    lego_cuda_sketch *sketch;
-    lego_sketch_set_threads(empty, m.threads);
-    check(lego_cuda_sketch_upload(empty, &sketch) == LEGO_OK, "upload");
-    std::snprintf(what, sizeof what, "store, items in %s", m.name);
-    report(megabytes, what, rate_of(double(HOST_ITEMS), [&] { store(sketch, m.items, HOST_ITEMS); }), "items", 0);
-    std::snprintf(what, sizeof what, "estimate, items in %s", m.name);
-    rate r = rate_of(double(HOST_ITEMS), [&] { ask(sketch, m.items, HOST_ITEMS, m.estimates); });
-    report(megabytes, what, r, "items", 0);
+    lego_cuda_sketch *made = nullptr;
+    check(lego_cuda_sketch_upload(sketch, &made) == LEGO_OK, "upload");
+    return made;
+}
+
+rate measure_additions(uint64_t cells)
+{
+    double additions = double(LIMIT_BLOCKS) * LIMIT_THREADS * EACH;
+    uint64_t start = 0;
+    int32_t *table;
+    check(cudaMalloc(&table, cells * sizeof *table), "memory");
+    check(cudaMemset(table, 0, cells * sizeof *table), "memory");
+    rate adds = rate_of(
+        additions, [&] { random_adds<<<LIMIT_BLOCKS, LIMIT_THREADS>>>(table, cells, start += uint64_t(additions)); });
+    cudaFree(table);
+    return adds;
+}
+
+void measure_source(double megabytes, lego_sketch *empty, const source &from, const rate &fma)
+{
+    lego_set_threads(empty, from.threads);
+    lego_cuda_sketch *sketch = upload(empty);
+    report(megabytes, "store", from.name, rate_of(double(from.n), [&] { store(sketch, from.items, from.n); }));
+    rate r = rate_of(double(from.n), [&] { ask(sketch, from.items, from.n, from.estimates); });
+    report(megabytes, "query", from.name, r, FMA_OF_ITEM * r.median / fma.median);
     lego_cuda_sketch_destroy(sketch);
 }
 
-void measure(double megabytes, const uint64_t *items, const uint64_t *distinct, lego_estimate *estimates,
-             const rate &fma, const std::vector<memory> &hosts)
+void measure(uint64_t budget, const uint64_t *distinct, const std::vector<source> &sources, const rate &fma)
 {
     lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = uint64_t(megabytes * 1e6);
-    options.packing = LEGO_FLAT;
+    options.budget = budget;
     lego_sketch *empty;
-    lego_cuda_sketch *sketch, *other;
-    check(lego_sketch_create(&options, &empty) == LEGO_OK, "create");
-    check(lego_cuda_sketch_upload(empty, &sketch) == LEGO_OK, "upload");
-    check(lego_cuda_sketch_upload(empty, &other) == LEGO_OK, "upload");
+    lego_info info;
+    check(lego_create(&options, &empty) == LEGO_OK, "create");
+    lego_describe(empty, &info);
+    uint64_t cells = CELLS_OF_BLOCK * info.blocks;
+    double megabytes = double(cells * sizeof(int32_t)) / 1e6;
 
-    lego_sketch_info info;
-    lego_sketch_describe(empty, &info);
-    uint64_t cells = info.cells, start = 0;
-    double accesses = double(LIMIT_BLOCKS) * LIMIT_THREADS * EACH;
-    int32_t *table;
-    check(cudaMalloc(&table, cells * sizeof *table + 4), "memory");
-    check(cudaMemset(table, 0, cells * sizeof *table + 4), "memory");
-    auto next = [&] { return start += uint64_t(accesses); };
-    rate adds = rate_of(accesses, [&] { random_adds<<<LIMIT_BLOCKS, LIMIT_THREADS>>>(table, cells, next()); });
-    rate reads = rate_of(accesses, [&] {
-        random_reads<<<LIMIT_BLOCKS, LIMIT_THREADS>>>(table, cells, next(), table + cells);
+    rate adds = measure_additions(cells);
+    report(megabytes, "limit", "random additions", adds);
+    lego_cuda_sketch *sketch = upload(empty);
+    rate r = rate_of(double(ITEMS), [&] { store(sketch, distinct, ITEMS); });
+    report(megabytes, "store", "distinct keys on the device", r, 4 * r.median / adds.median);
+    r = rate_of(double(info.blocks), [&] {
+        store(sketch, distinct, 1);
+        ask(sketch, distinct, 1, sources[0].estimates);
     });
-    cudaFree(table);
-    report(megabytes, "limit: random additions", adds, "additions", 0);
-    report(megabytes, "limit: random reads", reads, "reads", 0);
-
-    rate r = rate_of(double(ITEMS), [&] { store(other, distinct, ITEMS); });
-    report(megabytes, "store, distinct keys on the device", r, "items", 4 * r.median / adds.median);
-    r = rate_of(double(ITEMS), [&] { store(sketch, items, ITEMS); });
-    report(megabytes, "store, items on the device", r, "items", 0);
-    r = rate_of(double(info.bricks), [&] {
-        store(sketch, items, 1);
-        ask(sketch, items, 1, estimates);
-    });
-    report(megabytes, "the first question after a store", r, "blocks", 0);
-    r = rate_of(double(ITEMS), [&] { ask(sketch, items, ITEMS, estimates); });
-    report(megabytes, "estimate, items on the device", r, "items", FMA_OF_ITEM * r.median / fma.median);
-    for (const memory &m : hosts) measure_host(megabytes, empty, m);
+    report(megabytes, "blocks", "in the first query after a store", r);
     lego_cuda_sketch_destroy(sketch);
-    lego_cuda_sketch_destroy(other);
-    lego_sketch_destroy(empty);
+    for (const source &from : sources) measure_source(megabytes, empty, from, fma);
+    lego_destroy(empty);
 }
 
 } // namespace
 
-int main(int argc, char **argv)
+int main()
 {
-    json = argc == 2 && std::strcmp(argv[1], "--json") == 0;
-    if (argc > 1 && !json) {
-        std::fprintf(stderr, "usage: cuda_bench [--json]\n");
-        return 2;
-    }
     cudaDeviceProp card;
     check(cudaGetDeviceProperties(&card, 0), "no GPU");
-    if (!json) std::printf("%s, L2 %.0f MB\n", card.name, card.l2CacheSize / 1e6);
-    uint64_t *items = make_stream(), *distinct, *pinned;
+    std::printf("%s, L2 %.0f MB\n", card.name, card.l2CacheSize / 1e6);
+    uint64_t *items = make_stream(true), *distinct = make_stream(false), *pinned;
     lego_estimate *estimates, *pinned_estimates;
-    check(cudaMalloc(&distinct, ITEMS * sizeof *distinct), "memory");
-    count_items<<<2048, 256>>>(distinct, ITEMS);
     check(cudaMalloc(&estimates, ITEMS * sizeof *estimates), "memory");
     check(cudaMallocHost(&pinned, HOST_ITEMS * sizeof *pinned), "memory");
     check(cudaMallocHost(&pinned_estimates, HOST_ITEMS * sizeof *pinned_estimates), "memory");
     check(cudaMemcpy(pinned, items, HOST_ITEMS * sizeof *pinned, cudaMemcpyDeviceToHost), "copy");
     std::vector<uint64_t> ordinary(pinned, pinned + HOST_ITEMS);
     std::vector<lego_estimate> ordinary_estimates(HOST_ITEMS);
-    const std::vector<memory> hosts = {{ordinary.data(), ordinary_estimates.data(), 1, "ordinary memory, 1 thread"},
-                                       {ordinary.data(), ordinary_estimates.data(), 8, "ordinary memory, 8 threads"},
-                                       {pinned, pinned_estimates, 1, "pinned memory"}};
+    const std::vector<source> sources = {
+        {"the device", items, ITEMS, estimates, 1},
+        {"pinned memory", pinned, HOST_ITEMS, pinned_estimates, 1},
+        {"ordinary memory, 8 threads", ordinary.data(), HOST_ITEMS, ordinary_estimates.data(), 8}};
 
     float *sum = reinterpret_cast<float *>(estimates);
     rate fma = rate_of(LIMIT_BLOCKS * 256.0 * 4096 * 16, [&] { multiply_adds<<<LIMIT_BLOCKS, 256>>>(sum, 0.5f); });
-    report(0, "limit: multiply-adds", fma, "multiply-adds", 0);
-    for (double megabytes : {1.2, 16.0, 134.0}) measure(megabytes, items, distinct, estimates, fma, hosts);
-    if (json) std::printf("\n]\n");
+    report(0, "limit", "multiply-adds", fma);
+    for (uint64_t budget : BUDGETS) measure(budget, distinct, sources, fma);
     return 0;
 }

@@ -1,50 +1,37 @@
 /* bench: how fast the sketch is, against a plain Count-Min and against what the machine can do.
  *
  * SPDX-License-Identifier: MIT */
-#include "limits.h"
-#include "measure.h"
+#include "bench.h"
 #include "options.h"
 #include "output.h"
-#include "pages.h"
-#include "record.h"
-#include "results.h"
 #include "say.h"
-#include "table.h"
 #include "values.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    LENGTH = 1 << 23,
-    LENGTH_QUICK = 1 << 17,
-    LENGTH_LEAST = 1 << 16,
-    LENGTH_MOST = 1 << 30,
-    BUDGET_LEAST = 100 << 10
-};
+enum { LENGTH = 1 << 23, LENGTH_QUICK = 1 << 17 };
+enum { LENGTH_LEAST = 1 << 16, LENGTH_MOST = 1 << 30, BUDGET_LEAST = 100 << 10 };
 
-static struct {
-    const char *sizes, *filter, *json;
-    uint32_t repeats, threads, batch;
-    uint64_t length;
-    bool quick, quiet, small_pages;
-} given;
+static struct plan plan;
+static const char *sizes, *json;
 
 static const option_entry options[] = {
-    {"sizes", 's', OPTION_TEXT, "SIZES", &given.sizes, "bytes of a sketch; 1.2M,16M,134M, or 1.2M,16M if quick"},
-    {"filter", 'f', OPTION_TEXT, "WORDS", &given.filter,
+    {"sizes", 's', OPTION_TEXT, "SIZES", &sizes, "bytes of a sketch; 1.2M,16M,134M, or 1.2M,16M if quick"},
+    {"filter", 'f', OPTION_TEXT, "WORDS", &plan.filter,
      "only paths that have all these words, a|b meaning one of them; what they are compared with stays"},
-    {"repeat", 'r', OPTION_U32, "N", &given.repeats, "time everything so often; 5, or 2 if quick"},
-    {"threads", 't', OPTION_U32, "N", &given.threads, "the threads to use beside one; as many as there are cores"},
-    {"length", 'n', OPTION_U64, "N", &given.length, "items of the stream; 8388608, or 131072 if quick"},
-    {"batch", 'b', OPTION_U32, "N", &given.batch,
+    {"repeat", 'r', OPTION_U32, "N", &plan.repeats, "time everything so often; 5, or 2 if quick"},
+    {"threads", 't', OPTION_U32, "N", &plan.threads, "the threads to use beside one; as many as there are cores"},
+    {"length", 'n', OPTION_U64, "N", &plan.length, "items of the stream; 8388608, or 131072 if quick"},
+    {"distinct", 'd', OPTION_U32, "N", &plan.distinct,
+     "items that the stream is drawn from; one for two bytes of a sketch, at most 8 million"},
+    {"batch", 'b', OPTION_U32, "N", &plan.batch,
      "items of a batch call; all that are stored, and 65536 that are asked for"},
-    {"small-pages", 0, OPTION_FLAG, NULL, &given.small_pages,
-     "hold sketches in pages of 4 KB; else all are in pages of 2 MB but CU and Elastic"},
-    {"json", 'j', OPTION_TEXT, "FILE", &given.json, "write everything there; - prints it instead of the tables"},
-    {"quick", 0, OPTION_FLAG, NULL, &given.quick, "less of everything, for a look of seconds"},
-    {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
+    {"json", 'j', OPTION_TEXT, "FILE", &json, "write everything there; - prints it instead of the tables"},
+    {"quick", 0, OPTION_FLAG, NULL, &plan.quick, "less of everything, for a look of seconds"},
+    {"quiet", 'q', OPTION_FLAG, NULL, &plan.quiet, "no progress bar"},
     {0},
 };
 
@@ -52,114 +39,90 @@ static int run(int count, char **operands);
 
 static const command command_bench = {
     .name = "bench",
-    .synopsis = "[OPTION...] [paths] [growth]",
-    .text = "Times the Lego sketch beside a plain Count-Min that is as fast as we know how to make\n"
-            "one, CU and the Elastic sketch, on the same Zipf-distributed keys, in turns. `paths` are\n"
-            "single operations: store, query, pairs of both; single, batch; u64, text. `growth` is\n"
-            "how they change with stream, distinct items, bytes and threads. Without either, both.",
+    .synopsis = "[OPTION...]",
+    .text = "Times the Lego sketch (the default model, alone and with its top, and the paper's) beside\n"
+            "a plain Count-Min that is as fast as we know how to make one, on the same\n"
+            "Zipf-distributed keys, in turns: store, query, pairs of both; single, batch; u64, text.",
     .examples = "  bench\n"
                 "  bench --quick\n"
-                "  bench paths --sizes 1.2M --repeat 9 --filter 'dense|flat store batch u64 threads=1'\n"
+                "  bench --sizes 1.2M --repeat 9 --filter 'compact|paper store batch u64 threads=1'\n"
                 "  bench --json bench.json\n",
     .options = options,
     .run = run,
     .alone = true,
 };
 
-static bool parse_sizes(const char *text, struct plan *plan)
+static bool parse_sizes(const char *text)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, ",");
         uint64_t bytes;
-        if (plan->size_count == SIZES_MOST || !value_size(text, length, &bytes) || bytes < BUDGET_LEAST ||
+        if (plan.size_count == SIZES_MOST || !value_size(text, length, &bytes) || bytes < BUDGET_LEAST ||
             bytes > UINT32_MAX)
             return false;
-        plan->sizes[plan->size_count++] = bytes;
+        plan.sizes[plan.size_count++] = bytes;
         text += length + (text[length] == ',');
     }
-    return plan->size_count > 0;
+    return plan.size_count > 0;
 }
 
-static bool show(record *results, const struct plan *plan, const struct path_list *list, const struct limits *limits)
+static bool show(record *results, const struct path_list *list, const struct limits *limits)
 {
-    if (given.json == NULL || strcmp(given.json, "-") != 0) {
-        table_targets(list, limits, plan->threads);
-        table_paths(list, limits);
-        table_growth(list);
-    }
-    if (given.json == NULL) return true;
-    results_add(results, plan, list, limits, !given.small_pages);
-    return record_write_file(results, given.json, given.quiet);
+    if (json == NULL || strcmp(json, "-") != 0) show_tables(list, limits);
+    if (json == NULL) return true;
+    show_results(results, &plan, list, limits);
+    return record_write_file(results, json, plan.quiet);
 }
 
 static bool all_right(const struct path_list *list)
 {
-    bool right = true;
     for (size_t i = 0; i < list->count; i++) {
         const struct path *path = &list->paths[i];
-        if (path->wrong)
-            say("%s, %s, %s: the answers are wrong", path->method->name, operation_names[path->operation],
-                calls_names[path->calls]);
-        right = right && !path->wrong && path->status == LEGO_OK;
+        if (!path->wrong && path->status == LEGO_OK) continue;
+        say("%s, %s, %s: %s", path->method->name, operation_names[path->operation], calls_names[path->calls],
+            path->wrong ? "the answers are wrong" : lego_status_message(path->status));
+        return false;
     }
-    return right;
+    return true;
 }
 
-static bool bench(const struct plan *plan, bool paths, bool growth)
+static bool bench(void)
 {
     record results = record_begin("bench", "Items stored and asked for a second", NULL, 0, 1);
-    struct path_list list = {.ok = true};
+    struct path_list list = {0};
     struct limits limits = {0};
-    if (paths) path_list_fill(&list, plan);
-    if (growth) path_list_grow(&list, plan, given.quick);
-    bool ok = list.ok && limits_measure(&limits, given.quick); /* before and after: the machine may get quieter */
+    /* Limits are measured before and after: the machine may get quieter. */
+    bool ok = path_list_fill(&list, &plan) && limits_measure(&limits, plan.quick);
     if (!ok) say_no_memory();
-    ok = ok && measure(plan, &list, given.quiet) && limits_measure(&limits, given.quick) &&
-         show(&results, plan, &list, &limits) && all_right(&list);
-    path_list_free(&list);
+    ok = ok && measure(&plan, &list) && limits_measure(&limits, plan.quick) && show(&results, &list, &limits) &&
+         all_right(&list);
+    free(list.paths);
     record_free(&results);
     return ok;
 }
 
 static int run(int count, char **operands)
 {
-    bool paths = count == 0, growth = count == 0;
-    for (int i = 0; i < count; i++) {
-        bool is_paths = strcmp(operands[i], "paths") == 0, is_growth = strcmp(operands[i], "growth") == 0;
-        if (!is_paths && !is_growth)
-            return options_wrong(&command_bench, "'%s' is neither paths nor growth", operands[i]);
-        paths = paths || is_paths;
-        growth = growth || is_growth;
-    }
+    if (count > 0) return options_wrong(&command_bench, "'%s' is no option", operands[0]);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct plan plan = {.batch = given.batch, .filter = given.filter};
-    plan.allocator = given.small_pages ? pages_normal : pages_huge;
-    plan.length = given.length > 0 ? (size_t)given.length : given.quick ? LENGTH_QUICK : LENGTH;
-    plan.repeats = given.repeats > 0 ? given.repeats : given.quick ? 2 : 5;
-    plan.threads = given.threads > 0 ? given.threads : cores > 1 ? (unsigned)cores : 1;
+    if (plan.length == 0) plan.length = plan.quick ? LENGTH_QUICK : LENGTH;
+    if (plan.repeats == 0) plan.repeats = plan.quick ? 2 : 5;
+    if (plan.threads == 0) plan.threads = cores > 1 ? (uint32_t)cores : 1;
+    if (sizes == NULL) sizes = plan.quick ? "1.2M,16M" : "1.2M,16M,134M";
     if (plan.length < LENGTH_LEAST || plan.length > LENGTH_MOST || plan.repeats > REPEATS_MOST)
         return options_wrong(&command_bench, "--length is from %d to %d, --repeat at most %d", LENGTH_LEAST,
                              LENGTH_MOST, REPEATS_MOST);
-    const char *sizes = given.sizes != NULL ? given.sizes : given.quick ? "1.2M,16M" : "1.2M,16M,134M";
-    if (!parse_sizes(sizes, &plan))
+    if (!parse_sizes(sizes))
         return options_wrong(&command_bench, "--sizes '%s' is no list of up to %d sizes from 100K to 4G", sizes,
                              SIZES_MOST);
-    if (given.json != NULL && !output_check(given.json)) return EXIT_FAILED;
-    return bench(&plan, paths, growth) ? EXIT_DONE : EXIT_FAILED;
+    if (json != NULL && !output_check(json)) return EXIT_FAILED;
+    return bench() ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
 {
     output_prepare();
     record_command(argc, argv);
-    int first, status = EXIT_WRONG_USAGE;
-    switch (options_parse(&command_bench, argc, argv, &first)) {
-    case PARSE_RUN: status = run(argc - first, argv + first); break;
-    case PARSE_HELP:
-        options_help(&command_bench);
-        status = EXIT_DONE;
-        break;
-    case PARSE_WRONG: break;
-    }
+    int status = options_run(&command_bench, argc, argv);
     return output_flush() ? status : EXIT_FAILED;
 }

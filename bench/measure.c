@@ -1,18 +1,18 @@
-/* Timing; see measure.h.
+/* The times of paths.
  *
  * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it. A
  * query is asked of the sketch of the whole stream, after one that is not timed, so that what a sketch caches is there.
- * Pairs start from the sketch of the whole stream, or of that and earlier pairs. Methods that cannot be cleared go on
- * from where they are, after a store that is not timed and makes the kernel give them their pages.
+ * Pairs start from the sketch of the whole stream, or of that and earlier pairs.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "bench.h"
 
 #include "progress.h"
 #include "say.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { NOTHING = KEY_KINDS, MIXED };
@@ -21,6 +21,8 @@ enum { NOTHING = KEY_KINDS, MIXED };
 struct subject {
     const struct method *method;
     void *made;
+    lego_status status; /* why it could not be made */
+    uint64_t bytes;
     int content;
     bool warm; /* it was asked for all the items since it was filled */
 };
@@ -35,12 +37,12 @@ struct bench {
     void *answers;
 };
 
-struct sample clocks(void)
+struct clocks clocks(void)
 {
     struct timespec wall, cpu;
     clock_gettime(CLOCK_MONOTONIC, &wall);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    return (struct sample){(double)wall.tv_sec + (double)wall.tv_nsec * 1e-9,
+    return (struct clocks){(double)wall.tv_sec + (double)wall.tv_nsec * 1e-9,
                            (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9};
 }
 
@@ -55,137 +57,147 @@ static struct subject *subject_of(struct bench *self, const struct method *metho
 /* Answers that a caller would look at while they are in the cache. */
 enum { ASKED_TOGETHER = 1 << 16 };
 
-/* Items of a call: the whole stream to be stored, if nothing else was asked for. */
+/* Items of a span: the whole stream to be stored, if nothing else was asked for. */
 static size_t batch_of(const struct bench *self, enum operation operation)
 {
     size_t batch = self->plan->batch > 0 ? self->plan->batch : self->stream.length;
     return operation == STORE || batch < ASKED_TOGETHER ? batch : ASKED_TOGETHER;
 }
 
-static lego_status fill(struct bench *self, struct subject *subject, enum key_kind keys)
+/* All of the work, a batch after the other; the answers to the last one stay. */
+static lego_status run(const struct bench *self, const struct subject *subject, const struct span *work)
 {
-    struct work all = {.stream = &self->stream,
-                       .items = self->stream.length,
-                       .keys = keys,
-                       .batch = batch_of(self, STORE),
-                       .calls = subject->method->batches ? BATCH : SINGLE,
-                       .threads = 1,
-                       .answers = self->answers};
-    if (subject->method->clear != NULL) subject->method->clear(subject->made);
-    subject->content = (int)keys;
-    subject->warm = false;
-    return subject->method->run(subject->made, STORE, &all);
+    struct span span = *work;
+    size_t batch = batch_of(self, work->operation);
+    lego_status status = LEGO_OK;
+    for (size_t at = 0; at < work->n && status == LEGO_OK; at += batch) {
+        span.from = work->from + at;
+        span.ask_from = work->ask_from + at;
+        span.n = work->n - at < batch ? work->n - at : batch;
+        status = subject->method->run(subject->made, &span, self->answers);
+    }
+    return status;
 }
 
-/* Brings the sketch into the state that the path starts from. */
-static lego_status prepare(struct bench *self, struct subject *subject, const struct path *path,
-                           const struct work *work)
+/* Brings the sketch into the state that the work starts from. */
+static lego_status prepare(struct bench *self, struct subject *subject, const struct span *work)
 {
     lego_status status = LEGO_OK;
-    if (path->operation == STORE && subject->method->clear != NULL) {
-        subject->method->clear(subject->made);
-        return LEGO_OK;
-    }
     /* A few pairs more or less do not matter to pairs; only numbers have any. */
-    bool filled = subject->content == (int)path->keys || (path->operation == PAIRS && subject->content == MIXED);
-    if (!filled) status = fill(self, subject, path->keys);
-    if (path->operation == QUERY && !subject->warm && status == LEGO_OK) {
-        status = subject->method->run(subject->made, QUERY, work);
+    bool filled = subject->content == (int)work->keys || (work->operation == PAIRS && subject->content == MIXED);
+    if (work->operation == STORE || !filled) {
+        subject->method->clear(subject->made);
+        subject->content = NOTHING;
+        subject->warm = false;
+    }
+    if (work->operation == STORE) return LEGO_OK;
+    if (!filled) {
+        struct span all = {&self->stream, STORE, BATCH, work->keys, 1, self->stream.length, 0, 0};
+        status = run(self, subject, &all);
+        if (status == LEGO_OK) subject->content = (int)work->keys;
+    }
+    if (work->operation == QUERY && !subject->warm && status == LEGO_OK) {
+        status = run(self, subject, work);
         subject->warm = true;
     }
     return status;
 }
 
-/* Whether the totals add up, no answer is below the truth, and answers are those that one item a call gets. */
-static bool is_right(const struct bench *self, const struct subject *subject, const struct work *work,
-                     enum operation operation)
+/* Whether the first answers of the span are those that one item a call gets. */
+static bool is_same_one_by_one(const struct bench *self, const struct subject *subject, struct span span)
 {
     const struct method *method = subject->method;
-    if (operation == STORE) return method->total == NULL || method->total(subject->made) == self->stream.length;
-    size_t start = (work->items - 1) / work->batch * work->batch; /* of the last batch, whose answers are there */
-    for (size_t i = start; i < work->items; i++) {
-        uint64_t rank = self->stream.numbers[work->ask_from + i];
-        if (!method->may_miss && method->read(work->answers, i - start).upper < self->stream.truth[rank]) return false;
+    lego_estimate again[64];
+    span.n = span.n < 64 ? span.n : 64;
+    span.calls = SINGLE;
+    if (method->run(subject->made, &span, again) != LEGO_OK) return false;
+    return memcmp(self->answers, again, span.n * method->answer_size) == 0;
+}
+
+/* Whether the totals add up, no answer is below the truth, and answers are those that one item a call gets. */
+static bool is_right(const struct bench *self, const struct subject *subject, const struct span *work)
+{
+    if (work->operation == STORE) {
+        uint64_t bytes, total;
+        subject->method->describe(subject->made, &bytes, &total);
+        return total == self->stream.length;
     }
-    if (operation == PAIRS) return true; /* more was stored since */
-    lego_estimate again[64];             /* no answer is larger */
-    struct work one_by_one = *work;
-    one_by_one.items = work->items - start < 64 ? work->items - start : 64;
-    one_by_one.ask_from = work->ask_from + start;
-    one_by_one.calls = SINGLE;
-    one_by_one.answers = again;
-    if (method->run(subject->made, QUERY, &one_by_one) != LEGO_OK) return false;
-    for (size_t i = 0; i < one_by_one.items; i++) {
-        struct answer got = method->read(work->answers, i), same = method->read(again, i);
-        if (got.value != same.value || got.upper != same.upper) return false;
+    size_t batch = batch_of(self, work->operation), before = (work->n - 1) / batch * batch;
+    struct span last = *work; /* batch, whose answers are there */
+    last.ask_from += before;
+    last.n -= before;
+    for (size_t i = 0; i < last.n; i++) {
+        uint64_t rank = self->stream.numbers[last.ask_from + i];
+        if (subject->method->upper(self->answers, i) < self->stream.truth[rank]) return false;
     }
-    return true;
+    return work->operation == PAIRS || is_same_one_by_one(self, subject, last); /* pairs stored more since */
 }
 
 /* Fewer items where all of them would take longer than a quarter of a second, by the time of a few. Stores have them
  * all, since how fast they are depends on what came before. */
-static lego_status fit_items(const struct subject *subject, struct path *path, struct work *work)
+static lego_status fit_items(const struct bench *self, const struct subject *subject, struct path *path,
+                             struct span *work)
 {
-    work->items = path->items / 1024 + 16;
+    work->n = path->items / 1024 + 16;
     double before = clocks().cpu;
-    lego_status status = subject->method->run(subject->made, path->operation, work);
-    double fit = 0.25 / fmax(clocks().cpu - before, 1e-9) * (double)work->items;
+    lego_status status = run(self, subject, work);
+    double fit = 0.25 / fmax(clocks().cpu - before, 1e-9) * (double)work->n;
     if (fit < (double)path->items) path->items = (size_t)fit + 1;
-    work->items = path->items;
+    work->n = path->items;
     return status;
 }
 
 static void take_sample(struct bench *self, struct path *path)
 {
     struct subject *subject = subject_of(self, path->method);
-    struct work work = {.stream = &self->stream,
-                        .items = path->items,
-                        .ask_from = path->operation == PAIRS ? self->stream.length / 2 : 0,
-                        .keys = path->keys,
-                        .calls = path->calls,
-                        .batch = batch_of(self, path->operation),
-                        .threads = path->threads,
-                        .answers = self->answers};
-    path->distinct = self->stream.distinct;
+    struct span work = {&self->stream, path->operation, path->calls, path->keys, path->threads, path->items, 0, 0};
+    if (path->operation == PAIRS) work.ask_from = self->stream.length / 2; /* another than is stored */
     if (path->status != LEGO_OK) return;
-    path->bytes = path->method->bytes(subject->made);
-    if (path->method->ready != NULL) path->status = path->method->ready(subject->made, &work);
-    if (path->status == LEGO_OK) path->status = prepare(self, subject, path, &work);
+    path->status = prepare(self, subject, &work);
     if (path->status == LEGO_OK && path->operation != STORE && path->count == 0)
-        path->status = fit_items(subject, path, &work);
-    struct sample before = clocks();
-    if (path->status == LEGO_OK) path->status = path->method->run(subject->made, path->operation, &work);
-    struct sample after = clocks();
+        path->status = fit_items(self, subject, path, &work);
+    struct clocks before = clocks();
+    if (path->status == LEGO_OK) path->status = run(self, subject, &work);
+    struct clocks after = clocks();
     if (path->status != LEGO_OK) return;
     if (path->operation != QUERY) {
         subject->content = path->operation == STORE ? (int)path->keys : MIXED;
         subject->warm = false;
     }
-    path->wrong = path->wrong || !is_right(self, subject, &work, path->operation);
-    path->samples[path->count++] =
-        (struct sample){fmax(after.wall - before.wall, 1e-9), fmax(after.cpu - before.cpu, 1e-9)};
+    path->wrong = path->wrong || !is_right(self, subject, &work);
+    path->wall[path->count] = fmax(after.wall - before.wall, 1e-9);
+    path->cpu[path->count++] = fmax(after.cpu - before.cpu, 1e-9);
 }
 
-/* Makes the stream and the sketches that the paths from `first` to `end` need, which are of one setting. */
-static bool open_setting(struct bench *self, struct path *first, const struct path *end)
+static struct subject *open_subject(struct bench *self, const struct path *path)
+{
+    const struct method *method = path->method;
+    struct subject *subject = &self->subjects[self->subject_count++];
+    uint64_t total;
+    *subject = (struct subject){.method = method, .content = NOTHING};
+    subject->status = method->create(method, path->budget, &self->stream, &subject->made);
+    if (subject->status == LEGO_OK) method->describe(subject->made, &subject->bytes, &total);
+    else say_status(method->name, subject->status);
+    return subject;
+}
+
+/* Makes the stream and the sketches that the paths from `first` to `end` need, which are of one size. */
+static bool open_size(struct bench *self, struct path *first, const struct path *end)
 {
     bool text = false;
+    for (const struct path *path = first; path < end; path++) text = text || path->keys == TEXTS;
+    if (!keys_make(&self->stream, first->ranks, self->plan->length, text)) return false;
     for (struct path *path = first; path < end; path++) {
-        text = text || path->keys == TEXTS;
-        if (subject_of(self, path->method) != NULL) continue;
-        struct subject *subject = &self->subjects[self->subject_count++];
-        *subject = (struct subject){.method = path->method, .content = NOTHING};
-        lego_status status =
-            path->method->create(path->method, path->setting.budget, &self->plan->allocator, &subject->made);
-        if (status != LEGO_OK) say_status(path->method->name, status);
-        for (struct path *same = path; same < end; same++) {
-            if (same->method == path->method) same->status = status;
-        }
+        struct subject *subject = subject_of(self, path->method);
+        if (subject == NULL) subject = open_subject(self, path);
+        path->status = subject->status;
+        path->bytes = subject->bytes;
+        path->distinct = self->stream.distinct;
     }
-    return keys_make(&self->stream, first->setting.ranks, first->setting.length, text);
+    return true;
 }
 
-static void close_setting(struct bench *self)
+static void close_size(struct bench *self)
 {
     for (size_t i = 0; i < self->subject_count; i++) {
         if (self->subjects[i].made != NULL) self->subjects[i].method->destroy(self->subjects[i].made);
@@ -194,17 +206,17 @@ static void close_setting(struct bench *self)
     keys_free(&self->stream);
 }
 
-bool measure(const struct plan *plan, struct path_list *list, bool quiet)
+bool measure(const struct plan *plan, struct path_list *list)
 {
-    struct bench self = {.plan = plan, .answers = malloc(ASKED_TOGETHER * ANSWER_BYTES_MOST)};
+    struct bench self = {.plan = plan, .answers = malloc((size_t)ASKED_TOGETHER * sizeof(lego_estimate))};
     bool ok = self.answers != NULL;
     uint64_t done = 0;
-    progress_begin("bench", list->count * plan->repeats, quiet);
+    progress_begin("bench", list->count * plan->repeats, plan->quiet);
     progress_describe("runs", "");
     struct path *end = list->paths, *last = list->paths + list->count;
     for (struct path *first = end; first < last && ok; first = end) {
-        for (end = first; end < last && same_setting(end, first);) end++;
-        ok = open_setting(&self, first, end);
+        while (end < last && end->budget == first->budget) end++;
+        ok = open_size(&self, first, end);
         for (unsigned round = 0; round < plan->repeats && ok; round++) {
             for (struct path *path = first; path < end; path++) {
                 take_sample(&self, path);
@@ -212,7 +224,7 @@ bool measure(const struct plan *plan, struct path_list *list, bool quiet)
                 progress_update(done, done);
             }
         }
-        close_setting(&self);
+        close_size(&self);
     }
     progress_end();
     free(self.answers);

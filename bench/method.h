@@ -1,5 +1,4 @@
-/* One interface for everything that is timed. A call of run() does all of one operation, so that nothing stands between
- * the clock and the calls a user would make.
+/* One interface for everything that is timed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BENCH_METHOD_H
@@ -9,61 +8,51 @@
 #include "legosketch.h"
 
 enum operation { STORE, QUERY, PAIRS, OPERATIONS }; /* pairs: store one, ask for one, and so on */
-enum calls { SINGLE, BATCH, CALLS };                /* one item a call, or work.batch of them */
+enum calls { SINGLE, BATCH, CALLS };                /* one item a call, or all of a span */
 enum key_kind { NUMBERS, TEXTS, KEY_KINDS };
+enum role { SKETCH, YARDSTICK, LIMIT }; /* a yardstick: what others are compared with; limit: what the machine can do */
 
-struct work {
+/* What is done with items of the stream that follow each other, and how. */
+struct span {
     const struct keys *stream;
-    size_t items;    /* so many are stored, from the first of the stream on, */
-    size_t ask_from; /* and asked for, from this one on */
-    enum key_kind keys;
+    enum operation operation;
     enum calls calls;
-    size_t batch; /* the items of a batch call */
+    enum key_kind keys;
     unsigned threads;
-    void *answers; /* room for a batch of whatever the method answers; item i's is at i mod batch */
+    size_t n;        /* so many are stored, */
+    size_t from;     /* from this one on, */
+    size_t ask_from; /* or asked for, from this one on; pairs do both */
 };
-
-struct answer {
-    double value, upper; /* the estimate, and what the item's count is at most */
-};
-
-enum { ANSWER_BYTES_MOST = sizeof(lego_estimate) };
 
 struct method {
     const char *name;
-    bool yardstick;        /* what the others are compared with */
-    bool limit;            /* what the machine can do at most */
-    bool batches, threads; /* has batch calls, which can use several threads */
-    double lines;          /* cache lines that storing or asking for an item touches in the sketch */
-    double flops;          /* floating-point operations of the networks that answer; 0: there are none */
-    lego_status (*create)(const struct method *self, uint64_t bytes, const lego_allocator *allocator, void **made);
+    enum role role;
+    bool threads; /* batches can use several */
+    double lines; /* cache lines that storing or asking for an item touches in the sketch */
+    double flops; /* floating-point operations of the networks that answer; 0: there are none */
+    lego_status (*create)(const struct method *self, uint64_t bytes, const struct keys *stream, void **made);
     void (*destroy)(void *made);
-    void (*clear)(void *made); /* NULL: there is no way, it goes on from where it is */
-    uint64_t (*bytes)(const void *made);
-    uint64_t (*total)(const void *made); /* what was stored, by its own count; NULL: it does not know */
-    lego_status (*ready)(void *made, const struct work *work); /* before run(), if not NULL; not timed */
-    lego_status (*run)(void *made, enum operation operation, const struct work *work);
-    struct answer (*read)(const void *answers, size_t i);
-    bool may_miss; /* answers can be below the truth */
+    void (*clear)(void *made);
+    void (*describe)(const void *made, uint64_t *bytes, uint64_t *total); /* total: what was stored, by its own count */
+    /* All of a span, so that nothing stands between the clock and the calls that a user would make. */
+    lego_status (*run)(void *made, const struct span *span, void *answers);
+    double (*upper)(const void *answers, size_t i); /* what item i's count is at most */
+    size_t answer_size;                             /* at most that of a lego_estimate */
 
-    /* For create: of a Lego sketch its model and packing, of these and the lab's other methods the kind, of the
-     * yardstick whether it prefetches, which makes no difference one item a call. */
+    /* For create: of a Lego sketch its model and which part of its budget is for its top (8: an eighth; 0: none), of
+     * the yardstick whether batches prefetch. */
     const char *model;
-    lego_packing packing;
-    const struct estimator_kind *kind;
+    uint64_t top_part;
     bool prefetch;
 };
 
-extern const struct method method_touch, method_touch_prefetch, method_countmin, method_countmin_prefetch, method_dense,
-    method_flat, method_paper, method_rule, method_cu, method_elastic;
+extern const struct method method_touch, method_countmin, method_countmin_prefetch, method_compact, method_top,
+    method_paper;
 
-/* Every one in the order of a table, ended by NULL. */
-extern const struct method *const methods[];
-
-/* How many items the batch call that starts at `at` has. */
-static inline size_t batch_size(const struct work *work, size_t at)
+static inline const char *text_of(const struct keys *stream, size_t i, size_t *size)
 {
-    return work->items - at < work->batch ? work->items - at : work->batch;
+    *size = stream->offsets[i + 1] - stream->offsets[i];
+    return stream->text + stream->offsets[i];
 }
 
 #endif

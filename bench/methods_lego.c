@@ -1,9 +1,7 @@
-/* The Lego sketch as its users call it: both packings of the default model, the paper's model and the one without
- * networks.
+/* The Lego sketch as its users call it: the default model, alone and with its most frequent items, and the paper's.
  *
  * SPDX-License-Identifier: MIT */
 #include "cpu.h"
-#include "estimator.h"
 #include "method.h"
 
 /* The decoder of the compact model has layers of 14, 40, 24 and 1 numbers; train/cpu.h counts that of the paper's. What
@@ -11,130 +9,95 @@
 #define COMPACT_FLOPS (2.0 * (14 * 40 + 40 * 24 + 24))
 #define PAPER_FLOPS (2.0 * DECODE_FORWARD_MADDS)
 
-/* Lines: a dense item is in two blocks of a line each; flat, in four cells of those two blocks, each on a line of its
- * own (two steps beside them are in so little memory that it stays near); in bricks, in a cell of every row. */
-enum { DENSE_LINES = 2, FLAT_LINES = 4, PAPER_LINES = 5, RULE_LINES = 4 };
+/* Lines: an item is in two blocks of a line each; in bricks, in a cell of every row. Lines and operations of a sketch
+ * with its top are those of items that are not there: the shares of a limit that it reaches are less than they seem. */
+enum { COMPACT_LINES = 2, PAPER_LINES = 5 };
 
-static lego_status create(const struct method *self, uint64_t bytes, const lego_allocator *allocator, void **made)
+static lego_status create(const struct method *self, uint64_t bytes, const struct keys *stream, void **made)
 {
+    (void)stream;
     lego_options wanted = LEGO_OPTIONS_INIT;
     wanted.budget = bytes;
+    wanted.top = self->top_part > 0 ? bytes / self->top_part : 0;
     wanted.model = lego_model_builtin(self->model);
-    wanted.packing = self->packing;
-    wanted.allocator = allocator;
-    return self->kind->create(&wanted, made); /* the lab's, which is a sketch and knows how the paper's is shaped */
+    return lego_create(&wanted, (lego_sketch **)made);
 }
 
 static void destroy(void *made)
 {
-    lego_sketch_destroy(made);
+    lego_destroy(made);
 }
 
 static void clear(void *made)
 {
-    lego_sketch_clear(made);
+    lego_clear(made);
 }
 
-static uint64_t bytes(const void *made)
+static void describe(const void *made, uint64_t *bytes, uint64_t *total)
 {
-    return lego_sketch_bytes(made);
+    lego_info info;
+    lego_describe(made, &info);
+    *bytes = info.bytes;
+    *total = (uint64_t)info.total;
 }
 
-static uint64_t total(const void *made)
+static lego_items items_of(const struct span *span, size_t from)
 {
-    lego_sketch_info info;
-    lego_sketch_describe(made, &info);
-    return (uint64_t)info.total;
+    const struct keys *stream = span->stream;
+    if (span->keys == NUMBERS) return (lego_items){.n = span->n, .integers = stream->numbers + from};
+    return (lego_items){.n = span->n, .bytes = stream->text, .offsets = stream->offsets + from};
 }
 
-static struct answer read_answer(const void *answers, size_t i)
+static lego_status run_batch(lego_sketch *sketch, const struct span *span, lego_estimate *answers)
 {
-    const lego_estimate *estimate = &((const lego_estimate *)answers)[i];
-    return (struct answer){estimate->value, (double)estimate->upper};
+    lego_set_threads(sketch, span->threads);
+    lego_items stored = items_of(span, span->from), asked = items_of(span, span->ask_from);
+    lego_status status = span->operation != QUERY ? lego_add_items(sketch, &stored) : LEGO_OK;
+    if (span->operation == STORE || status != LEGO_OK) return status;
+    return lego_query_items(sketch, &asked, answers);
 }
 
-/* ---- one item a call -------------------------------------------------------------------------------------------- */
-
-static inline lego_status add_one(lego_sketch *sketch, const struct work *work, size_t i)
+static inline lego_status add_one(lego_sketch *sketch, const struct span *span, size_t i)
 {
-    const struct keys *stream = work->stream;
-    if (work->keys == NUMBERS) return lego_sketch_add_u64(sketch, stream->numbers[i], 1);
-    return lego_sketch_add(sketch, stream->text + stream->offsets[i], stream->offsets[i + 1] - stream->offsets[i], 1);
+    size_t size;
+    if (span->keys == NUMBERS) return lego_add_u64(sketch, span->stream->numbers[i], 1);
+    const char *text = text_of(span->stream, i, &size);
+    return lego_add(sketch, text, size, 1);
 }
 
-static inline lego_status ask_one(const lego_sketch *sketch, const struct work *work, size_t i, lego_estimate *answer)
+static inline lego_status ask_one(const lego_sketch *sketch, const struct span *span, size_t i, lego_estimate *answer)
 {
-    const struct keys *stream = work->stream;
-    if (work->keys == NUMBERS) return lego_sketch_estimate_u64(sketch, stream->numbers[i], answer);
-    return lego_sketch_estimate(sketch, stream->text + stream->offsets[i], stream->offsets[i + 1] - stream->offsets[i],
-                                answer);
+    size_t size;
+    if (span->keys == NUMBERS) return lego_query_u64(sketch, span->stream->numbers[i], answer);
+    const char *text = text_of(span->stream, i, &size);
+    return lego_query(sketch, text, size, answer);
 }
 
-static lego_status run_single(lego_sketch *sketch, enum operation operation, const struct work *work)
+static lego_status run(void *made, const struct span *span, void *answers)
 {
-    lego_estimate *answers = work->answers;
+    lego_estimate *estimates = answers;
+    if (span->calls == BATCH) return run_batch(made, span, estimates);
     lego_status status = LEGO_OK;
-    size_t slot = 0;
-    for (size_t i = 0; i < work->items && status == LEGO_OK; i++) {
-        if (operation != QUERY) status = add_one(sketch, work, i);
-        if (operation != STORE && status == LEGO_OK) {
-            status = ask_one(sketch, work, work->ask_from + i, &answers[slot]);
-            slot = slot + 1 < work->batch ? slot + 1 : 0;
-        }
+    for (size_t i = 0; i < span->n && status == LEGO_OK; i++) {
+        if (span->operation != QUERY) status = add_one(made, span, span->from + i);
+        if (span->operation != STORE && status == LEGO_OK)
+            status = ask_one(made, span, span->ask_from + i, &estimates[i]);
     }
     return status;
 }
 
-/* ---- batches ---------------------------------------------------------------------------------------------------- */
-
-static lego_status add_batch(lego_sketch *sketch, const struct work *work, size_t at)
+static double upper(const void *answers, size_t i)
 {
-    const struct keys *stream = work->stream;
-    if (work->keys == NUMBERS) return lego_sketch_add_u64s(sketch, stream->numbers + at, NULL, batch_size(work, at));
-    return lego_sketch_add_batch(sketch, stream->text, stream->offsets + at, NULL, batch_size(work, at));
-}
-
-static lego_status ask_batch(const lego_sketch *sketch, const struct work *work, size_t at)
-{
-    const struct keys *stream = work->stream;
-    size_t from = work->ask_from + at, n = batch_size(work, at);
-    if (work->keys == NUMBERS) return lego_sketch_estimate_u64s(sketch, stream->numbers + from, n, work->answers);
-    return lego_sketch_estimate_batch(sketch, stream->text, stream->offsets + from, n, work->answers);
-}
-
-static lego_status run_batches(lego_sketch *sketch, enum operation operation, const struct work *work)
-{
-    lego_status status = LEGO_OK;
-    for (size_t at = 0; at < work->items && status == LEGO_OK; at += work->batch) {
-        if (operation != QUERY) status = add_batch(sketch, work, at);
-        if (operation != STORE && status == LEGO_OK) status = ask_batch(sketch, work, at);
-    }
-    return status;
-}
-
-static lego_status run(void *made, enum operation operation, const struct work *work)
-{
-    lego_sketch_set_threads(made, work->threads);
-    return work->calls == SINGLE ? run_single(made, operation, work) : run_batches(made, operation, work);
+    return (double)((const lego_estimate *)answers)[i].upper;
 }
 
 #define LEGO_METHOD                                                                                                    \
-    .batches = true, .threads = true, .create = create, .destroy = destroy, .clear = clear, .bytes = bytes,            \
-    .total = total, .run = run, .read = read_answer
+    .threads = true, .create = create, .destroy = destroy, .clear = clear, .describe = describe, .run = run,           \
+    .upper = upper, .answer_size = sizeof(lego_estimate)
 
-const struct method method_dense = {
-    .name = "lego dense", .lines = DENSE_LINES, .flops = COMPACT_FLOPS, .kind = &estimator_lego, LEGO_METHOD};
-const struct method method_flat = {.name = "lego flat",
-                                   .lines = FLAT_LINES,
-                                   .flops = COMPACT_FLOPS,
-                                   .kind = &estimator_lego,
-                                   .packing = LEGO_FLAT,
-                                   LEGO_METHOD};
-const struct method method_paper = {.name = "lego paper",
-                                    .lines = PAPER_LINES,
-                                    .flops = PAPER_FLOPS,
-                                    .kind = &estimator_lego_paper,
-                                    .model = "paper",
-                                    LEGO_METHOD};
-const struct method method_rule = {
-    .name = "lego rule", .lines = RULE_LINES, .kind = &estimator_lego, .model = "rule", LEGO_METHOD};
+const struct method method_compact = {
+    .name = "lego compact", .lines = COMPACT_LINES, .flops = COMPACT_FLOPS, LEGO_METHOD};
+const struct method method_top = {
+    .name = "lego top", .lines = COMPACT_LINES, .flops = COMPACT_FLOPS, .top_part = 8, LEGO_METHOD};
+const struct method method_paper = {
+    .name = "lego paper", .lines = PAPER_LINES, .flops = PAPER_FLOPS, .model = "paper", LEGO_METHOD};

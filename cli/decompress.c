@@ -9,7 +9,6 @@
 
 #include "say.h"
 
-#include <errno.h>
 #include <lzma.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -57,9 +56,10 @@ typedef union codec {
 struct compression {
     const char *suffix;
     const char *name;
-    size_t padding;                                             /* zeros may follow a member, in multiples of this */
-    bool (*recognise)(const unsigned char *bytes, size_t size); /* a member's beginning, or as much as there is of it */
-    outcome (*begin)(codec *with);                              /* a member: the first, or the next */
+    size_t padding;    /* zeros may follow a member, in multiples of this */
+    const char *magic; /* how a member begins */
+    size_t magic_size;
+    outcome (*begin)(codec *with); /* a member: the first, or the next */
     outcome (*step)(codec *with, window *view);
     void (*close)(codec *with);
 };
@@ -78,37 +78,22 @@ struct decompressor {
     unsigned char output[OUTPUT_SIZE];
 };
 
-static bool starts(const unsigned char *bytes, size_t size, const char *magic, size_t length)
-{
-    return memcmp(bytes, magic, size < length ? size : length) == 0;
-}
-
 /* ---- gzip -------------------------------------------------------------------------------------------------------- */
-
-static bool gzip_recognise(const unsigned char *bytes, size_t size)
-{
-    return starts(bytes, size, "\x1f\x8b", 2);
-}
 
 static outcome gzip_outcome(int result)
 {
     switch (result) {
     case Z_OK:
-    case Z_BUF_ERROR: /* it needs more input */
-        return GOES_ON;
-    case Z_STREAM_END:
-        return MEMBER_ENDED;
-    case Z_MEM_ERROR:
-        return NO_MEMORY;
-    default:
-        return DAMAGED;
+    case Z_BUF_ERROR: /* it needs more input */ return GOES_ON;
+    case Z_STREAM_END: return MEMBER_ENDED;
+    case Z_MEM_ERROR: return NO_MEMORY;
+    default: return DAMAGED;
     }
 }
 
 static outcome gzip_begin(codec *with)
 {
-    if (with->gzip.state != NULL)
-        return gzip_outcome(inflateReset(&with->gzip));
+    if (with->gzip.state != NULL) return gzip_outcome(inflateReset(&with->gzip));
     return gzip_outcome(inflateInit2(&with->gzip, MAX_WBITS + 16)); /* 16: gzip only, with its checksum */
 }
 
@@ -131,28 +116,17 @@ static void gzip_close(codec *with)
 
 /* ---- xz ---------------------------------------------------------------------------------------------------------- */
 
-static bool xz_recognise(const unsigned char *bytes, size_t size)
-{
-    return starts(bytes, size, "\xfd" "7zXZ\0", 6);
-}
-
 static outcome xz_outcome(lzma_ret result)
 {
     switch (result) {
     case LZMA_OK:
-    case LZMA_BUF_ERROR: /* it needs more input */
-        return GOES_ON;
-    case LZMA_STREAM_END:
-        return MEMBER_ENDED;
-    case LZMA_MEM_ERROR:
-        return NO_MEMORY;
-    case LZMA_MEMLIMIT_ERROR:
-        return TOO_LARGE;
+    case LZMA_BUF_ERROR: /* it needs more input */ return GOES_ON;
+    case LZMA_STREAM_END: return MEMBER_ENDED;
+    case LZMA_MEM_ERROR: return NO_MEMORY;
+    case LZMA_MEMLIMIT_ERROR: return TOO_LARGE;
     case LZMA_OPTIONS_ERROR:
-    case LZMA_UNSUPPORTED_CHECK:
-        return NOT_SUPPORTED;
-    default:
-        return DAMAGED;
+    case LZMA_UNSUPPORTED_CHECK: return NOT_SUPPORTED;
+    default: return DAMAGED;
     }
 }
 
@@ -181,35 +155,23 @@ static void xz_close(codec *with)
 
 /* ---- zstd -------------------------------------------------------------------------------------------------------- */
 
-static bool zstd_recognise(const unsigned char *bytes, size_t size)
-{
-    return starts(bytes, size, "\x28\xb5\x2f\xfd", 4) ||
-           ((bytes[0] & 0xf0) == 0x50 && starts(bytes + 1, size - 1, "\x2a\x4d\x18", 3)); /* a frame to be skipped */
-}
-
 static outcome zstd_error(size_t result)
 {
     switch (ZSTD_getErrorCode(result)) {
-    case ZSTD_error_memory_allocation:
-        return NO_MEMORY;
-    case ZSTD_error_frameParameter_windowTooLarge:
-        return TOO_LARGE;
+    case ZSTD_error_memory_allocation: return NO_MEMORY;
+    case ZSTD_error_frameParameter_windowTooLarge: return TOO_LARGE;
     case ZSTD_error_frameParameter_unsupported:
     case ZSTD_error_version_unsupported:
-    case ZSTD_error_dictionary_wrong:
-        return NOT_SUPPORTED;
-    default:
-        return DAMAGED;
+    case ZSTD_error_dictionary_wrong: return NOT_SUPPORTED;
+    default: return DAMAGED;
     }
 }
 
 static outcome zstd_begin(codec *with)
 {
-    if (with->zstd != NULL)
-        return GOES_ON; /* it is ready for the next */
+    if (with->zstd != NULL) return GOES_ON; /* it is ready for the next */
     with->zstd = ZSTD_createDCtx();
-    if (with->zstd == NULL)
-        return NO_MEMORY;
+    if (with->zstd == NULL) return NO_MEMORY;
     size_t result = ZSTD_DCtx_setParameter(with->zstd, ZSTD_d_windowLogMax, MEMORY_LOG_MAX);
     return ZSTD_isError(result) ? zstd_error(result) : GOES_ON;
 }
@@ -220,8 +182,7 @@ static outcome zstd_step(codec *with, window *view)
     ZSTD_outBuffer out = {view->out, view->out_size, 0};
     size_t result = ZSTD_decompressStream(with->zstd, &out, &in);
     *view = (window){view->in + in.pos, view->in_size - in.pos, view->out + out.pos, view->out_size - out.pos};
-    if (ZSTD_isError(result))
-        return zstd_error(result);
+    if (ZSTD_isError(result)) return zstd_error(result);
     return result == 0 ? MEMBER_ENDED : GOES_ON;
 }
 
@@ -234,9 +195,9 @@ static void zstd_close(codec *with)
 
 /* gzip(1) ignores zeros at the end, a custom of tapes; today they are rather the place of members that were lost. */
 static const compression compressions[] = {
-    {".gz", "gzip", 0, gzip_recognise, gzip_begin, gzip_step, gzip_close},
-    {".xz", "xz", 4, xz_recognise, xz_begin, xz_step, xz_close},
-    {".zst", "zstd", 0, zstd_recognise, zstd_begin, zstd_step, zstd_close},
+    {".gz", "gzip", 0, "\x1f\x8b", 2, gzip_begin, gzip_step, gzip_close},
+    {".xz", "xz", 4, "\xfd\67zXZ", 6, xz_begin, xz_step, xz_close},
+    {".zst", "zstd", 0, "\x28\xb5\x2f\xfd", 4, zstd_begin, zstd_step, zstd_close},
 };
 
 const compression *compression_of(const char *path)
@@ -244,27 +205,18 @@ const compression *compression_of(const char *path)
     size_t length = strlen(path);
     for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
         size_t size = strlen(compressions[i].suffix);
-        if (length > size && strcmp(path + length - size, compressions[i].suffix) == 0)
-            return &compressions[i];
+        if (length > size && strcmp(path + length - size, compressions[i].suffix) == 0) return &compressions[i];
     }
     return NULL;
 }
 
-static const char *message(outcome why)
-{
-    switch (why) {
-    case CUT:
-        return "it ends too early";
-    case NOT_SUPPORTED:
-        return "it is damaged, or compressed in a way that is not supported";
-    case TOO_LARGE:
-        return "to decompress it takes more than 1 GiB of memory";
-    case NO_MEMORY:
-        return strerror(ENOMEM);
-    default:
-        return "it is damaged";
-    }
-}
+static const char *const messages[] = {
+    [CUT] = "it ends too early",
+    [DAMAGED] = "it is damaged",
+    [NOT_SUPPORTED] = "it is damaged, or compressed in a way that is not supported",
+    [TOO_LARGE] = "to decompress it takes more than 1 GiB of memory",
+    [NO_MEMORY] = "Cannot allocate memory",
+};
 
 static bool fail(const decompressor *self, outcome why)
 {
@@ -273,8 +225,7 @@ static bool fail(const decompressor *self, outcome why)
         say("cannot read %s: it is named %s but is not %s data", self->name, kind->suffix, kind->name);
     else if (why == FOLLOWED)
         say("cannot read %s: it is damaged: after its end comes something that is not %s data", self->name, kind->name);
-    else
-        say("cannot read %s: %s", self->name, message(why));
+    else say_unreadable(self->name, messages[why]);
     return false;
 }
 
@@ -282,7 +233,7 @@ decompressor *decompress_open(const compression *kind, const char *name, decompr
 {
     decompressor *self = malloc(sizeof *self);
     if (self == NULL) {
-        say("cannot read %s: %s", name, message(NO_MEMORY));
+        say_unreadable(name, messages[NO_MEMORY]);
         return NULL;
     }
     self->kind = kind;
@@ -304,18 +255,24 @@ static void use(decompressor *self, size_t size)
 /* Has at least that much input ready, unless the file ends before. */
 static bool fill(decompressor *self, size_t wanted)
 {
-    if (self->size >= wanted || self->file_ended)
-        return true;
+    if (self->size >= wanted || self->file_ended) return true;
     memmove(self->input, self->input + self->at, self->size);
     self->at = 0;
     while (self->size < wanted && !self->file_ended) {
         size_t got;
-        if (!self->read(self->context, self->input + self->size, sizeof self->input - self->size, &got))
-            return false;
+        if (!self->read(self->context, self->input + self->size, sizeof self->input - self->size, &got)) return false;
         self->size += got;
         self->file_ended = got == 0;
     }
     return true;
+}
+
+/* Whether a member begins there, or as much of one as there is. One of zstd may also be a frame to be skipped. */
+static bool starts_member(const compression *kind, const unsigned char *bytes, size_t size)
+{
+    size_t length = size < kind->magic_size ? size : kind->magic_size;
+    bool skipped = kind->step == zstd_step && (bytes[0] & 0xf0) == 0x50;
+    return skipped ? memcmp(bytes + 1, "\x2a\x4d\x18", length - 1) == 0 : memcmp(bytes, kind->magic, length) == 0;
 }
 
 /* Between members. The input has MAGIC_MAX bytes, unless the file ends before. */
@@ -324,14 +281,12 @@ static outcome find_member(decompressor *self)
     static const unsigned char zeros[MAGIC_MAX];
     const compression *kind = self->kind;
     const unsigned char *bytes = self->input + self->at;
-    if (self->size == 0)
-        return self->any ? FILE_ENDED : CUT; /* even what holds nothing has a header */
+    if (self->size == 0) return self->any ? FILE_ENDED : CUT; /* even what holds nothing has a header */
     if (self->any && kind->padding > 0 && self->size >= kind->padding && memcmp(bytes, zeros, kind->padding) == 0) {
         use(self, kind->padding);
         return GOES_ON;
     }
-    if (!kind->recognise(bytes, self->size))
-        return self->any ? FOLLOWED : NOT_THIS_KIND;
+    if (!starts_member(kind, bytes, self->size)) return self->any ? FOLLOWED : NOT_THIS_KIND;
     self->any = self->inside = true;
     return kind->begin(&self->with);
 }
@@ -343,8 +298,7 @@ static outcome unpack(decompressor *self, size_t *size)
     outcome result = self->kind->step(&self->with, &view);
     *size = sizeof self->output - view.out_size;
     /* without input it may still have had something to give; once it has not, it waits for what never comes */
-    if (result == GOES_ON && self->size == 0 && *size == 0)
-        return CUT;
+    if (result == GOES_ON && self->size == 0 && *size == 0) return CUT;
     use(self, self->size - view.in_size);
     self->inside = result != MEMBER_ENDED;
     return result;
@@ -355,21 +309,17 @@ bool decompress_next(decompressor *self, const unsigned char **block, size_t *si
     *block = self->output;
     *size = 0;
     while (*size == 0) { /* a step may give nothing before the end */
-        if (!fill(self, self->inside ? 1 : MAGIC_MAX))
-            return false;
+        if (!fill(self, self->inside ? 1 : MAGIC_MAX)) return false;
         outcome result = self->inside ? unpack(self, size) : find_member(self);
-        if (result == FILE_ENDED)
-            break;
-        if (result != GOES_ON && result != MEMBER_ENDED)
-            return fail(self, result);
+        if (result == FILE_ENDED) break;
+        if (result != GOES_ON && result != MEMBER_ENDED) return fail(self, result);
     }
     return true;
 }
 
 void decompress_close(decompressor *self)
 {
-    if (self == NULL)
-        return;
+    if (self == NULL) return;
     self->kind->close(&self->with);
     free(self);
 }

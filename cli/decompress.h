@@ -22,6 +22,6 @@ const compression *compression_of(const char *path);
 /* The name is for messages. Each of these says what went wrong before it returns NULL or false. */
 decompressor *decompress_open(const compression *kind, const char *name, decompress_read *read, void *context);
 bool decompress_next(decompressor *self, const unsigned char **block, size_t *size); /* size 0 at the end */
-void decompress_close(decompressor *self);                                          /* NULL is fine */
+void decompress_close(decompressor *self);                                           /* NULL is fine */
 
 #endif

@@ -1,10 +1,7 @@
 /* legosketch demo: the idea in a few seconds, on a stream made for it.
  *
  * SPDX-License-Identifier: MIT */
-#include "estimator.h"
-#include "exact.h"
-#include "metrics.h"
-#include "options.h"
+#include "lab.h"
 #include "say.h"
 #include "values.h"
 #include "zipf.h"
@@ -14,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -33,8 +29,8 @@ static const option_entry options[] = {
 
 /* The stream, what is true of it, and the two sketches of it that are compared. */
 typedef struct show {
-    uint32_t *stream;
-    uint64_t length;
+    uint64_t *keys; /* in the order of the stream */
+    size_t length;
     exact_table *truth;
     void *lego, *cms;
 } show;
@@ -47,10 +43,8 @@ static struct {
 
 static void choose_style(void)
 {
-    if (!isatty(STDOUT_FILENO))
-        return;
-    if (setlocale(LC_CTYPE, "") != NULL && MB_CUR_MAX > 1)
-        style.block = "\u2588";
+    if (!isatty(STDOUT_FILENO)) return;
+    if (setlocale(LC_CTYPE, "") != NULL && MB_CUR_MAX > 1) style.block = "\u2588";
     const char *no_color = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
     if ((no_color == NULL || no_color[0] == '\0') && terminal != NULL && terminal[0] != '\0') {
@@ -67,87 +61,56 @@ static const char *grouped(char text[VALUE_TEXT], uint64_t value)
     char *at = text + VALUE_TEXT - 1;
     *at = '\0';
     for (int digits = 0; value > 0 || digits == 0; digits++, value /= 10) {
-        if (digits > 0 && digits % 3 == 0)
-            *--at = ',';
+        if (digits > 0 && digits % 3 == 0) *--at = ',';
         *--at = (char)('0' + value % 10);
     }
     return at;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 /* ---- making it ------------------------------------------------------------------------------------------------ */
-
-static void key_bytes(uint64_t key, unsigned char bytes[8])
-{
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(key >> (8 * i));
-}
 
 static bool make_stream(show *made)
 {
-    if (!zipf_total(given.distinct, given.alpha, &made->length) || made->length > UINT32_MAX) {
+    uint64_t total;
+    if (!zipf_total(given.distinct, given.alpha, &total) || total > UINT32_MAX) {
         say("the stream would be too long for a demonstration: choose a smaller --alpha or --distinct");
         return false;
     }
-    made->stream = malloc((size_t)made->length * sizeof *made->stream);
-    lego_status status = made->stream != NULL ? exact_create(&made->truth) : LEGO_ERR_MEMORY;
-    for (uint32_t rank = 1; rank <= given.distinct && status == LEGO_OK; rank++) {
-        uint64_t count = 0;
-        unsigned char key[8];
-        zipf_count(given.distinct, given.alpha, rank, &count);
-        key_bytes(rank, key);
-        status = exact_add(made->truth, key, sizeof key, (int64_t)count);
-    }
-    if (status != LEGO_OK) {
-        say_no_memory();
-        return false;
-    }
-    zipf_stream(given.distinct, given.alpha, given.seed, made->stream);
-    return true;
+    lab_stream counted;
+    if (!lab_stream_zipf(&counted, NULL, given.distinct, given.alpha)) return false;
+    made->truth = counted.content.truth;
+    made->keys = zipf_keys(given.distinct, given.alpha, given.seed, &made->length);
+    if (made->keys == NULL) say_no_memory();
+    return made->keys != NULL;
 }
 
 /* The sketch counts the stream item by item as it would come, in batches. */
 static lego_status count_stream(const show *made)
 {
     enum { BATCH = 1 << 16 };
-    uint64_t *keys = malloc(BATCH * sizeof *keys);
-    lego_status status = keys != NULL ? LEGO_OK : LEGO_ERR_MEMORY;
-    for (uint64_t start = 0; start < made->length && status == LEGO_OK; start += BATCH) {
-        size_t n = made->length - start < BATCH ? (size_t)(made->length - start) : BATCH;
-        for (size_t i = 0; i < n; i++)
-            keys[i] = made->stream[start + i];
-        status = lego_sketch_add_u64s(made->lego, keys, NULL, n);
+    lego_status status = LEGO_OK;
+    for (size_t at = 0; at < made->length && status == LEGO_OK; at += BATCH) {
+        lego_items batch = {.n = made->length - at < BATCH ? made->length - at : BATCH, .integers = made->keys + at};
+        status = lego_add_items(made->lego, &batch);
     }
-    free(keys);
     return status;
 }
 
 static bool make_sketches(show *made)
 {
-    lego_options wanted = LEGO_OPTIONS_INIT;
-    wanted.budget = given.budget;
-    wanted.seed = given.seed;
-    lego_status status = estimator_lego.create(&wanted, &made->lego);
-    double start = now();
-    if (status == LEGO_OK)
-        status = count_stream(made);
-    double seconds = now() - start;
-    if (status == LEGO_OK)
-        status = estimator_cms.create(&wanted, &made->cms);
-    if (status == LEGO_OK)
-        status = metrics_fill(made->truth, &estimator_cms, made->cms);
+    lego_options wanted = {.budget = given.budget, .seed = given.seed};
+    lego_status status = estimator_create(&estimator_lego, &wanted, &made->lego);
+    double start = record_clock();
+    if (status == LEGO_OK) status = count_stream(made);
+    double seconds = record_clock() - start;
+    if (status == LEGO_OK) status = estimator_create(&estimator_cms, &wanted, &made->cms);
+    if (status == LEGO_OK) status = metrics_fill(made->truth, &estimator_cms, made->cms);
     if (status != LEGO_OK) {
         say_status("the demonstration stops", status);
         return false;
     }
     char text[VALUE_TEXT], size[VALUE_TEXT], exact[VALUE_TEXT];
-    value_print_size(size, lego_sketch_bytes(made->lego));
+    value_print_size(size, estimator_bytes(&estimator_lego, made->lego));
     value_print_size(exact, exact_bytes(made->truth));
     printf("%sA stream of %s items", style.title, grouped(text, made->length));
     printf(", %s of them distinct%s (Zipf, skewness %g)\n", grouped(text, given.distinct), style.plain, given.alpha);
@@ -162,10 +125,10 @@ static bool make_sketches(show *made)
 static bool print_answer(const show *made, const char *what, uint64_t rank)
 {
     unsigned char key[8];
-    key_bytes(rank, key);
+    stream_key(rank, key);
     lego_estimate answer;
     double cms;
-    if (lego_sketch_estimate(made->lego, key, sizeof key, &answer) != LEGO_OK ||
+    if (lego_query(made->lego, key, sizeof key, &answer) != LEGO_OK ||
         estimator_cms.estimate(made->cms, key, sizeof key, &cms) != LEGO_OK)
         return false;
     char value[VALUE_TEXT], range[2 * VALUE_TEXT];
@@ -183,8 +146,8 @@ static bool print_answers(const show *made)
     const struct {
         const char *what;
         uint64_t rank;
-    } asked[] = {{"heavy", 1},  {"heavy", 10},   {"heavy", 100},     {"middle", n / 50}, {"middle", n / 10},
-                 {"rare", n - 1}, {"rare", n}, {"absent", n + 1ull}, {"absent", n + 2ull}};
+    } asked[] = {{"heavy", 1},    {"heavy", 10}, {"heavy", 100},       {"middle", n / 50},  {"middle", n / 10},
+                 {"rare", n - 1}, {"rare", n},   {"absent", n + 1ull}, {"absent", n + 2ull}};
     printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
     printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "Lego sketch", "bounds", "Count-Min");
     bool ok = true;
@@ -213,14 +176,12 @@ static bool print_table(const show *made)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         printf("  %s%-12s", r == 0 ? style.lego : r == 1 ? style.other : "", rows[r].name);
         for (size_t b = 0; b < 3; b++) {
-            trial spec = {rows[r].kind, lego_model_builtin(NULL), budgets[b], given.seed, 1, LEGO_DENSE, NULL};
+            trial spec = {.kind = rows[r].kind, .budget = budgets[b], .first_seed = given.seed, .seeds = 1};
             metrics result;
             uint64_t bytes;
             lego_status status = metrics_run(made->truth, &spec, &result, &bytes);
-            if (status == LEGO_OK)
-                printf(" %9.3f / %7.3f", result.aae, result.are);
-            else
-                printf(" %19s", "does not fit");
+            if (status == LEGO_OK) printf(" %9.3f / %7.3f", result.aae, result.are);
+            else printf(" %19s", "does not fit");
         }
         printf("%s\n", style.plain);
     }
@@ -239,8 +200,7 @@ static bool measure_class(const show *made, frequency_class *of)
     for (size_t i = 0; i < exact_size(made->truth); i++) {
         exact_item item = exact_at(made->truth, i);
         double lego, cms, count = (double)item.count;
-        if (item.count < of->least || item.count >= of->beyond)
-            continue;
+        if (item.count < of->least || item.count >= of->beyond) continue;
         if (estimator_lego.estimate(made->lego, item.bytes, item.size, &lego) != LEGO_OK ||
             estimator_cms.estimate(made->cms, item.bytes, item.size, &cms) != LEGO_OK)
             return false;
@@ -258,30 +218,24 @@ static void print_bar(const char *label, const char *name, const char *color, do
 {
     int blocks = error > 1e-4 ? (int)lround(6 * log10(error / 1e-4)) : 0;
     printf("  %-20s %-12s %s", label, name, color);
-    for (int i = 0; i < blocks && i < 36; i++)
-        fputs(style.block, stdout);
+    for (int i = 0; i < blocks && i < 36; i++) fputs(style.block, stdout);
     printf("%s%s%.*f %%\n", style.plain, blocks > 0 ? " " : "", error < 0.1 ? 2 : 0, 100 * error);
 }
 
 static bool print_classes(const show *made)
 {
-    frequency_class classes[] = {{.least = 1, .beyond = 2},     {.least = 2, .beyond = 5},
-                                 {.least = 5, .beyond = 20},    {.least = 20, .beyond = 100},
+    frequency_class classes[] = {{.least = 1, .beyond = 2},      {.least = 2, .beyond = 5},
+                                 {.least = 5, .beyond = 20},     {.least = 20, .beyond = 100},
                                  {.least = 100, .beyond = 1000}, {.least = 1000, .beyond = INT64_MAX}};
     printf("\n%sMean relative error by how often items occur%s (bars: logarithmic)\n", style.title, style.plain);
     for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
         frequency_class *of = &classes[c];
-        if (!measure_class(made, of))
-            return false;
-        if (of->n == 0)
-            continue;
+        if (!measure_class(made, of)) return false;
+        if (of->n == 0) continue;
         char range[2 * VALUE_TEXT], items[2 * VALUE_TEXT], text[VALUE_TEXT];
-        if (of->beyond == 2)
-            snprintf(range, sizeof range, "once");
-        else if (of->beyond == INT64_MAX)
-            snprintf(range, sizeof range, "%" PRId64 " and more", of->least);
-        else
-            snprintf(range, sizeof range, "%" PRId64 " to %" PRId64 " times", of->least, of->beyond - 1);
+        if (of->beyond == 2) snprintf(range, sizeof range, "once");
+        else if (of->beyond == INT64_MAX) snprintf(range, sizeof range, "%" PRId64 " and more", of->least);
+        else snprintf(range, sizeof range, "%" PRId64 " to %" PRId64 " times", of->least, of->beyond - 1);
         snprintf(items, sizeof items, "%s items", grouped(text, of->n));
         putchar('\n');
         print_bar(range, "Lego sketch", style.lego, of->lego);
@@ -292,23 +246,16 @@ static bool print_classes(const show *made)
 
 static int run(int count, char **operands)
 {
-    if (count > 0)
-        return options_wrong(&command_demo, "it takes no argument, and '%s' is one", operands[0]);
+    if (count > 0) return options_wrong(&command_demo, "it takes no argument, and '%s' is one", operands[0]);
     choose_style();
     show made = {0};
     bool ok = make_stream(&made) && make_sketches(&made) && print_answers(&made) && print_table(&made) &&
               print_classes(&made);
-    if (ok) {
-        putchar('\n');
-        fflush(stdout);
-        say_if_untrained(lego_model_builtin(NULL));
-    }
-    free(made.stream);
+    if (ok) putchar('\n');
+    free(made.keys);
     exact_destroy(made.truth);
-    if (made.lego != NULL)
-        estimator_lego.destroy(made.lego);
-    if (made.cms != NULL)
-        estimator_cms.destroy(made.cms);
+    estimator_destroy(&estimator_lego, made.lego);
+    estimator_destroy(&estimator_cms, made.cms);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -1,11 +1,11 @@
 /* legosketch gen: streams to try things on.
  *
  * SPDX-License-Identifier: MIT */
-#include "items.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
 #include "say.h"
+#include "stream.h"
 #include "zipf.h"
 
 #include <inttypes.h>
@@ -39,8 +39,7 @@ static bool print_table(void)
         uint64_t count = 0;
         zipf_count(given.distinct, given.alpha, (uint32_t)rank, &count);
         printf("%" PRIu64 "\t%" PRIu64 "\n", rank, count);
-        if (rank % FLUSH_EVERY == 0 && !output_flush())
-            return false;
+        if (rank % FLUSH_EVERY == 0 && !output_flush()) return false;
     }
     return true;
 }
@@ -51,38 +50,36 @@ static void print_item(uint32_t rank)
         printf("%" PRIu32 "\n", rank);
         return;
     }
-    unsigned char key[8] = {0};
-    for (unsigned i = 0; i < 4; i++)
-        key[i] = (unsigned char)(rank >> (8 * i));
+    unsigned char key[8];
+    stream_key(rank, key);
     fwrite(key, 1, given.format == FORMAT_U32 ? 4 : 8, stdout);
 }
 
 static bool print_stream(uint64_t total)
 {
-    uint32_t *stream = total <= SIZE_MAX / sizeof *stream ? malloc((size_t)total * sizeof *stream) : NULL;
-    if (stream == NULL) {
+    uint32_t *ranks = total <= SIZE_MAX / sizeof *ranks ? malloc((size_t)total * sizeof *ranks) : NULL;
+    if (ranks == NULL) {
         say("a stream of %" PRIu64 " items does not fit into memory; --format tsv needs none", total);
         return false;
     }
-    zipf_stream(given.distinct, given.alpha, given.seed, stream);
+    zipf_stream(given.distinct, given.alpha, given.seed, ranks);
     progress_begin("gen", total, given.quiet);
     bool ok = true;
     for (uint64_t i = 0; i < total && ok; i++) {
-        print_item(stream[i]);
+        print_item(ranks[i]);
         if (i % FLUSH_EVERY == 0) {
             ok = output_flush();
             progress_update(i, i);
         }
     }
     progress_end();
-    free(stream);
+    free(ranks);
     return ok;
 }
 
 static int run(int count, char **operands)
 {
-    if (count == 0)
-        return options_wrong(&command_gen, "which kind of stream? There is one: zipf");
+    if (count == 0) return options_wrong(&command_gen, "which kind of stream? There is one: zipf");
     if (count > 1 || strcmp(operands[0], "zipf") != 0)
         return options_wrong(&command_gen, "there is no stream '%s'; there is one kind: zipf",
                              operands[count > 1 ? 1 : 0]);

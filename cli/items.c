@@ -11,13 +11,10 @@
 #include <string.h>
 
 enum {
-    BATCH_ITEMS = 1 << 18, /* the sketch takes more at once faster; both batches together have 12 MB */
-    BATCH_BYTES = 1 << 22,
-    /* Where items are deleted the blocks of a sketch depend a little on what comes together: this never changes. */
-    BATCH_ITEMS_TSV = 1 << 16,
-    BATCH_BYTES_TSV = 1 << 20,
-    SEARCHED = 64, /* bytes that are searched at once */
-    SHORT = 32     /* bytes of a short line, the most */
+    BATCH_ITEMS = 1 << 20, /* the sketch takes more at once faster; both batches together have 48 to 80 MB */
+    BATCH_BYTES = 1 << 24, /* a batch is handed out once its items have so many */
+    SEARCHED = 64,         /* bytes that are searched at once */
+    SHORT = 32             /* bytes of a short line, the most */
 };
 
 static bool is_text(item_format format)
@@ -25,23 +22,25 @@ static bool is_text(item_format format)
     return format == FORMAT_LINES || format == FORMAT_TSV;
 }
 
-static bool open_batch(item_batch *batch, const item_parser *parser)
+lego_items items_view(const item_batch *batch)
 {
-    size_t most = parser->most;
-    if (!is_text(parser->format)) {
-        batch->keys = malloc(most * sizeof *batch->keys);
+    return (lego_items){batch->n, batch->keys, batch->bytes, batch->offsets, batch->counts};
+}
+
+static bool open_batch(item_batch *batch, item_format format)
+{
+    if (!is_text(format)) {
+        batch->keys = malloc(BATCH_ITEMS * sizeof *batch->keys);
         return batch->keys != NULL;
     }
-    batch->capacity = parser->enough + SHORT; /* a short line may be copied with what follows it */
+    batch->capacity = BATCH_BYTES + SHORT; /* a short line may be copied with what follows it */
     batch->bytes = malloc(batch->capacity);
-    batch->offsets = malloc((most + 1) * sizeof *batch->offsets);
-    if (batch->bytes == NULL || batch->offsets == NULL)
-        return false;
+    batch->offsets = malloc((BATCH_ITEMS + 1) * sizeof *batch->offsets);
+    if (batch->bytes == NULL || batch->offsets == NULL) return false;
     batch->offsets[0] = 0;
-    if (parser->format == FORMAT_LINES)
-        return true;
-    batch->counts = malloc(most * sizeof *batch->counts);
-    batch->lines = malloc(most * sizeof *batch->lines);
+    if (format == FORMAT_LINES) return true;
+    batch->counts = malloc(BATCH_ITEMS * sizeof *batch->counts);
+    batch->lines = malloc(BATCH_ITEMS * sizeof *batch->lines);
     return batch->counts != NULL && batch->lines != NULL;
 }
 
@@ -56,12 +55,9 @@ static void close_batch(item_batch *batch)
 
 bool items_open(item_parser *parser, item_format format)
 {
-    bool counted = format == FORMAT_TSV;
-    *parser = (item_parser){.format = format, .most = counted ? BATCH_ITEMS_TSV : BATCH_ITEMS,
-                            .enough = counted ? BATCH_BYTES_TSV : BATCH_BYTES};
-    bool ok = open_batch(&parser->batch, parser);
-    if (!ok)
-        items_close(parser);
+    *parser = (item_parser){.format = format};
+    bool ok = open_batch(&parser->batch, format);
+    if (!ok) items_close(parser);
     return ok;
 }
 
@@ -77,13 +73,10 @@ static bool reserve(item_parser *parser, size_t size)
 {
     item_batch *batch = &parser->batch;
     size_t capacity = batch->capacity;
-    if (size <= capacity - parser->fill)
-        return true;
-    while (capacity - parser->fill < size)
-        capacity *= 2;
+    if (size <= capacity - parser->fill) return true;
+    while (capacity - parser->fill < size) capacity *= 2;
     unsigned char *bytes = realloc(batch->bytes, capacity);
-    if (bytes == NULL)
-        return false;
+    if (bytes == NULL) return false;
     batch->bytes = bytes;
     batch->capacity = capacity;
     return true;
@@ -91,8 +84,7 @@ static bool reserve(item_parser *parser, size_t size)
 
 static bool append(item_parser *parser, const unsigned char *bytes, size_t size)
 {
-    if (!reserve(parser, size))
-        return false;
+    if (!reserve(parser, size)) return false;
     memcpy(parser->batch.bytes + parser->fill, bytes, size);
     parser->fill += size;
     return true;
@@ -101,18 +93,15 @@ static bool append(item_parser *parser, const unsigned char *bytes, size_t size)
 /* After a batch was handed out: turns to the other one, an unfinished line comes along. False if there is no memory. */
 static bool turn(item_parser *parser)
 {
-    if (!parser->handed_out)
-        return true;
+    if (!parser->handed_out) return true;
     parser->handed_out = false;
     item_batch full = parser->batch;
     bool is_first = parser->spare.n == 0; /* a short input needs but one */
     parser->batch = parser->spare;
     parser->spare = full;
     parser->batch.n = 0;
-    if (is_first && !open_batch(&parser->batch, parser))
-        return false;
-    if (!is_text(parser->format))
-        return true;
+    if (is_first && !open_batch(&parser->batch, parser->format)) return false;
+    if (!is_text(parser->format)) return true;
     size_t start = (size_t)full.offsets[full.n], size = parser->fill - start;
     parser->fill = 0;
     return append(parser, full.bytes + start, size);
@@ -131,23 +120,13 @@ static item_event report(item_parser *parser, uint64_t line, const char *what)
     return ITEMS_BAD;
 }
 
-/* Little-endian numbers. */
-static uint64_t load_8(const unsigned char bytes[8])
+/* A little-endian number of up to 8 bytes. */
+static inline uint64_t load(const unsigned char *bytes, size_t width)
 {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
+    uint64_t value = 0;
+    memcpy(&value, bytes, width);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     value = __builtin_bswap64(value);
-#endif
-    return value;
-}
-
-static uint64_t load_4(const unsigned char bytes[4])
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap32(value);
 #endif
     return value;
 }
@@ -170,8 +149,7 @@ static const char *parse_count(const unsigned char *text, size_t size, int64_t *
         fits = fits && value <= (limit - digit) / 10;
         value = fits ? value * 10 + digit : value;
     }
-    if (!fits)
-        return "the count does not fit into 64 bits";
+    if (!fits) return "the count does not fit into 64 bits";
     *count = negative ? (int64_t)(0 - value) : (int64_t)value;
     return NULL;
 }
@@ -184,11 +162,9 @@ static const char *end_line(item_parser *parser)
     if (parser->format == FORMAT_TSV) {
         const unsigned char *line = batch->bytes + start;
         size_t tab = parser->fill - start;
-        while (tab > 0 && line[tab - 1] != '\t')
-            tab--;
+        while (tab > 0 && line[tab - 1] != '\t') tab--;
         const char *what = "no tab between item and count";
-        if (tab > 0)
-            what = parse_count(line + tab, parser->fill - start - tab, &batch->counts[batch->n]);
+        if (tab > 0) what = parse_count(line + tab, parser->fill - start - tab, &batch->counts[batch->n]);
         if (what != NULL) {
             parser->fill = start;
             return what;
@@ -206,7 +182,7 @@ static const char *end_line(item_parser *parser)
 static uint64_t line_feeds_of_word(const unsigned char bytes[8])
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    uint64_t word = load_8(bytes) ^ UINT64_C(0x0a0a0a0a0a0a0a0a);
+    uint64_t word = load(bytes, 8) ^ UINT64_C(0x0a0a0a0a0a0a0a0a);
     uint64_t feeds = ~(((word & low) + low) | word | low);
     return (feeds >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
@@ -214,8 +190,7 @@ static uint64_t line_feeds_of_word(const unsigned char bytes[8])
 static uint64_t line_feeds(const unsigned char bytes[SEARCHED])
 {
     uint64_t feeds = 0;
-    for (unsigned i = 0; i < SEARCHED; i += 8)
-        feeds |= line_feeds_of_word(bytes + i) << i;
+    for (unsigned i = 0; i < SEARCHED; i += 8) feeds |= line_feeds_of_word(bytes + i) << i;
     return feeds;
 }
 
@@ -226,12 +201,10 @@ static const unsigned char *short_count(const unsigned char *line, const unsigne
     const unsigned char *at = end;
     int64_t value = 0;
     for (int64_t scale = 1; at > line && at[-1] >= '0' && at[-1] <= '9'; scale *= 10) {
-        if (end - at == 18)
-            return NULL;
+        if (end - at == 18) return NULL;
         value += scale * (*--at - '0');
     }
-    if (at == end)
-        return NULL;
+    if (at == end) return NULL;
     bool negative = at > line && at[-1] == '-';
     at -= negative || (at > line && at[-1] == '+');
     *count = negative ? -value : value;
@@ -245,11 +218,11 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
 {
     item_batch batch = parser->batch; /* a copy: bytes are written, and could be anything's, had it an address */
     const unsigned char *line = *at;
-    size_t fill = parser->fill, most = parser->most, enough = parser->enough;
+    size_t fill = parser->fill;
     uint64_t lines = parser->line;
     /* As many lines end in a part as it has bytes, at most, and one of them began before it: none fills the batch. */
     for (const unsigned char *part = line; end - part >= SEARCHED + SHORT && part - line <= SHORT &&
-                                           batch.n + SEARCHED < most && fill + SHORT + SEARCHED < enough;
+                                           batch.n + SEARCHED < BATCH_ITEMS && fill + SHORT + SEARCHED < BATCH_BYTES;
          part += SEARCHED) {
         for (uint64_t feeds = line_feeds(part); feeds != 0; feeds &= feeds - 1) {
             const unsigned char *feed = part + __builtin_ctzll(feeds);
@@ -261,8 +234,7 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
             memcpy(batch.bytes + fill, line, SHORT);
             fill += (size_t)(stop - line);
             lines++;
-            if (counted)
-                batch.lines[batch.n] = lines;
+            if (counted) batch.lines[batch.n] = lines;
             batch.offsets[++batch.n] = fill;
             line = feed + 1;
         }
@@ -275,10 +247,8 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
 
 static void take_short(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
-    if (parser->format == FORMAT_TSV)
-        take_short_lines(parser, true, at, end);
-    else
-        take_short_lines(parser, false, at, end);
+    if (parser->format == FORMAT_TSV) take_short_lines(parser, true, at, end);
+    else take_short_lines(parser, false, at, end);
 }
 
 static item_event parse_text(item_parser *parser, const unsigned char **at, const unsigned char *end)
@@ -299,12 +269,10 @@ static item_event parse_text(item_parser *parser, const unsigned char **at, cons
                 *at = stop;
                 return report(parser, parser->line + 1, "the line is longer than 16 MiB");
             }
-            if (!append(parser, *at, size))
-                return ITEMS_NO_MEMORY;
+            if (!append(parser, *at, size)) return ITEMS_NO_MEMORY;
         }
         *at = stop;
-        if (newline == NULL)
-            break;
+        if (newline == NULL) break;
         *at += 1;
         parser->line++;
         if (parser->discarding) {
@@ -312,10 +280,8 @@ static item_event parse_text(item_parser *parser, const unsigned char **at, cons
             continue;
         }
         const char *what = end_line(parser);
-        if (what != NULL)
-            return report(parser, parser->line, what);
-        if (parser->batch.n == parser->most || parser->fill >= parser->enough)
-            return hand_out(parser);
+        if (what != NULL) return report(parser, parser->line, what);
+        if (parser->batch.n == BATCH_ITEMS || parser->fill >= BATCH_BYTES) return hand_out(parser);
     }
     return ITEMS_MORE;
 }
@@ -328,12 +294,10 @@ static size_t record_width(const item_parser *parser)
 /* Takes records that lie whole in the block. */
 static void take_records(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
-    size_t width = record_width(parser), n = (size_t)(end - *at) / width, room = parser->most - parser->batch.n;
+    size_t width = record_width(parser), n = (size_t)(end - *at) / width, room = BATCH_ITEMS - parser->batch.n;
     uint64_t *keys = parser->batch.keys + parser->batch.n;
-    if (n > room)
-        n = room;
-    for (size_t i = 0; i < n; i++)
-        keys[i] = width == 4 ? load_4(*at + 4 * i) : load_8(*at + 8 * i);
+    if (n > room) n = room;
+    for (size_t i = 0; i < n; i++) keys[i] = width == 4 ? load(*at + 4 * i, 4) : load(*at + 8 * i, 8);
     parser->batch.n += n;
     parser->line += n;
     *at += n * width;
@@ -343,32 +307,28 @@ static item_event parse_records(item_parser *parser, const unsigned char **at, c
 {
     size_t width = record_width(parser);
     while (*at < end) {
-        if (parser->carried == 0)
-            take_records(parser, at, end);
-        while (*at < end && parser->carried < width && parser->batch.n < parser->most)
+        if (parser->carried == 0) take_records(parser, at, end);
+        while (*at < end && parser->carried < width && parser->batch.n < BATCH_ITEMS)
             parser->carry[parser->carried++] = *(*at)++;
         if (parser->carried == width) {
             parser->carried = 0;
-            parser->batch.keys[parser->batch.n++] = width == 4 ? load_4(parser->carry) : load_8(parser->carry);
+            parser->batch.keys[parser->batch.n++] = load(parser->carry, width);
             parser->line++;
         }
-        if (parser->batch.n == parser->most)
-            return hand_out(parser);
+        if (parser->batch.n == BATCH_ITEMS) return hand_out(parser);
     }
     return ITEMS_MORE;
 }
 
 item_event items_parse(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
-    if (!turn(parser))
-        return ITEMS_NO_MEMORY;
+    if (!turn(parser)) return ITEMS_NO_MEMORY;
     return is_text(parser->format) ? parse_text(parser, at, end) : parse_records(parser, at, end);
 }
 
 item_event items_flush(item_parser *parser)
 {
-    if (!turn(parser))
-        return ITEMS_NO_MEMORY;
+    if (!turn(parser)) return ITEMS_NO_MEMORY;
     return parser->batch.n > 0 ? hand_out(parser) : ITEMS_MORE;
 }
 
@@ -379,15 +339,13 @@ size_t items_pending(const item_parser *parser)
 
 item_event items_finish(item_parser *parser)
 {
-    if (!turn(parser))
-        return ITEMS_NO_MEMORY;
+    if (!turn(parser)) return ITEMS_NO_MEMORY;
     if (is_text(parser->format)) {
         parser->discarding = false;
         if (parser->fill > parser->batch.offsets[parser->batch.n]) {
             parser->line++;
             const char *what = end_line(parser);
-            if (what != NULL)
-                return report(parser, parser->line, what);
+            if (what != NULL) return report(parser, parser->line, what);
         }
     } else if (parser->carried > 0) {
         parser->carried = 0;

@@ -17,6 +17,8 @@
 #ifndef CLI_ITEMS_H
 #define CLI_ITEMS_H
 
+#include "legosketch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +49,9 @@ typedef struct item_batch {
     uint64_t *lines; /* tsv only: where each item stood */
 } item_batch;
 
+/* As a sketch takes it. */
+lego_items items_view(const item_batch *batch);
+
 typedef struct item_parser {
     item_batch batch;
     struct {
@@ -57,13 +62,11 @@ typedef struct item_parser {
     /* The rest is the parser's own. */
     item_batch spare; /* what the last batch handed out stands in, while the other is filled; empty before the first */
     item_format format;
-    size_t most;      /* items of a batch */
-    size_t enough;    /* a batch is handed out once its items have so many bytes */
-    bool handed_out;  /* the batch was returned, and the next call turns to the spare */
-    bool discarding;  /* inside a line that is too long */
-    uint64_t line;    /* lines or records that have ended */
-    size_t fill;      /* bytes[offsets[n] .. fill) is the line that has not ended yet */
-    size_t carried;   /* bytes of a record that has not ended yet */
+    bool handed_out; /* the batch was returned, and the next call turns to the spare */
+    bool discarding; /* inside a line that is too long */
+    uint64_t line;   /* lines or records that have ended */
+    size_t fill;     /* bytes[offsets[n] .. fill) is the line that has not ended yet */
+    size_t carried;  /* bytes of a record that has not ended yet */
     unsigned char carry[8];
 } item_parser;
 

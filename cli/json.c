@@ -24,8 +24,8 @@ static void note(json_line *line, const cJSON *added)
 
 void json_text(json_line *line, const char *name, const char *text)
 {
-    note(line, text != NULL ? cJSON_AddStringToObject(line->object, name, text)
-                            : cJSON_AddNullToObject(line->object, name));
+    note(line,
+         text != NULL ? cJSON_AddStringToObject(line->object, name, text) : cJSON_AddNullToObject(line->object, name));
 }
 
 void json_u64(json_line *line, const char *name, uint64_t value)
@@ -56,25 +56,20 @@ void json_reals(json_line *line, const char *name, const double *values, int n)
 {
     cJSON *array = cJSON_CreateDoubleArray(values, n);
     bool ok = array != NULL && cJSON_AddItemToObject(line->object, name, array);
-    if (!ok)
-        cJSON_Delete(array);
+    if (!ok) cJSON_Delete(array);
     line->ok = line->ok && ok;
 }
 
 /* The bytes of the UTF-8 character that starts here; 0 if none does, or if it is the one that cJSON ends strings at. */
 static size_t utf8_length(const unsigned char *at, size_t left)
 {
-    if (at[0] == 0)
-        return 0;
-    if (at[0] < 0x80)
-        return 1;
+    if (at[0] == 0) return 0;
+    if (at[0] < 0x80) return 1;
     size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
     uint32_t code = at[0] & (0xffu >> (length + 1));
-    if (at[0] < 0xc2 || at[0] > 0xf4 || length > left)
-        return 0;
+    if (at[0] < 0xc2 || at[0] > 0xf4 || length > left) return 0;
     for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
+        if ((at[i] & 0xc0) != 0x80) return 0;
         code = code << 6 | (at[i] & 0x3fu);
     }
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a longer form than needed is not UTF-8 */
@@ -86,8 +81,7 @@ static bool is_text(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size;) {
         size_t length = utf8_length(bytes + i, size - i);
-        if (length == 0)
-            return false;
+        if (length == 0) return false;
         i += length;
     }
     return true;
@@ -101,10 +95,8 @@ void json_item(json_line *line, const void *bytes, size_t size)
         line->ok = false;
         return;
     }
-    if (text && size > 0)
-        memcpy(copy, bytes, size);
-    for (size_t i = 0; i < size && !text; i++)
-        snprintf(copy + 2 * i, 3, "%02x", ((const unsigned char *)bytes)[i]);
+    if (text && size > 0) memcpy(copy, bytes, size);
+    for (size_t i = 0; i < size && !text; i++) snprintf(copy + 2 * i, 3, "%02x", ((const unsigned char *)bytes)[i]);
     copy[text ? size : 2 * size] = '\0';
     json_text(line, text ? "item" : "item_hex", copy);
     free(copy);

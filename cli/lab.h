@@ -1,31 +1,36 @@
-/* The lab: experiments that measure what the paper claims, each in a file of its own, cli/lab_*.c.
+/* The lab: experiments that measure what the paper claims. `eval` and `demo` measure with it too.
+ *
+ *     lab.c          the command            lab_streams.c  streams, counted exactly
+ *     lab_lists.c    lists in options       lab_compare.c  every method at every budget on a stream
+ *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
 #include "content.h"
+#include "metrics.h"
+#include "options.h"
 #include "record.h"
 
 enum { LAB_LIST_MAX = 64 }; /* methods, budgets or skewnesses on one command line */
 
-/* What is asked for. Where something is 0 the experiment has its own. */
+/* What is asked for, and where nothing was what the experiment has of its own. */
 typedef struct lab_plan {
     const estimator_kind *kinds[LAB_LIST_MAX + 1]; /* with the constant 1 among them */
-    uint64_t budgets[LAB_LIST_MAX];
+    uint64_t budgets[LAB_LIST_MAX];                /* if there are none, they follow from the stream */
     double alphas[LAB_LIST_MAX];
-    size_t kind_count, budget_count, alpha_count;
+    char *checkpoints[LAB_LIST_MAX];
+    size_t kind_count, budget_count, alpha_count, checkpoint_count;
+    const lego_model *model; /* of every method that uses one; NULL: each has its own */
     uint64_t seed;
-    uint32_t seeds, distinct;
-    unsigned threads;
+    uint32_t seeds, distinct, threads;
     double scale;
     int format; /* -1: as the name of each file says */
-    on_error policy;
+    int policy; /* an on_error */
     bool quick, quiet;
     char *const *files; /* streams */
     int file_count;
-    char *const *checkpoints;
-    int checkpoint_count;
 } lab_plan;
 
 /* PARTIAL: some of it failed, which was said, and the rest is worth keeping. LEFT_OUT: there was nothing to run it
@@ -35,49 +40,60 @@ typedef enum lab_result { LAB_DONE, LAB_PARTIAL, LAB_FAILED, LAB_LEFT_OUT } lab_
 typedef struct lab_experiment {
     const char *name, *title, *figure;
     lab_result (*run)(const lab_plan *plan, record *into);
+    /* For the plan where it has nothing. */
+    uint32_t distinct;
+    double scale, quick_scale;
+    double alphas[8]; /* up to a 0 */
 } lab_experiment;
 
 extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound, lab_scaling,
     lab_bytes;
 
+/* ---- lab_lists.c ------------------------------------------------------------------------------------------------ */
+
+/* Takes one word of a list into a plan; NULL, or what the word should have been. */
+typedef const char *lab_take(lab_plan *plan, const char *word, size_t length);
+lab_take lab_take_kind, lab_take_size, lab_take_budget, lab_take_alpha, lab_take_checkpoint;
+
+/* Every word between commas; a list that is NULL has none. Says which one is wrong with the command line. */
+bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *take);
+
 /* ---- lab_streams.c ---------------------------------------------------------------------------------------------- */
 
 typedef struct lab_stream {
-    char name[64];
-    double alpha; /* of a Zipf stream; negative for others */
+    char name[512];
+    double alpha;    /* of a Zipf stream; negative for others */
     content content; /* of a file in its order, where a method wants that; elsewhere occurrences are shuffled */
 } lab_stream;
 
-/* A Zipf stream as `gen` makes it, and one of about N items whose skewness follows from that. Both say what is
- * wrong. */
+/* A Zipf stream as `gen` makes it (name NULL: "zipf ALPHA"), and one of about N items whose skewness follows from that.
+ * These and the next say what is wrong, and have a name even then. */
 bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha);
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total);
 
 /* A file, in the format of the plan or of its name: .u32, .u64, .tsv, else lines. */
 bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path);
-void lab_stream_free(lab_stream *self);
+
+/* The content of files, or of standard input if there are none, for the methods of the plan. */
+bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count);
 
 /* ---- lab_compare.c ---------------------------------------------------------------------------------------------- */
+
+/* A method of the plan at a budget on a stream. */
+trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind *kind, uint64_t budget);
 
 /* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its
  * reason in the row instead of errors. */
 lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets,
                        size_t count);
 
-/* The plan's budgets if there are any, else these. */
-lab_result lab_compare_at(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *own,
-                          size_t count);
+/* Notes that a file or a stream could not be used. */
+lab_result lab_unusable(record *into, const char *name);
 
 /* The worse of two. */
 static inline lab_result lab_worse(lab_result a, lab_result b)
 {
     return a > b ? a : b;
 }
-
-/* The model of a method by its own name. */
-const lego_model *lab_model(const estimator_kind *kind);
-
-/* Seeds of a mean: those asked for, or one if it should be quick, else three. */
-uint32_t lab_seeds(const lab_plan *plan);
 
 #endif

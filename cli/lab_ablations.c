@@ -29,8 +29,7 @@ static void variant_name(const struct recipe *recipe, char text[96])
             strcat(text, parts[i].name);
         }
     }
-    if (text[0] == '\0')
-        strcpy(text, "complete");
+    if (text[0] == '\0') strcpy(text, "complete");
 }
 
 static bool add_row(const lab_plan *plan, record *into, const struct run *run, const char *file, double alpha,
@@ -41,10 +40,8 @@ static bool add_row(const lab_plan *plan, record *into, const struct run *run, c
         return false;
     char variant[96], skew[48];
     variant_name(&run->recipe, variant);
-    if (alpha >= 0)
-        snprintf(skew, sizeof skew, "%g", alpha);
-    else
-        snprintf(skew, sizeof skew, "%g to %g", (double)run->recipe.alpha_min, (double)run->recipe.alpha_max);
+    if (alpha >= 0) snprintf(skew, sizeof skew, "%g", alpha);
+    else snprintf(skew, sizeof skew, "%g to %g", (double)run->recipe.alpha_min, (double)run->recipe.alpha_max);
     json_line row = record_row(into);
     json_text(&row, "variant", variant);
     json_text(&row, "skewness", skew);
@@ -63,17 +60,15 @@ static bool add_row(const lab_plan *plan, record *into, const struct run *run, c
 static bool score_file(const lab_plan *plan, record *into, const char *file)
 {
     static struct run run;
-    if (!training_read(file, &run))
-        return false;
-    size_t alphas = plan->alpha_count > 0 ? plan->alpha_count : 1, done = 0;
-    progress_begin("ablations", alphas * SCORE_LOADS, plan->quiet);
+    if (!training_read(file, &run)) return false;
+    size_t rows = (plan->alpha_count > 0 ? plan->alpha_count : 1) * SCORE_LOADS;
+    progress_begin("ablations", rows, plan->quiet);
     progress_describe("loads", "");
     bool ok = true;
-    for (size_t i = 0; i < alphas * SCORE_LOADS && ok; i++) {
+    for (size_t i = 0; i < rows && ok; i++) {
         double alpha = plan->alpha_count > 0 ? plan->alphas[i / SCORE_LOADS] : -1;
         ok = add_row(plan, into, &run, file, alpha, score_loads[i % SCORE_LOADS]);
-        done++;
-        progress_update(done, done);
+        progress_update(i + 1, i + 1);
     }
     progress_end();
     return ok;
@@ -82,16 +77,10 @@ static bool score_file(const lab_plan *plan, record *into, const char *file)
 static lab_result run(const lab_plan *plan, record *into)
 {
     lab_result result = plan->checkpoint_count > 0 ? LAB_DONE : LAB_LEFT_OUT;
-    for (int i = 0; i < plan->checkpoint_count; i++) {
-        if (!score_file(plan, into, plan->checkpoints[i])) {
-            char what[512];
-            snprintf(what, sizeof what, "%s could not be used", plan->checkpoints[i]);
-            record_failure(into, what);
-            result = LAB_PARTIAL;
-        }
-    }
+    for (size_t i = 0; i < plan->checkpoint_count; i++)
+        if (!score_file(plan, into, plan->checkpoints[i])) result = lab_unusable(into, plan->checkpoints[i]);
     return result;
 }
 
 const lab_experiment lab_ablations = {"ablations", "Training without one of its parts, by items in a brick", "Figure 7",
-                                      run};
+                                      .run = run};

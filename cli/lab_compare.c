@@ -2,15 +2,14 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "lab.h"
-#include "metrics.h"
 #include "progress.h"
 #include "say.h"
 #include "values.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 typedef struct point {
     trial spec;
@@ -23,71 +22,53 @@ typedef struct point {
 typedef struct work {
     const exact_table *truth;
     point *points;
-    size_t count, next, done;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    size_t count;
+    atomic_size_t next, done;
+    pthread_t drawer; /* the one thread that draws the bar */
 } work;
 
-const lego_model *lab_model(const estimator_kind *kind)
+trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind *kind, uint64_t budget)
 {
-    return kind->uses_model ? lego_model_builtin(kind->model) : NULL;
+    return (trial){.kind = kind,
+                   .model = estimator_model(kind, plan->model),
+                   .budget = budget,
+                   .first_seed = plan->seed,
+                   .seeds = plan->seeds,
+                   .order = read->keep_order ? &read->order : NULL};
 }
 
-uint32_t lab_seeds(const lab_plan *plan)
+lab_result lab_unusable(record *into, const char *name)
 {
-    return plan->seeds > 0 ? plan->seeds : plan->quick ? 1 : 3;
+    char what[600];
+    snprintf(what, sizeof what, "%s could not be used", name);
+    record_failure(into, what);
+    return LAB_PARTIAL;
 }
 
 static void *take_trials(void *context)
 {
     work *shared = context;
-    pthread_mutex_lock(&shared->lock);
-    while (shared->next < shared->count) {
-        point *mine = &shared->points[shared->next++];
-        pthread_mutex_unlock(&shared->lock);
+    for (size_t i; (i = atomic_fetch_add(&shared->next, 1)) < shared->count;) {
+        point *mine = &shared->points[i];
         mine->status = metrics_run(shared->truth, &mine->spec, &mine->result, &mine->bytes);
-        pthread_mutex_lock(&shared->lock);
-        shared->done++;
-        pthread_cond_signal(&shared->changed);
+        size_t done = atomic_fetch_add(&shared->done, 1) + 1;
+        if (pthread_equal(pthread_self(), shared->drawer)) progress_update(done, done);
     }
-    pthread_mutex_unlock(&shared->lock);
     return NULL;
-}
-
-/* Draws the bar until all is done; threads cannot, since there is one terminal. */
-static void watch(work *shared)
-{
-    pthread_mutex_lock(&shared->lock);
-    while (shared->done < shared->count) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        pthread_cond_timedwait(&shared->changed, &shared->lock, &until);
-        progress_update(shared->done, shared->done);
-    }
-    pthread_mutex_unlock(&shared->lock);
 }
 
 static void run_trials(const lab_plan *plan, const lab_stream *source, point *points, size_t count)
 {
     enum { THREADS_MAX = 64 };
-    work shared = {.truth = source->content.truth, .points = points, .count = count};
-    pthread_mutex_init(&shared.lock, NULL);
-    pthread_cond_init(&shared.changed, NULL);
+    work shared = {.truth = source->content.truth, .points = points, .count = count, .drawer = pthread_self()};
     progress_begin(source->name, count, plan->quiet);
     progress_describe("trials", "");
     pthread_t threads[THREADS_MAX];
-    unsigned wanted = plan->threads < THREADS_MAX ? plan->threads : THREADS_MAX, started = 0;
-    while (started < wanted && pthread_create(&threads[started], NULL, take_trials, &shared) == 0)
-        started++;
-    if (started == 0)
-        take_trials(&shared); /* without threads it takes longer, and there is no bar */
-    watch(&shared);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    unsigned others = plan->threads < THREADS_MAX ? plan->threads - 1 : THREADS_MAX, started = 0;
+    while (started < others && pthread_create(&threads[started], NULL, take_trials, &shared) == 0) started++;
+    take_trials(&shared);
+    for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
     progress_end();
-    pthread_cond_destroy(&shared.changed);
-    pthread_mutex_destroy(&shared.lock);
 }
 
 /* The row of one trial; says what went wrong with it. */
@@ -95,11 +76,9 @@ static lab_result add_row(record *into, const lab_stream *source, const point *d
 {
     json_line row = record_row(into);
     lego_model_info model = {.name = NULL};
-    if (done->spec.kind->uses_model)
-        lego_model_describe(done->spec.model, &model);
+    if (done->spec.model != NULL) lego_model_describe(done->spec.model, &model);
     json_text(&row, "stream", source->name);
-    if (source->alpha >= 0)
-        json_real(&row, "alpha", source->alpha);
+    if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
     json_text(&row, "method", done->spec.kind->name);
     json_text(&row, "model", model.name);
     json_u64(&row, "budget", done->spec.budget);
@@ -112,7 +91,7 @@ static lab_result add_row(record *into, const lab_stream *source, const point *d
         json_real(&row, "aae", done->result.aae);
         json_real(&row, "are", done->result.are);
     } else {
-        char budget[VALUE_TEXT], what[160];
+        char budget[VALUE_TEXT], what[640];
         value_print_size(budget, done->spec.budget);
         snprintf(what, sizeof what, "%s at %s on %s is left out", done->spec.kind->name, budget, source->name);
         say_status(what, done->status);
@@ -134,24 +113,11 @@ lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *sou
     }
     for (size_t i = 0; i < trials; i++) {
         const estimator_kind *kind = plan->kinds[i % plan->kind_count];
-        points[i].spec = (trial){.kind = kind,
-                                 .model = lab_model(kind),
-                                 .budget = budgets[i / plan->kind_count],
-                                 .first_seed = plan->seed,
-                                 .seeds = lab_seeds(plan),
-                                 .order = source->content.keep_order ? &source->content.order : NULL};
+        points[i].spec = lab_trial(plan, &source->content, kind, budgets[i / plan->kind_count]);
     }
     run_trials(plan, source, points, trials);
     lab_result result = LAB_DONE;
-    for (size_t i = 0; i < trials; i++)
-        result = lab_worse(result, add_row(into, source, &points[i]));
+    for (size_t i = 0; i < trials; i++) result = lab_worse(result, add_row(into, source, &points[i]));
     free(points);
     return result;
-}
-
-lab_result lab_compare_at(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *own,
-                          size_t count)
-{
-    bool asked = plan->budget_count > 0;
-    return lab_compare(plan, into, source, asked ? plan->budgets : own, asked ? plan->budget_count : count);
 }

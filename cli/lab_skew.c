@@ -64,16 +64,14 @@ static void group_ranks(uint32_t k, uint32_t rank, groups *out)
         sum += out->weight[out->count++];
         at += step;
     }
-    for (size_t i = 0; i < out->count; i++)
-        out->weight[i] /= sum;
+    for (size_t i = 0; i < out->count; i++) out->weight[i] /= sum;
 }
 
 static double expected(const groups *distances, const groups *places, uint32_t rank)
 {
     double sum = 0;
     for (size_t i = 0; i < places->count; i++) {
-        if (places->weight[i] < 1e-16)
-            continue;
+        if (places->weight[i] < 1e-16) continue;
         double mean = 0;
         for (size_t j = 0; j < distances->count; j++)
             mean += distances->weight[j] * log1p(distances->value[j] / places->value[i]);
@@ -94,12 +92,10 @@ typedef struct brick_state {
 static void deal(uint32_t k, uint64_t state, brick_state *all, double sums[RANK_MAX + 1])
 {
     uint32_t full = 0;
-    for (uint32_t i = 0; i < k; i++)
-        all[i] = (brick_state){0};
+    for (uint32_t i = 0; i < k; i++) all[i] = (brick_state){0};
     for (uint64_t rank = 1; full < k; rank++) {
         brick_state *mine = &all[split_mix(state, rank) % k];
-        if (mine->items > RANK_MAX)
-            continue;
+        if (mine->items > RANK_MAX) continue;
         if (mine->items > 0)
             sums[mine->items] += log1p((double)(rank - mine->last) / (double)mine->last) / log1p(1.0 / mine->items);
         mine->last = rank;
@@ -114,13 +110,10 @@ static bool simulate(const lab_plan *plan, uint32_t k, double means[RANK_MAX + 1
         say_no_memory();
         return false;
     }
-    for (int i = 0; i <= RANK_MAX; i++)
-        means[i] = 0;
+    for (int i = 0; i <= RANK_MAX; i++) means[i] = 0;
     uint64_t samples = plan->quick ? 4000 : 40000, deals = k == 1 ? 1 : (samples + k - 1) / k;
-    for (uint64_t i = 0; i < deals; i++)
-        deal(k, split_mix(plan->seed + k, i + 1), all, means);
-    for (int i = 0; i <= RANK_MAX; i++)
-        means[i] /= (double)(deals * k);
+    for (uint64_t i = 0; i < deals; i++) deal(k, split_mix(plan->seed + k, i + 1), all, means);
+    for (int i = 0; i <= RANK_MAX; i++) means[i] /= (double)(deals * k);
     free(all);
     return true;
 }
@@ -153,11 +146,11 @@ static lab_result run(const lab_plan *plan, record *into)
             progress_update(i * RANKS + j + 1, i * RANKS + j + 1);
         }
         ok = simulate(plan, bricks[i], means);
-        for (size_t j = 0; j < RANKS && ok; j++)
-            add_row(into, bricks[i], ranks[j], "simulation", means[ranks[j]]);
+        for (size_t j = 0; j < RANKS && ok; j++) add_row(into, bricks[i], ranks[j], "simulation", means[ranks[j]]);
     }
     progress_end();
     return ok ? LAB_DONE : LAB_FAILED;
 }
 
-const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream (Theorem 4.2)", "Figure 3", run};
+const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream (Theorem 4.2)", "Figure 3",
+                                 .run = run};

@@ -30,126 +30,94 @@ typedef struct timing {
 
 static bool make_load(const lab_plan *plan, load *made)
 {
-    double scale = plan->scale > 0 ? plan->scale : plan->quick ? 0.02 : 0.1;
-    made->distinct = (uint32_t)fmin(fmax(round(WIKI_DISTINCT * scale), 1), 4e9);
-    made->budget = plan->budget_count > 0 ? plan->budgets[0] : (uint64_t)fmax(WIKI_BUDGET * scale, 102400);
+    made->distinct = (uint32_t)fmin(fmax(round(WIKI_DISTINCT * plan->scale), 1), 4e9);
+    made->budget = plan->budget_count > 0 ? plan->budgets[0] : (uint64_t)fmax(WIKI_BUDGET * plan->scale, 102400);
     made->seed = plan->seed;
     lab_stream shape;
-    if (!lab_stream_sized(&shape, "wiki-like", made->distinct, (uint64_t)(WIKI_TOTAL * scale)))
-        return false;
-    made->length = (size_t)exact_total(shape.content.truth);
+    if (!lab_stream_sized(&shape, "wiki-like", made->distinct, (uint64_t)(WIKI_TOTAL * plan->scale))) return false;
+    content_free(&shape.content);
+    made->keys = zipf_keys(made->distinct, shape.alpha, plan->seed, &made->length);
     made->asked = made->length < made->distinct ? made->length : made->distinct;
-    uint32_t *ranks = malloc(made->length * sizeof *ranks);
-    made->keys = malloc(made->length * sizeof *made->keys);
-    bool ok = ranks != NULL && made->keys != NULL;
-    if (ok) {
-        zipf_stream(made->distinct, shape.alpha, plan->seed, ranks);
-        for (size_t i = 0; i < made->length; i++)
-            made->keys[i] = ranks[i];
-    } else {
-        say_no_memory();
-        free(made->keys);
-    }
-    free(ranks);
-    lab_stream_free(&shape);
-    return ok;
+    if (made->keys == NULL) say_no_memory();
+    return made->keys != NULL;
 }
 
-static void key_bytes(uint64_t key, unsigned char bytes[8])
-{
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(key >> (8 * i));
-}
-
-/* ---- one item a call -------------------------------------------------------------------------------------------- */
-
-static lego_status time_kind(const load *made, const estimator_kind *kind, timing *out)
-{
-    lego_options wanted = LEGO_OPTIONS_INIT;
-    wanted.budget = made->budget;
-    wanted.model = lab_model(kind);
-    wanted.seed = made->seed;
-    void *self;
-    lego_status status = kind->create(&wanted, &self);
-    if (status != LEGO_OK)
-        return status;
-    if (kind->tell != NULL)
-        kind->tell(self, made->distinct);
-    double start = record_clock();
-    unsigned char key[8];
-    for (size_t i = 0; i < made->length && status == LEGO_OK; i++) {
-        key_bytes(made->keys[i], key);
-        status = kind->add(self, key, sizeof key, 1);
-    }
-    double middle = record_clock();
-    for (size_t i = 0; i < made->asked && status == LEGO_OK; i++) {
-        double value;
-        key_bytes(made->keys[i], key);
-        status = kind->estimate(self, key, sizeof key, &value);
-    }
-    *out = (timing){middle - start, record_clock() - middle, kind->bytes(self)};
-    kind->destroy(self);
-    return status;
-}
-
-/* ---- batches ---------------------------------------------------------------------------------------------------- */
+/* ---- ways to store and to ask ------------------------------------------------------------------------------------ */
 
 typedef struct way {
-    const char *name, *model;
-    lego_packing packing;
+    const char *name;
+    const estimator_kind *kind;
+    bool batches; /* of a kind whose self is a lego_sketch */
     bool all_threads;
 } way;
 
-static const way ways[] = {
-    {"lego, batches", NULL, LEGO_DENSE, false},          {"lego, batches, all cores", NULL, LEGO_DENSE, true},
-    {"lego flat, batches", NULL, LEGO_FLAT, false},      {"lego flat, batches, all cores", NULL, LEGO_FLAT, true},
-    {"lego-paper, batches", "paper", LEGO_DENSE, false}, {"lego-paper, batches, all cores", "paper", LEGO_DENSE, true},
+static const way batch_ways[] = {
+    {"lego, batches", &estimator_lego, true, false},
+    {"lego, batches, all cores", &estimator_lego, true, true},
+    {"lego-paper, batches", &estimator_lego_paper, true, false},
+    {"lego-paper, batches, all cores", &estimator_lego_paper, true, true},
 };
-enum { WAYS = sizeof ways / sizeof *ways };
+enum { BATCH_WAYS = sizeof batch_ways / sizeof *batch_ways, BATCH = 1 << 16 };
 
-static lego_status time_way(const load *made, const way *how, unsigned threads, timing *out)
+static lego_status store_one(const load *made, const estimator_kind *kind, void *self, size_t i)
 {
-    enum { BATCH = 1 << 16 };
-    lego_options wanted = LEGO_OPTIONS_INIT;
-    wanted.budget = made->budget;
-    wanted.model = lego_model_builtin(how->model);
-    wanted.packing = how->packing;
-    wanted.seed = made->seed;
-    if (how->model != NULL) { /* as lab/lego.c has it: a brick for every 100 KB, 4-byte cells */
-        wanted.bricks = made->budget < 2 * 102400 ? 1 : (uint32_t)(made->budget / 102400);
-        wanted.cell_bits = 32;
+    unsigned char key[8];
+    stream_key(made->keys[i], key);
+    return kind->add(self, key, sizeof key, 1);
+}
+
+static lego_status ask_one(const load *made, const estimator_kind *kind, const void *self, size_t i)
+{
+    unsigned char key[8];
+    double value;
+    stream_key(made->keys[i], key);
+    return kind->estimate(self, key, sizeof key, &value);
+}
+
+/* Stores the first n items of the stream, or asks for them, with room for the answers. */
+static lego_status pass(const load *made, const way *how, void *self, size_t n, lego_estimate *answers)
+{
+    lego_status status = LEGO_OK;
+    for (size_t i = 0; !how->batches && i < n && status == LEGO_OK; i++)
+        status = answers != NULL ? ask_one(made, how->kind, self, i) : store_one(made, how->kind, self, i);
+    for (size_t at = 0; how->batches && at < n && status == LEGO_OK; at += BATCH) {
+        lego_items batch = {.n = n - at < BATCH ? n - at : BATCH, .integers = made->keys + at};
+        status = answers != NULL ? lego_query_items(self, &batch, answers) : lego_add_items(self, &batch);
     }
-    lego_sketch *sketch;
-    lego_estimate *answers = malloc(BATCH * sizeof *answers);
-    lego_status status = answers != NULL ? lego_sketch_create(&wanted, &sketch) : LEGO_ERR_MEMORY;
-    if (status != LEGO_OK) {
-        free(answers);
-        return status;
-    }
-    lego_sketch_set_threads(sketch, how->all_threads ? threads : 1);
-    double start = record_clock();
-    for (size_t at = 0; at < made->length && status == LEGO_OK; at += BATCH) {
-        size_t n = made->length - at < BATCH ? made->length - at : BATCH;
-        status = lego_sketch_add_u64s(sketch, made->keys + at, NULL, n);
-    }
-    double middle = record_clock();
-    for (size_t at = 0; at < made->asked && status == LEGO_OK; at += BATCH) {
-        size_t n = made->asked - at < BATCH ? made->asked - at : BATCH;
-        status = lego_sketch_estimate_u64s(sketch, made->keys + at, n, answers);
-    }
-    *out = (timing){middle - start, record_clock() - middle, lego_sketch_bytes(sketch)};
-    lego_sketch_destroy(sketch);
-    free(answers);
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------------------------- */
-
-static void keep_fastest(timing *best, const timing *one, int round)
+static lego_status time_way(const load *made, const way *how, unsigned threads, timing *out)
 {
-    best->store = round == 0 ? one->store : fmin(best->store, one->store);
-    best->query = round == 0 ? one->query : fmin(best->query, one->query);
-    best->bytes = one->bytes;
+    static lego_estimate answers[BATCH];
+    lego_options wanted = {.budget = made->budget, .seed = made->seed};
+    void *self;
+    lego_status status = estimator_create(how->kind, &wanted, &self);
+    if (status != LEGO_OK) return status;
+    if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
+    if (how->batches) lego_set_threads(self, threads);
+    double start = record_clock();
+    status = pass(made, how, self, made->length, NULL);
+    double middle = record_clock();
+    if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
+    *out = (timing){middle - start, record_clock() - middle, estimator_bytes(how->kind, self)};
+    estimator_destroy(how->kind, self);
+    return status;
+}
+
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
+
+/* The fastest of some rounds. */
+static lego_status time_rounds(const load *made, const way *how, unsigned threads, int rounds, timing *best)
+{
+    lego_status status = LEGO_OK;
+    *best = (timing){INFINITY, INFINITY, 0};
+    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
+        timing one;
+        status = time_way(made, how, threads, &one);
+        if (status == LEGO_OK) *best = (timing){fmin(best->store, one.store), fmin(best->query, one.query), one.bytes};
+    }
+    return status;
 }
 
 static void add_row(record *into, const load *made, const char *name, unsigned threads, const char *operation,
@@ -171,37 +139,34 @@ static void add_row(record *into, const load *made, const char *name, unsigned t
 static lab_result run(const lab_plan *plan, record *into)
 {
     load made;
-    if (!make_load(plan, &made))
-        return LAB_FAILED;
-    size_t count = plan->kind_count + WAYS;
-    int rounds = plan->quick ? 2 : 3;
-    progress_begin("speed", count * (size_t)rounds, plan->quiet);
-    progress_describe("runs", "");
+    if (!make_load(plan, &made)) return LAB_FAILED;
+    size_t count = plan->kind_count + BATCH_WAYS;
+    progress_begin("speed", count, plan->quiet);
+    progress_describe("methods", "");
     lab_result result = LAB_DONE;
     for (size_t i = 0; i < count; i++) {
-        const way *how = i < plan->kind_count ? NULL : &ways[i - plan->kind_count];
-        const char *name = how != NULL ? how->name : plan->kinds[i]->name;
-        unsigned threads = how != NULL && how->all_threads ? plan->threads : 1;
-        timing best = {0}, one;
-        lego_status status = LEGO_OK;
-        for (int round = 0; round < rounds && status == LEGO_OK; round++) {
-            status = how != NULL ? time_way(&made, how, threads, &one) : time_kind(&made, plan->kinds[i], &one);
-            if (status == LEGO_OK)
-                keep_fastest(&best, &one, round);
-            progress_update(i * (size_t)rounds + (size_t)round + 1, i * (size_t)rounds + (size_t)round + 1);
-        }
+        way how = i < plan->kind_count ? (way){.name = plan->kinds[i]->name, .kind = plan->kinds[i]}
+                                       : batch_ways[i - plan->kind_count];
+        unsigned threads = how.all_threads ? plan->threads : 1;
+        timing best;
+        lego_status status = time_rounds(&made, &how, threads, plan->quick ? 2 : 3, &best);
         if (status == LEGO_OK) {
-            add_row(into, &made, name, threads, "store", best.bytes, (double)made.length, best.store);
-            add_row(into, &made, name, threads, "query", best.bytes, (double)made.asked, best.query);
+            add_row(into, &made, how.name, threads, "store", best.bytes, (double)made.length, best.store);
+            add_row(into, &made, how.name, threads, "query", best.bytes, (double)made.asked, best.query);
         } else {
-            say_status(name, status);
-            record_failure(into, name);
-            result = LAB_PARTIAL;
+            say_status(how.name, status);
+            result = lab_unusable(into, how.name);
         }
+        progress_update(i + 1, i + 1);
     }
     progress_end();
     free(made.keys);
     return result;
 }
 
-const lab_experiment lab_speed = {"speed", "Items stored and asked for a second, by method", "Figure 6", run};
+const lab_experiment lab_speed = {.name = "speed",
+                                  .title = "Items stored and asked for a second, by method",
+                                  .figure = "Figure 6",
+                                  .run = run,
+                                  .scale = 0.1,
+                                  .quick_scale = 0.02};

@@ -9,40 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool start(lab_stream *self, const char *name, double alpha)
+static bool fill_zipf(lab_stream *self, uint32_t distinct)
 {
-    *self = (lab_stream){.alpha = alpha};
-    snprintf(self->name, sizeof self->name, "%s", name);
-    return content_start(&self->content);
-}
-
-void lab_stream_free(lab_stream *self)
-{
-    content_free(&self->content);
+    for (uint64_t rank = 1; rank <= distinct; rank++) {
+        uint64_t count = 0;
+        unsigned char key[8];
+        zipf_count(distinct, self->alpha, (uint32_t)rank, &count);
+        stream_key(rank, key);
+        if (exact_add(self->content.truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
+            say_no_memory();
+            content_free(&self->content);
+            return false;
+        }
+    }
+    return true;
 }
 
 bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha)
 {
     uint64_t total;
-    if (!zipf_total(distinct, alpha, &total)) {
-        say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
-        return false;
-    }
-    if (!start(self, name, alpha))
-        return false;
-    for (uint64_t rank = 1; rank <= distinct; rank++) {
-        uint64_t count = 0;
-        unsigned char key[8];
-        zipf_count(distinct, alpha, (uint32_t)rank, &count);
-        for (unsigned byte = 0; byte < 8; byte++)
-            key[byte] = (unsigned char)(rank >> (8 * byte));
-        if (exact_add(self->content.truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
-            say_no_memory();
-            lab_stream_free(self);
-            return false;
-        }
-    }
-    return true;
+    *self = (lab_stream){.alpha = alpha};
+    if (name != NULL) snprintf(self->name, sizeof self->name, "%s", name);
+    else snprintf(self->name, sizeof self->name, "zipf %g", alpha);
+    if (zipf_total(distinct, alpha, &total)) return content_start(&self->content) && fill_zipf(self, distinct);
+    say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
+    return false;
 }
 
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total)
@@ -63,8 +54,7 @@ bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uin
 static bool strip(char *name, const char *ending)
 {
     size_t length = strlen(name), size = strlen(ending);
-    if (length <= size || strcmp(name + length - size, ending) != 0)
-        return false;
+    if (length <= size || strcmp(name + length - size, ending) != 0) return false;
     name[length - size] = '\0';
     return true;
 }
@@ -74,42 +64,43 @@ static item_format parse_name(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
     snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);
-    if (!strip(name, ".xz") && !strip(name, ".gz"))
-        strip(name, ".zst");
-    if (strip(name, ".u32"))
-        return FORMAT_U32;
-    if (strip(name, ".u64"))
-        return FORMAT_U64;
-    if (strip(name, ".tsv"))
-        return FORMAT_TSV;
+    if (!strip(name, ".xz") && !strip(name, ".gz")) strip(name, ".zst");
+    if (strip(name, ".u32")) return FORMAT_U32;
+    if (strip(name, ".u64")) return FORMAT_U64;
+    if (strip(name, ".tsv")) return FORMAT_TSV;
     strip(name, ".txt");
     return FORMAT_LINES;
 }
 
-bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
+bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count)
 {
-    char name[sizeof self->name];
-    item_format format = parse_name(path, name, sizeof name);
-    if (plan->format >= 0)
-        format = (item_format)plan->format;
-    if (!start(self, name, -1))
-        return false;
+    if (!content_start(into)) return false;
     for (size_t i = 0; i < plan->kind_count; i++)
-        self->content.keep_order = self->content.keep_order || (plan->kinds[i]->in_order && format != FORMAT_TSV);
+        into->keep_order = into->keep_order || (plan->kinds[i]->in_order && format != FORMAT_TSV);
     stream from = {.format = format,
-                   .policy = plan->policy,
+                   .policy = (on_error)plan->policy,
                    .quiet = plan->quiet,
                    .label = "count",
                    .sink = content_batch,
-                   .context = &self->content};
-    bool ok = stream_read(&from, &path, 1);
-    if (ok && exact_size(self->content.truth) == 0) {
-        say("%s has no items: there is nothing to measure", path);
-        ok = false;
-    }
-    for (size_t i = 0; ok && i < plan->kind_count; i++)
-        ok = content_suits(&self->content, plan->kinds[i]);
-    if (!ok)
-        lab_stream_free(self);
+                   .context = into};
+    bool ok = stream_read(&from, paths, count);
+    for (size_t i = 0; ok && i < plan->kind_count; i++) ok = content_suits(into, plan->kinds[i]);
+    if (!ok) content_free(into);
     return ok;
+}
+
+bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
+{
+    *self = (lab_stream){.alpha = -1};
+    char name[sizeof self->name];
+    item_format format = parse_name(path, name, sizeof name);
+    snprintf(self->name, sizeof self->name, "%s", path); /* until there is a stream */
+    if (!lab_read(&self->content, plan, plan->format >= 0 ? (item_format)plan->format : format, &path, 1)) return false;
+    if (exact_size(self->content.truth) == 0) {
+        say("%s has no items: there is nothing to measure", path);
+        content_free(&self->content);
+        return false;
+    }
+    memcpy(self->name, name, sizeof name);
+    return true;
 }

@@ -36,15 +36,12 @@ static int read_all(int file, contents *all)
         if (all->size == capacity) {
             capacity = capacity * 2 + 65536;
             unsigned char *bytes = realloc(all->bytes, capacity);
-            if (bytes == NULL)
-                return ENOMEM;
+            if (bytes == NULL) return ENOMEM;
             all->bytes = bytes;
         }
         ssize_t got = read(file, all->bytes + all->size, capacity - all->size);
-        if (got == 0)
-            return 0;
-        if (got < 0 && errno != EINTR)
-            return errno;
+        if (got == 0) return 0;
+        if (got < 0 && errno != EINTR) return errno;
         all->size += got > 0 ? (size_t)got : 0;
     }
 }
@@ -52,23 +49,18 @@ static int read_all(int file, contents *all)
 static int map_or_read(int file, contents *all)
 {
     struct stat status;
-    if (fstat(file, &status) != 0)
-        return errno;
-    if (!S_ISREG(status.st_mode) || status.st_size == 0)
-        return read_all(file, all);
+    if (fstat(file, &status) != 0) return errno;
+    if (!S_ISREG(status.st_mode) || status.st_size == 0) return read_all(file, all);
     void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED)
-        return errno;
+    if (bytes == MAP_FAILED) return errno;
     *all = (contents){bytes, (size_t)status.st_size, true};
     return 0;
 }
 
 static void release(contents *all)
 {
-    if (all->mapped)
-        munmap(all->bytes, all->size);
-    else
-        free(all->bytes);
+    if (all->mapped) munmap(all->bytes, all->size);
+    else free(all->bytes);
 }
 
 static bool open_contents(const char *path, contents *all)
@@ -77,40 +69,35 @@ static bool open_contents(const char *path, contents *all)
     bool from_stdin = strcmp(path, "-") == 0;
     int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     int error = file < 0 ? errno : map_or_read(file, all);
-    if (file > STDIN_FILENO)
-        close(file);
-    if (error != 0) {
-        say("cannot read %s: %s", from_stdin ? "stdin" : path, strerror(error));
-        release(all);
-    }
-    return error == 0;
+    if (file > STDIN_FILENO) close(file);
+    if (error == 0) return true;
+    release(all);
+    return say_unreadable(path, strerror(error));
 }
 
 /* Whether it went well; if not, says why. */
 static bool check(const char *path, const contents *all, lego_status status, const char *wanted)
 {
     char name[16];
-    if (status == LEGO_ERR_MAGIC)
-        say("%s is not %s", path, wanted);
-    else if (status == LEGO_ERR_MODEL && lego_sketch_saved_model(all->bytes, all->size, name) == LEGO_OK)
+    if (status == LEGO_ERR_MAGIC) say("%s is not %s", path, wanted);
+    else if (status == LEGO_ERR_MODEL && lego_saved_model(all->bytes, all->size, name) == LEGO_OK)
         say("%s was made with the model '%s': give its file with --model", path, name);
-    else if (status != LEGO_OK)
-        say_status(path, status);
+    else if (status != LEGO_OK) say_status(path, status);
     return status == LEGO_OK;
 }
 
 bool load_model(const char *name, const lego_model **model)
 {
     *model = name == NULL ? NULL : lego_model_builtin(name);
-    if (name == NULL || *model != NULL)
-        return true;
+    if (name == NULL || *model != NULL) return true;
+    *model = loaded;
+    if (loaded != NULL) return true;
     if (access(name, F_OK) != 0) {
         say("'%s' is neither a built-in model nor a file", name);
         return false;
     }
     contents all;
-    if (!open_contents(name, &all))
-        return false;
+    if (!open_contents(name, &all)) return false;
     lego_status status = lego_model_load(all.bytes, all.size, NULL, &loaded);
     bool ok = check(name, &all, status, "a model");
     release(&all);
@@ -118,54 +105,21 @@ bool load_model(const char *name, const lego_model **model)
     return ok;
 }
 
-static lego_status load_bytes(const contents *all, const lego_model *model, any_sketch *any)
-{
-    *any = (any_sketch){NULL, NULL};
-    lego_status status = lego_sketch_load(all->bytes, all->size, model, NULL, &any->plain);
-    if (status == LEGO_ERR_MAGIC)
-        status = lego_elastic_load(all->bytes, all->size, model, NULL, &any->elastic);
-    return status;
-}
-
-bool load_any(const char *path, const lego_model *model, any_sketch *any)
+bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch, const lego_model **found)
 {
     contents all;
-    if (!open_contents(path, &all))
-        return false;
-    bool ok = check(path, &all, load_bytes(&all, model, any), "a sketch, which 'legosketch build' makes");
-    release(&all);
-    return ok;
-}
-
-bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch)
-{
-    any_sketch any;
-    if (!load_any(path, model, &any))
-        return false;
-    if (any.elastic != NULL) {
-        say("%s keeps its most frequent items (build --top), which this command cannot do: it takes plain sketches",
-            path);
-        any_destroy(&any);
-        return false;
-    }
-    *sketch = any.plain;
-    return true;
-}
-
-bool load_either(const char *path, const lego_model *model, any_sketch *any, const lego_model **found)
-{
-    contents all;
-    *found = NULL;
-    *any = (any_sketch){NULL, NULL};
-    if (!open_contents(path, &all))
-        return false;
-    lego_status status = load_bytes(&all, model, any);
-    if (status == LEGO_ERR_MAGIC) {
-        load_close(); /* a model given for a sketch that is none */
+    const lego_model *model;
+    *sketch = NULL;
+    if (found != NULL) *found = NULL;
+    if (!load_model(model_name, &model) || !open_contents(path, &all)) return false;
+    lego_status status = lego_load(all.bytes, all.size, model, NULL, sketch);
+    if (status == LEGO_ERR_MAGIC && found != NULL) {
+        load_close(); /* a model that was named for a sketch, and there is none */
         status = lego_model_load(all.bytes, all.size, NULL, &loaded);
         *found = loaded;
     }
-    bool ok = check(path, &all, status, "a sketch or a model");
+    bool ok =
+        check(path, &all, status, found != NULL ? "a sketch or a model" : "a sketch, which 'legosketch build' makes");
     release(&all);
     return ok;
 }

@@ -4,22 +4,17 @@
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 
-#include "any.h"
 #include "legosketch.h"
 
 #include <stdbool.h>
 
-/* The names of lego_packing, in the order of the enum, as an option's choices. */
-#define PACKING_CHOICES "dense|flat"
-
 /* The model of a built-in name, or of a file if there is no such name. NULL stays NULL: the default of whoever takes
- * it. Each says what went wrong before it returns false. A loaded model lives until load_close(). */
+ * it. Says what went wrong before it returns false. There is one loaded model at most, which lives until load_close(). */
 bool load_model(const char *name, const lego_model **model);
-bool load_sketch(const char *path, const lego_model *model, lego_sketch **sketch); /* a plain one */
-bool load_any(const char *path, const lego_model *model, any_sketch *any);
 
-/* A sketch or a model, whichever the file holds; the other is NULL. */
-bool load_either(const char *path, const lego_model *model, any_sketch *any, const lego_model **found);
+/* A sketch, of the model of that name as above. Where `found` is not NULL the file may hold a model instead, and one of
+ * *sketch and *found is NULL. */
+bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch, const lego_model **found);
 
 void load_close(void);
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const command *const commands[] = {
-    &command_build, &command_query, &command_top,   &command_merge, &command_fold, &command_info,
-    &command_gen,   &command_eval,  &command_demo,  &command_train, &command_lab,  &command_report,
+    &command_build, &command_query, &command_top,  &command_merge, &command_fold, &command_info,
+    &command_gen,   &command_eval,  &command_demo, &command_train, &command_lab,  &command_report,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -23,8 +23,7 @@ static void print_help(FILE *to)
     fprintf(to, "Usage: legosketch COMMAND [OPTION...] [ARGUMENT...]\n\n"
                 "How often did item x occur? Counts any stream in a memory of fixed size.\n\n"
                 "Commands:\n");
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; i < COMMANDS; i++) fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(to, "\n'legosketch COMMAND --help' or 'legosketch help COMMAND' tells more about one;\n"
                 "'legosketch --version' tells the version.\n\n"
                 "Examples:\n"
@@ -38,17 +37,14 @@ static const command *find_command(const char *name)
 {
     const char *names[COMMANDS + 2];
     for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
         names[i] = commands[i]->name;
     }
     names[COMMANDS] = "help";
     names[COMMANDS + 1] = NULL;
     const char *closest = options_closest(name, names);
-    if (closest != NULL)
-        say("there is no command '%s'; did you mean '%s'?", name, closest);
-    else
-        say("there is no command '%s'; 'legosketch --help' lists them", name);
+    if (closest != NULL) say("there is no command '%s'; did you mean '%s'?", name, closest);
+    else say("there is no command '%s'; 'legosketch --help' lists them", name);
     return NULL;
 }
 
@@ -59,24 +55,8 @@ static int run_help(const char *topic)
         return EXIT_DONE;
     }
     const command *found = find_command(topic);
-    if (found != NULL)
-        options_help(found);
+    if (found != NULL) options_help(found);
     return found != NULL ? EXIT_DONE : EXIT_WRONG_USAGE;
-}
-
-static int run_command(const command *found, int argc, char **argv)
-{
-    int first;
-    switch (options_parse(found, argc, argv, &first)) {
-    case PARSE_RUN:
-        return found->run(argc - first, argv + first);
-    case PARSE_HELP:
-        options_help(found);
-        return EXIT_DONE;
-    case PARSE_WRONG:
-        break;
-    }
-    return EXIT_WRONG_USAGE;
 }
 
 static int run(int argc, char **argv)
@@ -93,7 +73,7 @@ static int run(int argc, char **argv)
         return EXIT_DONE;
     }
     const command *found = find_command(name);
-    return found != NULL ? run_command(found, argc - 1, argv + 1) : EXIT_WRONG_USAGE;
+    return found != NULL ? options_run(found, argc - 1, argv + 1) : EXIT_WRONG_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -102,7 +82,6 @@ int main(int argc, char **argv)
     record_command(argc, argv);
     int status = run(argc, argv);
     load_close();
-    if (!output_flush() && status == EXIT_DONE)
-        status = EXIT_FAILED;
+    if (!output_flush() && status == EXIT_DONE) status = EXIT_FAILED;
     return status;
 }

@@ -6,50 +6,81 @@
 #include "output.h"
 #include "say.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static struct {
     const char *output, *model;
 } given;
 
+enum { REMEDY_TEXT = 128 };
+
 static const option_entry options[] = {
-    {"output", 'o', OPTION_TEXT, "FILE", &given.output, "write the sketch here; - is standard output"},
-    {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "the .lego file they were made with, if not built in"},
+    OPTION_OUTPUT(&given.output),
+    OPTION_MODEL(&given.model),
     {0},
 };
 
-static bool merge_file(const any_sketch *into, const char *path, const lego_model *model, const char *first)
+static uint32_t common_divisor(uint32_t a, uint32_t b)
 {
-    any_sketch from;
-    if (!load_any(path, model, &from))
-        return false;
-    bool same_kind = (into->elastic != NULL) == (from.elastic != NULL);
-    lego_status status = any_merge(into, &from);
-    any_destroy(&from);
-    if (status != LEGO_OK)
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Whether both, folded to so many blocks, merge; `made` tells what they are then. */
+static bool merges_at(const lego_sketch *into, const lego_sketch *from, uint32_t blocks, lego_info *made)
+{
+    lego_sketch *a = NULL, *b = NULL;
+    bool ok = lego_copy(into, &a) == LEGO_OK && lego_copy(from, &b) == LEGO_OK && lego_fold(a, blocks) == LEGO_OK &&
+              lego_fold(b, blocks) == LEGO_OK && lego_merge(a, b) == LEGO_OK;
+    if (ok) lego_describe(a, made);
+    lego_destroy(a);
+    lego_destroy(b);
+    return ok;
+}
+
+/* What to do about sketches whose sizes do not nest: fold both, where that leaves an eighth of the smaller one or more;
+ * else build one of them again, like the first. */
+static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const lego_sketch *from)
+{
+    lego_info a, b, made;
+    lego_describe(into, &a);
+    lego_describe(from, &b);
+    uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
+    if (common < smaller / 8 || !merges_at(into, from, common, &made)) {
+        uint64_t spare = a.columns == 0 ? (a.bytes - a.top_bytes) / 64 : 0; /* blocks do not use all of a budget */
+        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.bytes + spare);
+        if (a.top_bytes > 0) snprintf(text + length, REMEDY_TEXT - (size_t)length, " --top=%" PRIu64, a.top_bytes);
+    } else if (a.top_bytes + b.top_bytes > 0 || made.bytes < LEGO_BUDGET_MIN) /* a budget is shared with the top */
+        snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --blocks %" PRIu32, common);
+    else snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --budget %" PRIu64, made.bytes);
+}
+
+static bool merge_file(lego_sketch *into, const char *first, const char *path)
+{
+    lego_sketch *from;
+    if (!load_sketch(path, given.model, &from, NULL)) return false;
+    lego_status status = lego_merge(into, from);
+    if (status == LEGO_ERR_SHAPE) {
+        char from_shape[SHAPE_TEXT], into_shape[SHAPE_TEXT], remedy[REMEDY_TEXT];
+        find_remedy(remedy, into, from);
+        say("cannot merge %s (%s) into %s (%s): neither folds to the other's size. %s", path,
+            say_shape(from_shape, from), first, say_shape(into_shape, into), remedy);
+    } else if (status != LEGO_OK) {
         say("cannot merge %s into %s:", path, first);
-    if (!same_kind)
-        say("only one of them was built with --top, and both or none have to be");
-    else if (status == LEGO_ERR_SHAPE && into->elastic != NULL)
-        say("%s: their heavy parts differ in size; build them with the same --budget and --heavy", path);
-    else if (status != LEGO_OK)
         say_status(path, status);
+    }
+    lego_destroy(from);
     return status == LEGO_OK;
 }
 
 static int run(int count, char **operands)
 {
-    if (given.output == NULL)
-        return options_wrong(&command_merge, "-o FILE is missing: where should the sketch go?");
-    if (count == 0)
-        return options_wrong(&command_merge, "there is no sketch to merge");
-    const lego_model *model;
-    any_sketch into;
-    if (!output_check(given.output) || !load_model(given.model, &model) || !load_any(operands[0], model, &into))
-        return EXIT_FAILED;
+    lego_sketch *into;
+    if (!output_check(given.output) || !load_sketch(operands[0], given.model, &into, NULL)) return EXIT_FAILED;
     bool ok = true;
-    for (int i = 1; i < count && ok; i++)
-        ok = merge_file(&into, operands[i], model, operands[0]);
-    ok = ok && any_output(given.output, &into);
-    any_destroy(&into);
+    for (int i = 1; i < count && ok; i++) ok = merge_file(into, operands[0], operands[i]);
+    ok = ok && output_sketch(given.output, into);
+    lego_destroy(into);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -58,10 +89,12 @@ const command command_merge = {
     .summary = "add sketches up",
     .synopsis = "-o FILE [OPTION...] SKETCH...",
     .text = "Writes the sketch of all the streams together, byte for byte as if one sketch had\n"
-            "counted them. They need the same model and seed. Where the bricks differ, the\n"
-            "result has the greatest common divisor of them. Sketches built with --top merge\n"
-            "too, with each other: what is most frequent in all of them stays in the list.",
+            "counted them. They need the same model and seed, and sizes of which one is a\n"
+            "multiple of the other; the result has the smaller. If the first was built with\n"
+            "--top, so is the result: what is most frequent in all of them stays in its list.",
     .examples = "  legosketch merge -o week.sketch monday.sketch tuesday.sketch wednesday.sketch\n",
     .options = options,
+    .output = &given.output,
+    .operands = OPERANDS_SOME,
     .run = run,
 };

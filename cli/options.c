@@ -12,10 +12,10 @@
 #include <string.h>
 
 enum {
-    OPTIONS_MAX = 32,    /* a table has fewer */
-    FIRST_LONG = 256,    /* what getopt_long returns for table entry 0: above every letter */
+    OPTIONS_MAX = 32, /* a table has fewer */
+    FIRST_LONG = 256, /* what getopt_long returns for table entry 0: above every letter */
     HELP = FIRST_LONG + OPTIONS_MAX,
-    HELP_COLUMN = 26,    /* where the explanations start */
+    HELP_COLUMN = 26, /* where the explanations start */
     HELP_WIDTH = 80,
     NAME_MAX_CHARS = 24, /* longer words have no close names */
 };
@@ -46,8 +46,7 @@ static int distance(const char *a, const char *b)
 {
     int rows[3][NAME_MAX_CHARS + 2];
     int n = (int)strlen(a), m = (int)strlen(b);
-    if (n > NAME_MAX_CHARS || m > NAME_MAX_CHARS)
-        return NAME_MAX_CHARS;
+    if (n > NAME_MAX_CHARS || m > NAME_MAX_CHARS) return NAME_MAX_CHARS;
     for (int i = 0; i <= n; i++) {
         int *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
         for (int j = 0; j <= m; j++) {
@@ -88,86 +87,69 @@ static int choice_index(const char *choices, const char *word)
     for (int index = 0; choices != NULL; index++) {
         const char *bar = strchr(choices, '|');
         size_t size = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
-        if (size == length && memcmp(choices, word, size) == 0)
-            return index;
+        if (size == length && memcmp(choices, word, size) == 0) return index;
         choices = bar != NULL ? bar + 1 : NULL;
     }
     return -1;
 }
 
-static bool store(const option_entry *entry, const char *text)
+static bool store_u32(const char *text, uint32_t *target)
 {
     uint64_t number;
-    int index;
+    if (!value_u64(text, strlen(text), &number) || number == 0 || number > UINT32_MAX) return false;
+    *target = (uint32_t)number;
+    return true;
+}
+
+static bool store_choice(const char *choices, const char *text, int *target)
+{
+    int index = choice_index(choices, text);
+    if (index >= 0) *target = index;
+    return index >= 0;
+}
+
+/* NULL, or what the text should have been. */
+static const char *store(const option_entry *entry, const char *text)
+{
+    void *target = entry->target;
     switch (entry->kind) {
-    case OPTION_FLAG:
-        *(bool *)entry->target = true;
-        return true;
-    case OPTION_TEXT:
-        *(const char **)entry->target = text;
-        return true;
-    case OPTION_SIZE:
-        return value_size(text, strlen(text), entry->target);
-    case OPTION_U64:
-        return value_u64(text, strlen(text), entry->target);
-    case OPTION_U32:
-        if (!value_u64(text, strlen(text), &number) || number == 0 || number > UINT32_MAX)
-            return false;
-        *(uint32_t *)entry->target = (uint32_t)number;
-        return true;
-    case OPTION_REAL:
-        return value_real(text, entry->target);
-    case OPTION_CHOICE:
-        index = choice_index(entry->value, text);
-        if (index >= 0)
-            *(int *)entry->target = index;
-        return index >= 0;
+    case OPTION_FLAG: *(bool *)target = true; return NULL;
+    case OPTION_TEXT: *(const char **)target = text; return NULL;
+    case OPTION_SIZE_IF_ANY:
+        *(uint64_t *)target = OPTION_NO_SIZE;
+        if (text == NULL) return NULL;
+        /* fall through */
+    case OPTION_SIZE: return value_size(text, strlen(text), target) ? NULL : "a size such as 300K, 1.5M or 4096";
+    case OPTION_U64: return value_u64(text, strlen(text), target) ? NULL : "a whole number of at most 64 bits";
+    case OPTION_U32: return store_u32(text, target) ? NULL : "a whole number from 1 to 4294967295";
+    case OPTION_REAL: return value_real(text, target) ? NULL : "a number that is not negative";
+    case OPTION_CHOICE: return store_choice(entry->value, text, target) ? NULL : "one of these words: ";
     }
-    return false;
+    return NULL;
 }
 
-static const char *expected(option_kind kind)
+/* An option that is not in the table. */
+static int unknown(const command *self, const char *word)
 {
-    switch (kind) {
-    case OPTION_SIZE:
-        return "a size such as 300K, 1.5M or 4096";
-    case OPTION_U64:
-        return "a whole number of at most 64 bits";
-    case OPTION_U32:
-        return "a whole number from 1 to 4294967295";
-    case OPTION_REAL:
-        return "a number that is not negative";
-    default:
-        return "one of these words";
-    }
+    char name[NAME_MAX_CHARS + 1];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *names[OPTIONS_MAX];
+    size_t n = 0;
+    for (const option_entry *entry = self->options; entry->name != NULL; entry++) names[n++] = entry->name;
+    names[n++] = help_entry.name;
+    names[n] = NULL;
+    const char *closest = options_closest(name, names);
+    if (closest != NULL) return options_wrong(self, "there is no option '%s'; did you mean '--%s'?", word, closest);
+    return options_wrong(self, "there is no option '%s', or it is short for more than one", word);
 }
 
-/* What getopt_long refused: argv[at] is the word. */
-static parse_result refused(const command *self, int code, char **argv, int at)
+/* What getopt_long returned `code` for. */
+static int refused(const command *self, int code, const char *word)
 {
-    const char *word = argv[at];
-    if (code == ':') {
-        options_wrong(self, "option '%s' needs a value", word);
-    } else if (optopt != 0 && optopt < FIRST_LONG) {
-        options_wrong(self, "there is no option '-%c'", optopt);
-    } else if (optopt != 0) {
-        options_wrong(self, "option '%.*s' takes no value", (int)strcspn(word, "="), word);
-    } else {
-        char name[NAME_MAX_CHARS + 1];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-        const char *names[OPTIONS_MAX];
-        size_t n = 0;
-        for (const option_entry *entry = self->options; entry->name != NULL; entry++)
-            names[n++] = entry->name;
-        names[n++] = help_entry.name;
-        names[n] = NULL;
-        const char *closest = options_closest(name, names);
-        if (closest != NULL)
-            options_wrong(self, "there is no option '%s'; did you mean '--%s'?", word, closest);
-        else
-            options_wrong(self, "there is no option '%s', or it is short for more than one", word);
-    }
-    return PARSE_WRONG;
+    if (code == ':') return options_wrong(self, "option '%s' needs a value", word);
+    if (optopt == 0) return unknown(self, word);
+    if (optopt < FIRST_LONG) return options_wrong(self, "there is no option '-%c'", optopt);
+    return options_wrong(self, "option '%.*s' takes no value", (int)strcspn(word, "="), word);
 }
 
 /* getopt's two descriptions of a table, made from it. */
@@ -178,12 +160,13 @@ static void describe(const command *self, struct option longs[OPTIONS_MAX], char
     size_t n = 0;
     for (; self->options[n].name != NULL && n + 2 < OPTIONS_MAX; n++) {
         const option_entry *entry = &self->options[n];
-        int has_value = entry->kind == OPTION_FLAG ? no_argument : required_argument;
+        int has_value = entry->kind == OPTION_FLAG          ? no_argument
+                        : entry->kind == OPTION_SIZE_IF_ANY ? optional_argument
+                                                            : required_argument;
         longs[n] = (struct option){entry->name, has_value, NULL, FIRST_LONG + (int)n};
         if (entry->letter != 0) {
             *letter++ = entry->letter;
-            if (has_value == required_argument)
-                *letter++ = ':';
+            if (has_value == required_argument) *letter++ = ':';
         }
     }
     longs[n] = (struct option){help_entry.name, no_argument, NULL, HELP};
@@ -192,36 +175,44 @@ static void describe(const command *self, struct option longs[OPTIONS_MAX], char
     *letter = '\0';
 }
 
-parse_result options_parse(const command *self, int argc, char **argv, int *first)
+static const option_entry *entry_of(const command *self, int code)
+{
+    const option_entry *entry = self->options;
+    if (code >= FIRST_LONG) return entry + (code - FIRST_LONG);
+    while (entry->letter != code) entry++;
+    return entry;
+}
+
+static int run_parsed(const command *self, int count, char **operands)
+{
+    if (self->output != NULL && *self->output == NULL)
+        return options_wrong(self, "-o FILE is missing: where should the sketch go?");
+    if (self->operands != OPERANDS_ANY && count == 0) return options_wrong(self, "it takes a file, and none is named");
+    if (self->operands == OPERANDS_ONE && count > 1)
+        return options_wrong(self, "it takes one file, and %d are named", count);
+    return self->run(count, operands);
+}
+
+int options_run(const command *self, int argc, char **argv)
 {
     struct option longs[OPTIONS_MAX];
     char shorts[2 * OPTIONS_MAX + 2];
     describe(self, longs, shorts);
     opterr = 0;
     optind = 1;
-    for (;;) {
-        int code = getopt_long(argc, argv, shorts, longs, NULL);
-        if (code == -1)
-            break;
-        if (code == 'h' || code == HELP)
-            return PARSE_HELP;
-        if (code == '?' || code == ':')
-            return refused(self, code, argv, optind - 1);
-        const option_entry *entry = self->options;
-        if (code >= FIRST_LONG)
-            entry += code - FIRST_LONG;
-        else
-            while (entry->letter != code)
-                entry++;
-        if (!store(entry, optarg)) {
-            bool choice = entry->kind == OPTION_CHOICE;
-            options_wrong(self, "--%s '%s' is not %s%s%s", entry->name, optarg, expected(entry->kind),
-                          choice ? ": " : "", choice ? entry->value : "");
-            return PARSE_WRONG;
+    for (int code; (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        if (code == 'h' || code == HELP) {
+            options_help(self);
+            return EXIT_DONE;
         }
+        if (code == '?' || code == ':') return refused(self, code, argv[optind - 1]);
+        const option_entry *entry = entry_of(self, code);
+        const char *expected = store(entry, optarg);
+        if (expected != NULL)
+            return options_wrong(self, "--%s '%s' is not %s%s", entry->name, optarg, expected,
+                                 entry->kind == OPTION_CHOICE ? entry->value : "");
     }
-    *first = optind;
-    return PARSE_RUN;
+    return run_parsed(self, argc - optind, argv + optind);
 }
 
 /* ---- help ----------------------------------------------------------------------------------------------------- */
@@ -249,8 +240,7 @@ static void print_option(const option_entry *entry)
 {
     int column = entry->letter != 0 ? printf("  -%c, ", entry->letter) : printf("      ");
     column += printf("--%s", entry->name);
-    if (entry->value != NULL)
-        column += printf(" %s", entry->value);
+    if (entry->value != NULL) column += printf(entry->kind == OPTION_SIZE_IF_ANY ? "[=%s]" : " %s", entry->value);
     if (column + 2 > HELP_COLUMN) {
         putchar('\n');
         column = 0;
@@ -262,8 +252,7 @@ static void print_option(const option_entry *entry)
 void options_help(const command *self)
 {
     printf("Usage: %s%s %s\n\n%s\n\nOptions:\n", program_of(self), self->name, self->synopsis, self->text);
-    for (const option_entry *entry = self->options; entry->name != NULL; entry++)
-        print_option(entry);
+    for (const option_entry *entry = self->options; entry->name != NULL; entry++) print_option(entry);
     print_option(&help_entry);
     printf("\nExamples:\n%s", self->examples);
 }

@@ -9,14 +9,17 @@
 #include <stdint.h>
 
 typedef enum option_kind {
-    OPTION_FLAG,   /* bool */
-    OPTION_TEXT,   /* const char * */
-    OPTION_SIZE,   /* uint64_t: bytes, with K, M, G or T */
-    OPTION_U64,    /* uint64_t */
-    OPTION_U32,    /* uint32_t, at least 1 */
-    OPTION_REAL,   /* double, at least 0 */
-    OPTION_CHOICE, /* int: the position of the word in `value` */
+    OPTION_FLAG,        /* bool */
+    OPTION_TEXT,        /* const char * */
+    OPTION_SIZE,        /* uint64_t: bytes, with K, M, G or T */
+    OPTION_SIZE_IF_ANY, /* the same, as --name=SIZE; --name alone is OPTION_NO_SIZE */
+    OPTION_U64,         /* uint64_t */
+    OPTION_U32,         /* uint32_t, at least 1 */
+    OPTION_REAL,        /* double, at least 0 */
+    OPTION_CHOICE,      /* int: the position of the word in `value` */
 } option_kind;
+
+#define OPTION_NO_SIZE UINT64_MAX
 
 typedef struct option_entry {
     const char *name; /* the long name; NULL ends the table */
@@ -27,6 +30,19 @@ typedef struct option_entry {
     const char *help;
 } option_entry;
 
+/* What several tables have. */
+#define OPTION_OUTPUT(target)                                                                                          \
+    {                                                                                                                  \
+        "output", 'o', OPTION_TEXT, "FILE", target, "write the sketch here; - is standard output"                      \
+    }
+#define OPTION_MODEL(target)                                                                                           \
+    {                                                                                                                  \
+        "model", 'm', OPTION_TEXT, "NAME|FILE", target, "the .lego file the sketch was made with, if not built in"     \
+    }
+
+/* How many words that are not options a command takes. */
+typedef enum operand_count { OPERANDS_ANY, OPERANDS_ONE, OPERANDS_SOME /* one or more */ } operand_count;
+
 /* One subcommand. run() gets the words that are not options, and returns the exit status. */
 typedef struct command {
     const char *name;
@@ -35,6 +51,8 @@ typedef struct command {
     const char *text;     /* some paragraphs */
     const char *examples; /* whole lines */
     const option_entry *options;
+    const char *const *output; /* an option that has to be given: where the sketch goes; or NULL */
+    operand_count operands;
     int (*run)(int count, char **operands);
     bool alone; /* a program of its own: its name is not said behind legosketch's */
 } command;
@@ -42,10 +60,8 @@ typedef struct command {
 extern const command command_build, command_query, command_merge, command_fold, command_top, command_info, command_gen,
     command_eval, command_demo, command_train, command_lab, command_report;
 
-typedef enum parse_result { PARSE_RUN, PARSE_HELP, PARSE_WRONG } parse_result;
-
-/* argv[0] is the name of the command. On PARSE_RUN argv[*first] is the first operand; on PARSE_WRONG all is said. */
-parse_result options_parse(const command *self, int argc, char **argv, int *first);
+/* Parses and runs it; argv[0] is the name of the command. Returns the exit status. */
+int options_run(const command *self, int argc, char **argv);
 void options_help(const command *self);
 
 /* Says what is wrong, and where help is; returns EXIT_WRONG_USAGE. */

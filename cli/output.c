@@ -22,8 +22,7 @@ static char temporary[PATH_MAX];
 
 static void remove_and_die(int signal_number)
 {
-    if (temporary[0] != '\0')
-        unlink(temporary);
+    if (temporary[0] != '\0') unlink(temporary);
     signal(signal_number, SIG_DFL);
     raise(signal_number); /* held back until this handler returns, then fatal as the sender meant it */
 }
@@ -59,8 +58,7 @@ static sigset_t block_signals(void)
 {
     sigset_t set, before;
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
-        sigaddset(&set, deadly[i]);
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) sigaddset(&set, deadly[i]);
     sigprocmask(SIG_BLOCK, &set, &before);
     return before;
 }
@@ -78,23 +76,20 @@ static bool fail(const char *path, int error)
 
 /* Where a file goes. */
 typedef struct place {
-    char path[PATH_MAX];   /* without symbolic links, so that one stays one and its target is replaced */
+    char path[PATH_MAX]; /* without symbolic links, so that one stays one and its target is replaced */
     char folder[PATH_MAX];
-    bool in_place;         /* a device or a pipe, which cannot be replaced */
-    mode_t mode;           /* of the file that was there, or what a new one gets */
+    bool in_place; /* a device or a pipe, which cannot be replaced */
+    mode_t mode;   /* of the file that was there, or what a new one gets */
 } place;
 
 static int find_place(const char *path, place *where)
 {
-    if (strlen(path) >= sizeof where->path)
-        return ENAMETOOLONG;
+    if (strlen(path) >= sizeof where->path) return ENAMETOOLONG;
     where->in_place = false;
     struct stat status;
     if (stat(path, &status) == 0) {
-        if (S_ISDIR(status.st_mode))
-            return EISDIR;
-        if (realpath(path, where->path) == NULL)
-            return errno;
+        if (S_ISDIR(status.st_mode)) return EISDIR;
+        if (realpath(path, where->path) == NULL) return errno;
         where->in_place = !S_ISREG(status.st_mode);
         where->mode = status.st_mode & 0777;
     } else if (errno == ENOENT) {
@@ -107,10 +102,8 @@ static int find_place(const char *path, place *where)
     }
     strcpy(where->folder, where->path);
     char *slash = strrchr(where->folder, '/');
-    if (slash == NULL)
-        strcpy(where->folder, ".");
-    else
-        slash[slash == where->folder] = '\0'; /* keep the slash that is the root */
+    if (slash == NULL) strcpy(where->folder, ".");
+    else slash[slash == where->folder] = '\0'; /* keep the slash that is the root */
     return 0;
 }
 
@@ -125,8 +118,7 @@ bool output_check(const char *path)
     }
     place where;
     int error = find_place(path, &where);
-    if (error == 0 && access(where.in_place ? where.path : where.folder, W_OK) != 0)
-        error = errno;
+    if (error == 0 && access(where.in_place ? where.path : where.folder, W_OK) != 0) error = errno;
     return error == 0 || fail(path, error);
 }
 
@@ -137,26 +129,22 @@ static int write_some(void *context, const void *bytes, size_t size)
     return fwrite(bytes, 1, size, context) == size ? 0 : -1;
 }
 
-/* Writes to an open file; 0 or an error number. */
+/* Writes to an open file; 0 or an error number, as from all that follow. */
 static int save(output_save *saver, const void *what, FILE *file)
 {
     errno = 0;
     lego_status status = saver(what, write_some, file);
-    if (status == LEGO_OK && fflush(file) == 0)
-        return 0;
-    if (status == LEGO_ERR_MEMORY)
-        return ENOMEM;
+    if (status == LEGO_OK && fflush(file) == 0) return 0;
+    if (status == LEGO_ERR_MEMORY) return ENOMEM;
     return errno != 0 ? errno : EIO;
 }
 
-static int save_in_place(output_save *saver, const void *what, const char *path)
+static int save_and_close(output_save *saver, const void *what, FILE *file, bool synced)
 {
-    FILE *file = fopen(path, "wb");
-    if (file == NULL)
-        return errno;
+    if (file == NULL) return errno;
     int error = save(saver, what, file);
-    if (fclose(file) != 0 && error == 0)
-        error = errno;
+    if (error == 0 && synced && fsync(fileno(file)) != 0) error = errno;
+    if (fclose(file) != 0 && error == 0) error = errno;
     return error;
 }
 
@@ -171,11 +159,9 @@ static FILE *open_temporary(const place *where)
     }
     sigset_t before = block_signals();
     int descriptor = mkstemp(path);
-    if (descriptor >= 0)
-        strcpy(temporary, path);
+    if (descriptor >= 0) strcpy(temporary, path);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    if (descriptor < 0)
-        return NULL;
+    if (descriptor < 0) return NULL;
     FILE *file = fchmod(descriptor, where->mode) == 0 ? fdopen(descriptor, "wb") : NULL;
     if (file == NULL) {
         int error = errno;
@@ -185,21 +171,13 @@ static FILE *open_temporary(const place *where)
     return file;
 }
 
-static void remove_temporary(void)
+/* The temporary file gets its name, or is removed if there was or is an error. */
+static int end_temporary(int error, const place *where)
 {
     sigset_t before = block_signals();
-    if (temporary[0] != '\0')
-        unlink(temporary);
+    if (error == 0 && rename(temporary, where->path) != 0) error = errno;
+    if (error != 0 && temporary[0] != '\0') unlink(temporary);
     temporary[0] = '\0';
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-static int rename_temporary(const place *where)
-{
-    sigset_t before = block_signals();
-    int error = rename(temporary, where->path) == 0 ? 0 : errno;
-    if (error == 0)
-        temporary[0] = '\0';
     sigprocmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -207,8 +185,7 @@ static int rename_temporary(const place *where)
 static int sync_folder(const char *path)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-        return errno == EACCES ? 0 : errno; /* a folder one may write but not read cannot be synced */
+    if (folder < 0) return errno == EACCES ? 0 : errno; /* a folder one may write but not read cannot be synced */
     int error = fsync(folder) == 0 || errno == EINVAL ? 0 : errno; /* some file systems have nothing to sync */
     close(folder);
     return error;
@@ -216,21 +193,9 @@ static int sync_folder(const char *path)
 
 static int replace(output_save *saver, const void *what, const place *where)
 {
-    FILE *file = open_temporary(where);
-    int error = file == NULL ? errno : 0;
-    if (file != NULL) {
-        error = save(saver, what, file);
-        if (error == 0 && fsync(fileno(file)) != 0)
-            error = errno;
-        if (fclose(file) != 0 && error == 0)
-            error = errno;
-    }
-    if (error == 0)
-        error = rename_temporary(where);
-    if (error == 0)
-        error = sync_folder(where->folder);
-    remove_temporary();
-    return error;
+    int error = save_and_close(saver, what, open_temporary(where), true);
+    error = end_temporary(error, where);
+    return error != 0 ? error : sync_folder(where->folder);
 }
 
 bool output_file(const char *path, output_save *saver, const void *what)
@@ -242,13 +207,14 @@ bool output_file(const char *path, output_save *saver, const void *what)
     place where;
     int error = find_place(path, &where);
     if (error == 0)
-        error = where.in_place ? save_in_place(saver, what, where.path) : replace(saver, what, &where);
+        error =
+            where.in_place ? save_and_close(saver, what, fopen(where.path, "wb"), false) : replace(saver, what, &where);
     return error == 0 || fail(path, error);
 }
 
 static lego_status save_sketch(const void *sketch, lego_write write, void *context)
 {
-    return lego_sketch_save(sketch, write, context);
+    return lego_save(sketch, write, context);
 }
 
 bool output_sketch(const char *path, const lego_sketch *sketch)
@@ -259,14 +225,10 @@ bool output_sketch(const char *path, const lego_sketch *sketch)
 bool output_flush(void)
 {
     static bool failed;
-    if (failed)
-        return false;
-    if (!ferror(stdout))
-        errno = 0; /* else it is still that of the write that failed */
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return true;
+    if (failed) return false;
+    if (!ferror(stdout)) errno = 0; /* else it is still that of the write that failed */
+    if (fflush(stdout) == 0 && !ferror(stdout)) return true;
     failed = true;
-    if (errno != EPIPE)
-        say("cannot write standard output: %s", strerror(errno != 0 ? errno : EIO));
+    if (errno != EPIPE) say("cannot write standard output: %s", strerror(errno != 0 ? errno : EIO));
     return false;
 }

@@ -47,8 +47,7 @@ void progress_describe(const char *unit, const char *remark)
 static int terminal_width(void)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
     return 80;
 }
 
@@ -73,12 +72,10 @@ static void draw(double time, uint64_t done, uint64_t items)
     double share = bar.total > 0 && done <= bar.total ? (double)done / (double)bar.total : 0;
     if (share > 0) {
         double seconds = elapsed / share - elapsed;
-        if (seconds < 360000)
-            snprintf(left, sizeof left, "  %d:%02d left", (int)(seconds / 60), (int)seconds % 60);
+        if (seconds < 360000) snprintf(left, sizeof left, "  %d:%02d left", (int)(seconds / 60), (int)seconds % 60);
     }
     char percent[16] = "";
-    if (bar.total > 0)
-        snprintf(percent, sizeof percent, "  %3d%%", (int)(share * 100));
+    if (bar.total > 0) snprintf(percent, sizeof percent, "  %3d%%", (int)(share * 100));
     snprintf(text, sizeof text, "%s  %s %s  %s/s%s%s", percent, count, bar.unit, rate, left, bar.remark);
 
     int room = terminal_width() - 1; /* a line that wraps cannot be cleared */
@@ -98,19 +95,16 @@ static void draw(double time, uint64_t done, uint64_t items)
 
 void progress_update(uint64_t done, uint64_t items)
 {
-    if (!bar.active)
-        return;
+    if (!bar.active) return;
     double time = now();
-    if (time - bar.start < SHOW_AFTER || time - bar.last < REDRAW_EVERY)
-        return;
+    if (time - bar.start < SHOW_AFTER || time - bar.last < REDRAW_EVERY) return;
     bar.last = time;
     draw(time, done, items);
 }
 
 void progress_hide(void)
 {
-    if (bar.drawn)
-        fprintf(stderr, "\r\033[K");
+    if (bar.drawn) fprintf(stderr, "\r\033[K");
     bar.drawn = false;
 }
 

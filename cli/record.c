@@ -6,54 +6,38 @@
 #include "legosketch.h"
 #include "output.h"
 #include "say.h"
+#include "text.h"
 
 #include <cjson/cJSON.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-static char *command_line; /* NULL: nobody noted it, or there was no memory */
+static text command_line;
 
 /* A word as a shell wants it: bare if it has no special character, else in single quotes. */
-static char *append_quoted(char *at, const char *word)
+static void append_quoted(text *to, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
-    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
-        strcpy(at, word);
-        return at + strlen(word);
-    }
-    *at++ = '\'';
+    bool bare = word[0] != '\0' && word[strspn(word, plain)] == '\0';
+    text_print(to, bare ? "" : "'");
     for (; *word != '\0'; word++) {
-        if (*word == '\'') {
-            memcpy(at, "'\\''", 4);
-            at += 4;
-        } else {
-            *at++ = *word;
-        }
+        if (*word == '\'') text_print(to, "'\\''");
+        else text_bytes(to, word, 1);
     }
-    *at++ = '\'';
-    return at;
+    text_print(to, bare ? "" : "'");
 }
 
 void record_command(int argc, char **argv)
 {
-    size_t size = 1;
-    for (int i = 0; i < argc; i++)
-        size += 4 * strlen(argv[i]) + 3;
-    free(command_line);
-    command_line = malloc(size);
-    char *at = command_line;
-    for (int i = 0; at != NULL && i < argc; i++) {
-        if (i > 0)
-            *at++ = ' ';
-        at = append_quoted(at, argv[i]);
+    text_free(&command_line);
+    for (int i = 0; i < argc; i++) {
+        text_print(&command_line, i > 0 ? " " : "");
+        append_quoted(&command_line, argv[i]);
     }
-    if (at != NULL)
-        *at = '\0';
 }
 
 double record_clock(void)
@@ -66,44 +50,35 @@ double record_clock(void)
 /* ---- where and when --------------------------------------------------------------------------------------------- */
 
 /* The value behind "model name" in /proc/cpuinfo; "" where there is none. */
-static void cpu_name(char *text, size_t size)
+static void cpu_name(char *name, size_t size)
 {
-    text[0] = '\0';
+    name[0] = '\0';
     FILE *file = fopen("/proc/cpuinfo", "r");
     char line[256];
-    while (file != NULL && text[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
+    while (file != NULL && name[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
             colon[1 + strcspn(colon + 1, "\n")] = '\0';
-            snprintf(text, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+            snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
         }
     }
-    if (file != NULL)
-        fclose(file);
+    if (file != NULL) fclose(file);
 }
 
-static json_line describe_machine(void)
+static void add_machine(json_line *to)
 {
-    json_line machine = json_begin();
+    cJSON *object = cJSON_AddObjectToObject(to->object, "machine");
+    json_line machine = {object, object != NULL};
     char cpu[200], os[400] = "";
     cpu_name(cpu, sizeof cpu);
     struct utsname name;
-    if (uname(&name) == 0)
-        snprintf(os, sizeof os, "%s %s %s", name.sysname, name.release, name.machine);
+    if (uname(&name) == 0) snprintf(os, sizeof os, "%s %s %s", name.sysname, name.release, name.machine);
     json_text(&machine, "cpu", cpu[0] != '\0' ? cpu : NULL);
     long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     json_i64(&machine, "cores", cores);
     json_i64(&machine, "memory", pages > 0 && page > 0 ? (int64_t)pages * page : 0);
     json_text(&machine, "system", os);
-    return machine;
-}
-
-static void add_child(json_line *parent, const char *name, cJSON *child, bool ok)
-{
-    if (!ok || child == NULL || !cJSON_AddItemToObject(parent->object, name, child)) {
-        cJSON_Delete(child);
-        parent->ok = false;
-    }
+    to->ok = to->ok && machine.ok;
 }
 
 record record_begin(const char *experiment, const char *title, const char *figure, uint64_t seed, uint32_t seeds)
@@ -112,22 +87,21 @@ record record_begin(const char *experiment, const char *title, const char *figur
     char date[32] = "";
     time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL)
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    if (gmtime_r(&now, &utc) != NULL) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     json_text(&self.top, "experiment", experiment);
     json_text(&self.top, "title", title);
     json_text(&self.top, "figure", figure);
-    json_text(&self.top, "command", command_line);
+    json_text(&self.top, "command", command_line.failed ? NULL : command_line.bytes);
     json_text(&self.top, "version", LEGO_VERSION);
     json_text(&self.top, "commit", record_commit[0] != '\0' ? record_commit : NULL);
     json_text(&self.top, "date", date);
-    json_line machine = describe_machine();
-    add_child(&self.top, "machine", machine.object, machine.ok);
+    add_machine(&self.top);
     json_u64(&self.top, "seed", seed);
     json_u64(&self.top, "seeds", seeds);
-    self.rows = cJSON_CreateArray();
-    self.failures = cJSON_CreateArray();
-    self.ok = self.rows != NULL && self.failures != NULL;
+    self.seconds = cJSON_AddNumberToObject(self.top.object, "seconds", 0);
+    self.failures = cJSON_AddArrayToObject(self.top.object, "failures");
+    self.rows = cJSON_AddArrayToObject(self.top.object, "rows");
+    self.top.ok = self.top.ok && self.seconds != NULL && self.failures != NULL && self.rows != NULL;
     return self;
 }
 
@@ -137,13 +111,22 @@ json_line record_row(record *self)
     return json_begin();
 }
 
+static void append(record *self, cJSON *array, cJSON *item, bool ok)
+{
+    if (self->top.ok && ok && cJSON_AddItemToArray(array, item)) return;
+    cJSON_Delete(item);
+    self->top.ok = false;
+}
+
 void record_add(record *self, json_line *row)
 {
-    if (!self->ok || !row->ok || !cJSON_AddItemToArray(self->rows, row->object)) {
-        cJSON_Delete(row->object);
-        self->ok = false;
-    }
+    append(self, self->rows, row->object, row->ok);
     row->object = NULL;
+}
+
+void record_failure(record *self, const char *what)
+{
+    append(self, self->failures, cJSON_CreateString(what), true);
 }
 
 int record_rows(const record *self)
@@ -151,69 +134,38 @@ int record_rows(const record *self)
     return cJSON_GetArraySize(self->rows);
 }
 
-void record_failure(record *self, const char *what)
-{
-    cJSON *text = cJSON_CreateString(what);
-    if (!self->ok || text == NULL || !cJSON_AddItemToArray(self->failures, text)) {
-        cJSON_Delete(text);
-        self->ok = false;
-    }
-}
-
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static lego_status save_text(const void *text, lego_write write, void *context)
+static lego_status save_json(const void *json, lego_write write, void *context)
 {
-    return write(context, text, strlen(text)) == 0 && write(context, "\n", 1) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
-}
-
-/* The top with copies of rows and failures, which stay with the record. */
-static char *as_text(const record *self)
-{
-    json_line whole = {cJSON_Duplicate(self->top.object, true), self->top.ok && self->ok};
-    whole.ok = whole.ok && whole.object != NULL;
-    json_real(&whole, "seconds", record_clock() - self->start);
-    add_child(&whole, "failures", cJSON_Duplicate(self->failures, true), true);
-    add_child(&whole, "rows", cJSON_Duplicate(self->rows, true), true);
-    char *text = whole.ok ? cJSON_Print(whole.object) : NULL;
-    cJSON_Delete(whole.object);
-    return text;
+    return write(context, json, strlen(json)) == 0 && write(context, "\n", 1) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
 }
 
 bool record_write_file(const record *self, const char *path, bool quiet)
 {
-    char *text = as_text(self);
-    if (text == NULL) {
+    if (self->top.ok) cJSON_SetNumberValue(self->seconds, record_clock() - self->start);
+    char *json = self->top.ok ? cJSON_Print(self->top.object) : NULL;
+    if (json == NULL) {
         say_no_memory();
         return false;
     }
-    bool ok = output_file(path, save_text, text);
-    cJSON_free(text);
-    if (ok && !quiet)
-        say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
+    bool ok = output_file(path, save_json, json);
+    cJSON_free(json);
+    if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
     return ok;
 }
 
-bool record_write(const record *self, const char *folder, bool quiet)
+bool record_write(const record *self, const char *folder, const char *name, bool quiet)
 {
     char path[PATH_MAX];
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(self->top.object, "experiment"));
-    if (name == NULL) {
-        say_no_memory();
-        return false;
-    }
     int length = snprintf(path, sizeof path, "%s/%s.json", folder, name);
-    if (length <= 0 || (size_t)length >= sizeof path) {
-        say("the name of the folder %s is too long", folder);
-        return false;
-    }
-    return record_write_file(self, path, quiet);
+    if (length > 0 && (size_t)length < sizeof path) return record_write_file(self, path, quiet);
+    say("the name of the folder %s is too long", folder);
+    return false;
 }
 
 void record_free(record *self)
 {
     cJSON_Delete(self->top.object);
-    cJSON_Delete(self->rows);
-    cJSON_Delete(self->failures);
-    *self = (record){.ok = false};
+    *self = (record){.start = 0};
 }

@@ -14,10 +14,9 @@ extern const char record_commit[];
 void record_command(int argc, char **argv);
 
 typedef struct record {
-    json_line top;
-    struct cJSON *rows, *failures;
+    json_line top; /* the whole; ok: all of it found memory */
+    struct cJSON *rows, *failures, *seconds;
     double start;
-    bool ok; /* all of it found memory */
 } record;
 
 record record_begin(const char *experiment, const char *title, const char *figure, uint64_t seed, uint32_t seeds);
@@ -30,8 +29,8 @@ int record_rows(const record *self);
 /* A part of the experiment that did not work, for whoever reads the results later. */
 void record_failure(record *self, const char *what);
 
-/* Writes it to FOLDER/EXPERIMENT.json, whole or not at all; says what goes wrong, and unless quiet what was written. */
-bool record_write(const record *self, const char *folder, bool quiet);
+/* Writes it to FOLDER/NAME.json, whole or not at all; says what goes wrong, and unless quiet what was written. */
+bool record_write(const record *self, const char *folder, const char *name, bool quiet);
 
 /* The same to a file of any name, or to standard output if that is "-". */
 bool record_write_file(const record *self, const char *path, bool quiet);

@@ -37,54 +37,62 @@ typedef struct findings {
 
 enum { FILE_MOST = 256 << 20 }; /* no result is as large */
 
+void report_read(FILE *from, text *to)
+{
+    char buffer[1 << 16];
+    size_t got;
+    while (to->size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, from)) > 0) text_bytes(to, buffer, got);
+}
+
 /* The JSON in a file, or NULL after `why` says what is wrong with it. */
 static cJSON *read_json(const char *path, char *why, size_t size)
 {
     text content = {0};
     errno = 0;
     FILE *file = fopen(path, "rb");
-    char buffer[1 << 16];
-    size_t got;
-    while (file != NULL && content.size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, file)) > 0)
-        text_bytes(&content, buffer, got);
+    if (file != NULL) report_read(file, &content);
     cJSON *parsed = NULL;
-    if (file == NULL || ferror(file))
-        snprintf(why, size, "cannot be read: %s", strerror(errno != 0 ? errno : EIO));
-    else if (content.failed || content.size >= FILE_MOST)
-        snprintf(why, size, "is too large");
+    if (file == NULL || ferror(file)) snprintf(why, size, "cannot be read: %s", strerror(errno != 0 ? errno : EIO));
+    else if (content.failed || content.size >= FILE_MOST) snprintf(why, size, "is too large");
     else if (content.size == 0 || (parsed = cJSON_ParseWithLength(content.bytes, content.size)) == NULL)
         snprintf(why, size, content.size == 0 ? "is empty" : "is damaged: it is not JSON");
-    if (file != NULL)
-        fclose(file);
+    if (file != NULL) fclose(file);
     text_free(&content);
     return parsed;
 }
 
+static const view *view_of(const cJSON *result)
+{
+    return report_first(report_text(result, "experiment"));
+}
+
 static bool is_result(const cJSON *parsed)
 {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(parsed, "experiment"));
-    if (name == NULL || !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows")))
-        return false;
-    const view *what = report_views;
-    while (what->experiment != NULL && strcmp(what->experiment, name) != 0)
-        what++;
-    return what->experiment != NULL;
+    return view_of(parsed) != NULL && cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"));
 }
 
 static void read_result(findings *found, const char *path)
 {
     char why[256] = "is not a result of 'legosketch lab'";
     cJSON *parsed = read_json(path, why, sizeof why);
-    if (parsed != NULL && is_result(parsed) && cJSON_AddItemToArray(found->results, parsed))
-        return;
+    if (is_result(parsed) && cJSON_AddItemToArray(found->results, parsed)) return;
     cJSON_Delete(parsed);
     found->left_out++;
     say("%s %s: left out", path, why);
-    text_print(&found->notices, "<p class=warning>Left out: ");
-    text_escaped(&found->notices, path);
-    text_print(&found->notices, " ");
-    text_escaped(&found->notices, why);
-    text_print(&found->notices, "</p>\n");
+    page_put(&found->notices, "<p class=warning>Left out: ", path, " ");
+    page_put(&found->notices, "", why, "</p>\n");
+}
+
+/* Results in the order of their views: those of each go to the end, one view after another. */
+static void sort_results(cJSON *results)
+{
+    for (const view *what = report_views; what->experiment != NULL; what++) {
+        cJSON *result = results->child, *next;
+        for (int left = cJSON_GetArraySize(results); left > 0; left--, result = next) {
+            next = result->next;
+            if (view_of(result) == what) cJSON_AddItemToArray(results, cJSON_DetachItemViaPointer(results, result));
+        }
+    }
 }
 
 static int ends_in_json(const struct dirent *entry)
@@ -104,13 +112,12 @@ static bool read_folder(findings *found, const char *folder)
     }
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path)
-            read_result(found, path);
+        if (snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path) read_result(found, path);
         free(names[i]);
     }
     free(names);
-    if (cJSON_GetArraySize(found->results) > 0)
-        return true;
+    sort_results(found->results);
+    if (cJSON_GetArraySize(found->results) > 0) return true;
     say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
     return false;
 }
@@ -124,13 +131,10 @@ static cJSON *read_references(const char *folder)
         char path[PATH_MAX], why[256] = "";
         snprintf(path, sizeof path, "%.4000s/%s.json", folder, names[i]);
         cJSON *parsed = read_json(path, why, sizeof why);
-        if (parsed == NULL)
-            say("%s %s: no published figures from there", path, why);
-        else if (!cJSON_AddItemToObject(all, names[i], parsed))
-            cJSON_Delete(parsed);
+        if (parsed == NULL) say("%s %s: no published figures from there", path, why);
+        else if (!cJSON_AddItemToObject(all, names[i], parsed)) cJSON_Delete(parsed);
     }
-    if (cJSON_GetArraySize(all) > 0)
-        return all;
+    if (cJSON_GetArraySize(all) > 0) return all;
     cJSON_Delete(all);
     say("--reference %s: there are no published figures", folder);
     return NULL;
@@ -138,46 +142,22 @@ static cJSON *read_references(const char *folder)
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
-static void add_contents(text *page, const cJSON *results)
-{
-    const char *last = "";
-    text_print(page, "<nav>");
-    for (const view *what = report_views; what->experiment != NULL; what++) {
-        const cJSON *result;
-        cJSON_ArrayForEach(result, results)
-        {
-            const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "experiment"));
-            if (strcmp(name, what->experiment) == 0 && strcmp(name, last) != 0) {
-                text_print(page, "<a href=\"#%s\">%s</a>", what->experiment, what->experiment);
-                last = what->experiment;
-            }
-        }
-    }
-    text_print(page, "</nav>\n");
-}
-
 static bool make_page(text *page, const findings *found, const cJSON *references, int *plots)
 {
-    bool ok = true;
+    const cJSON *result;
     page_begin(page, cJSON_GetArraySize(found->results));
-    add_contents(page, found->results);
-    if (found->notices.size > 0)
-        text_bytes(page, found->notices.bytes, found->notices.size);
-    const char *last = "";
-    for (const view *what = report_views; what->experiment != NULL; what++) {
-        const cJSON *result;
-        bool new = strcmp(what->experiment, last) != 0;
-        last = what->experiment;
-        cJSON_ArrayForEach(result, found->results)
-        {
-            const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(result, "experiment"));
-            if (new &&ok && strcmp(name, what->experiment) == 0)
-                ok = page_result(page, result, references, plots);
-        }
+    text_print(page, "<nav>");
+    cJSON_ArrayForEach(result, found->results)
+    {
+        const char *name = report_text(result, "experiment");
+        text_print(page, "<a href=\"#%s\">%s</a>", name, name);
     }
-    page_end(page);
-    if (ok && page->failed)
-        say_no_memory();
+    text_print(page, "</nav>\n");
+    if (found->notices.size > 0) text_bytes(page, found->notices.bytes, found->notices.size);
+    bool ok = true;
+    cJSON_ArrayForEach(result, found->results) ok = ok && page_result(page, result, references, plots);
+    text_print(page, "</html>\n");
+    if (ok && page->failed) say_no_memory();
     return ok && !page->failed;
 }
 
@@ -189,19 +169,16 @@ static lego_status save_page(const void *what, lego_write write, void *context)
 
 static int run(int count, char **operands)
 {
-    if (count > 1)
-        return options_wrong(&command_report, "'%s': it takes one folder of results", operands[1]);
+    if (count > 1) return options_wrong(&command_report, "'%s': it takes one folder of results", operands[1]);
     if (given.output == NULL)
         return options_wrong(&command_report, "--output FILE is missing: where should the page go?");
-    if (!output_check(given.output))
-        return EXIT_FAILED;
+    if (!output_check(given.output)) return EXIT_FAILED;
     findings found = {.results = cJSON_CreateArray()};
     cJSON *references = NULL;
     text page = {0};
     int plots = 0;
     bool ok = read_folder(&found, count > 0 ? operands[0] : "lab-results");
-    if (ok && given.references != NULL)
-        ok = (references = read_references(given.references)) != NULL;
+    if (ok && given.references != NULL) ok = (references = read_references(given.references)) != NULL;
     ok = ok && make_page(&page, &found, references, &plots) && output_file(given.output, save_page, &page);
     if (ok && !given.quiet)
         say("wrote %s: experiments %d, plots %d", given.output, cJSON_GetArraySize(found.results), plots);

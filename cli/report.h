@@ -12,7 +12,7 @@
 #include "text.h"
 
 #include <cjson/cJSON.h>
-#include <stdint.h>
+#include <stdio.h>
 
 typedef struct view {
     const char *experiment;
@@ -25,8 +25,11 @@ typedef struct view {
     bool linear; /* y is not logarithmic */
 } view;
 
-/* All of them; one without an experiment ends the list. */
+/* All of them, those of an experiment one after another; one without an experiment ends the list. */
 extern const view report_views[];
+
+/* The first view of an experiment, or NULL if there is no such experiment, or no name. */
+const view *report_first(const char *experiment);
 
 enum { PIVOT_SERIES = 40, PIVOT_POINTS = 64, PIVOT_NAME = 80 };
 
@@ -40,6 +43,15 @@ typedef struct pivot {
     double y[PIVOT_SERIES][PIVOT_POINTS]; /* NAN: not measured */
     bool cut;                             /* there were more series or points than fit */
 } pivot;
+
+/* The text of a field, or NULL if it has none. */
+static inline const char *report_text(const cJSON *object, const char *field)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, field));
+}
+
+/* All of a file, up to where it is too large. */
+void report_read(FILE *from, text *to);
 
 /* A field of a row as text; false if it has none. Numbers as %g has them. */
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME]);
@@ -57,8 +69,11 @@ void reference_add(pivot *made, const view *what, const cJSON *rows, const char 
 bool plot_add(text *page, const view *what, const pivot *data, int number, const char *label);
 
 void page_begin(text *page, int results);
-void page_notice(text *page, const char *what);
+
+/* Text from outside between two pieces of HTML. */
+void page_put(text *page, const char *before, const char *from, const char *after);
+
+/* The section of one result, after which *plots is larger by its plots. */
 bool page_result(text *page, const cJSON *result, const cJSON *references, int *plots);
-void page_end(text *page);
 
 #endif

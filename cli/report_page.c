@@ -63,30 +63,26 @@ void page_begin(text *page, int results)
                "Axes are logarithmic unless said otherwise, and what is 0 is in the table only.</p>\n");
 }
 
-void page_notice(text *page, const char *what)
+void page_put(text *page, const char *before, const char *from, const char *after)
 {
-    text_print(page, "<p class=warning>");
-    text_escaped(page, what);
-    text_print(page, "</p>\n");
-}
-
-void page_end(text *page)
-{
-    text_print(page, "</html>\n");
+    text_print(page, "%s", before);
+    text_escaped(page, from);
+    text_print(page, "%s", after);
 }
 
 /* ---- how it was measured ---------------------------------------------------------------------------------------- */
 
-static const char *string_of(const cJSON *object, const char *field)
+/* The text of a field, or what stands for none. */
+static const char *text_or(const cJSON *object, const char *field, const char *otherwise)
 {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, field));
+    const char *value = report_text(object, field);
+    return value != NULL ? value : otherwise;
 }
 
 static void add_fact(text *page, const char *name, const char *value)
 {
-    text_print(page, "<dt>%s</dt><dd>", name);
-    text_escaped(page, value);
-    text_print(page, "</dd>\n");
+    text_print(page, "<dt>%s</dt>", name);
+    page_put(page, "<dd>", value, "</dd>\n");
 }
 
 static double number_of(const cJSON *object, const char *field)
@@ -97,34 +93,25 @@ static double number_of(const cJSON *object, const char *field)
 
 static void add_facts(text *page, const cJSON *result)
 {
-    const cJSON *machine = cJSON_GetObjectItemCaseSensitive(result, "machine");
+    const cJSON *machine = cJSON_GetObjectItemCaseSensitive(result, "machine"), *failure;
     char line[512];
     text_print(page, "<dl>\n");
-    add_fact(page, "in the paper", string_of(result, "figure"));
-    text_print(page, "<dt>command</dt><dd><code>");
-    text_escaped(page, string_of(result, "command"));
-    text_print(page, "</code></dd>\n");
-    const char *commit = string_of(result, "commit");
-    snprintf(line, sizeof line, "%.40s, commit %.60s",
-             string_of(result, "version") != NULL ? string_of(result, "version") : "?",
-             commit != NULL ? commit : "unknown");
+    add_fact(page, "in the paper", report_text(result, "figure"));
+    page_put(page, "<dt>command</dt><dd><code>", report_text(result, "command"), "</code></dd>\n");
+    snprintf(line, sizeof line, "%.40s, commit %.60s", text_or(result, "version", "?"),
+             text_or(result, "commit", "unknown"));
     add_fact(page, "version", line);
-    snprintf(line, sizeof line, "%.60s, in %.1f s", string_of(result, "date") != NULL ? string_of(result, "date") : "?",
-             number_of(result, "seconds"));
+    snprintf(line, sizeof line, "%.60s, in %.1f s", text_or(result, "date", "?"), number_of(result, "seconds"));
     add_fact(page, "date", line);
-    const char *cpu = string_of(machine, "cpu"), *system = string_of(machine, "system");
-    snprintf(line, sizeof line, "%.150s, %g cores, %.1f GB, %.150s", cpu != NULL ? cpu : "?",
-             number_of(machine, "cores"), number_of(machine, "memory") / 0x1p30, system != NULL ? system : "?");
+    snprintf(line, sizeof line, "%.150s, %g cores, %.1f GB, %.150s", text_or(machine, "cpu", "?"),
+             number_of(machine, "cores"), number_of(machine, "memory") / 0x1p30, text_or(machine, "system", "?"));
     add_fact(page, "machine", line);
     snprintf(line, sizeof line, "%g from %g", number_of(result, "seeds"), number_of(result, "seed"));
     add_fact(page, "seeds", line);
     text_print(page, "</dl>\n");
-    const cJSON *failure;
     cJSON_ArrayForEach(failure, cJSON_GetObjectItemCaseSensitive(result, "failures"))
     {
-        text_print(page, "<p class=warning>failed: ");
-        text_escaped(page, cJSON_GetStringValue(failure));
-        text_print(page, "</p>\n");
+        page_put(page, "<p class=warning>failed: ", cJSON_GetStringValue(failure), "</p>\n");
     }
 }
 
@@ -135,40 +122,33 @@ static double least(const pivot *data, size_t point)
 {
     double best = INFINITY;
     for (size_t s = 0; s < data->series_count; s++)
-        if (!data->published[s] && data->y[s][point] < best)
-            best = data->y[s][point];
+        if (!data->published[s] && data->y[s][point] < best) best = data->y[s][point];
     return best;
+}
+
+static void add_cell(text *page, const pivot *data, size_t series, size_t point, bool errors)
+{
+    double value = data->y[series][point];
+    const char *kind = "";
+    if (data->published[series]) kind = " class=published";
+    else if (errors && value == least(data, point)) kind = " class=best";
+    if (isnan(value)) text_print(page, "<td>\u2013</td>");
+    else text_print(page, "<td%s>%.4g</td>", kind, value);
 }
 
 static void add_table(text *page, const view *what, const pivot *data, const char *panel)
 {
     bool errors = strcmp(what->series, "method") == 0;
-    text_print(page, "<div class=scroll><table data-experiment=\"%s\" data-y=\"%s\" data-panel=\"", what->experiment,
-               what->y);
-    text_escaped(page, panel != NULL ? panel : "");
-    text_print(page, "\"><caption>%s</caption><thead><tr><th>%s</th>", what->title,
+    text_print(page, "<div class=scroll><table data-experiment=\"%s\" data-y=\"%s\"", what->experiment, what->y);
+    page_put(page, " data-panel=\"", panel != NULL ? panel : "", "\">");
+    text_print(page, "<caption>%s</caption><thead><tr><th>%s</th>", what->title,
                what->x_label[0] != '\0' ? what->x_label : what->x);
-    for (size_t s = 0; s < data->series_count; s++) {
-        text_print(page, data->published[s] ? "<th class=published>" : "<th>");
-        text_escaped(page, data->series[s]);
-        text_print(page, "</th>");
-    }
+    for (size_t s = 0; s < data->series_count; s++)
+        page_put(page, data->published[s] ? "<th class=published>" : "<th>", data->series[s], "</th>");
     text_print(page, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < data->point_count; i++) {
-        text_print(page, "<tr><th>");
-        text_escaped(page, data->label[i]);
-        text_print(page, "</th>");
-        for (size_t s = 0; s < data->series_count; s++) {
-            bool best = errors && !data->published[s] && data->y[s][i] == least(data, i);
-            if (isnan(data->y[s][i]))
-                text_print(page, "<td>\u2013</td>");
-            else
-                text_print(page, "<td%s>%.4g</td>",
-                           data->published[s] ? " class=published"
-                           : best             ? " class=best"
-                                              : "",
-                           data->y[s][i]);
-        }
+        page_put(page, "<tr><th>", data->label[i], "</th>");
+        for (size_t s = 0; s < data->series_count; s++) add_cell(page, data, s, i, errors);
         text_print(page, "</tr>\n");
     }
     text_print(page, "</tbody></table></div>\n");
@@ -181,25 +161,18 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
 {
     static pivot data;
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(result, "rows");
-    if (!pivot_make(&data, what, rows, panel))
-        return true;
-    if (references != NULL)
-        reference_add(&data, what, rows, panel, references);
+    if (!pivot_make(&data, what, rows, panel)) return true;
+    if (references != NULL) reference_add(&data, what, rows, panel, references);
     char label[2 * PIVOT_NAME + 64];
     snprintf(label, sizeof label, "%s, %s%s%s", what->title, what->experiment, panel != NULL ? ", " : "",
              panel != NULL ? panel : "");
     text_print(page, "<figure>\n");
-    if (!plot_add(page, what, &data, ++*plots, label))
-        return false;
-    text_print(page, "<figcaption title=\"");
-    text_escaped(page, string_of(result, "command"));
-    text_print(page, "\">%s%s; ", what->title, what->linear ? " (not logarithmic)" : "");
-    text_print(page, "commit ");
-    const char *commit = string_of(result, "commit");
-    text_escaped(page, commit != NULL ? commit : "unknown");
-    text_print(page, "; <code>");
-    text_escaped(page, string_of(result, "command"));
-    text_print(page, "</code></figcaption>\n");
+    if (!plot_add(page, what, &data, ++*plots, label)) return false;
+    const char *command = report_text(result, "command");
+    page_put(page, "<figcaption title=\"", command, "\">");
+    text_print(page, "%s%s; ", what->title, what->linear ? " (not logarithmic)" : "");
+    page_put(page, "commit ", text_or(result, "commit", "unknown"), "; ");
+    page_put(page, "<code>", command, "</code></figcaption>\n");
     add_table(page, what, &data, panel);
     text_print(page, "</figure>\n");
     return true;
@@ -208,26 +181,22 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
 /* The heading of a panel: what it is, and how large the stream is if its rows say so. */
 static void add_heading(text *page, const view *what, const cJSON *row, const char *panel)
 {
-    text_print(page, "<h3>");
-    if (strcmp(what->panel, "alpha") == 0 || strcmp(what->panel, "skewness") == 0)
-        text_print(page, "skewness ");
-    else if (strcmp(what->panel, "model") == 0)
-        text_print(page, "model ");
-    text_escaped(page, panel);
+    bool skewness = strcmp(what->panel, "alpha") == 0 || strcmp(what->panel, "skewness") == 0;
+    bool model = strcmp(what->panel, "model") == 0;
+    page_put(page, skewness ? "<h3>skewness " : model ? "<h3>model " : "<h3>", panel, "");
     double n = number_of(row, "n"), total = number_of(row, "N");
-    if (n > 0 && total > 0)
-        text_print(page, " <span class=soft>N = %.0f items, n = %.0f distinct</span>", total, n);
+    if (n > 0 && total > 0) text_print(page, " <span class=soft>N = %.0f items, n = %.0f distinct</span>", total, n);
     text_print(page, "</h3>\n");
 }
 
 /* Every view of the experiment for one panel. */
 static bool add_panel(text *page, const cJSON *result, const char *panel, const cJSON *references, int *plots)
 {
-    bool ok = true;
+    const view *first = report_first(report_text(result, "experiment")), *what = first;
     text_print(page, "<div class=pair>\n");
-    for (const view *what = report_views; what->experiment != NULL && ok; what++)
-        if (strcmp(what->experiment, string_of(result, "experiment")) == 0)
-            ok = add_figure(page, what, result, panel, references, plots);
+    bool ok = true;
+    for (; ok && what->experiment != NULL && strcmp(what->experiment, first->experiment) == 0; what++)
+        ok = add_figure(page, what, result, panel, references, plots);
     text_print(page, "</div>\n");
     return ok;
 }
@@ -239,39 +208,28 @@ static bool seen(const cJSON *rows, const cJSON *until, const char *field, const
     cJSON_ArrayForEach(row, rows)
     {
         char here[PIVOT_NAME];
-        if (row == until)
-            return false;
-        if (report_field(row, field, here) && strcmp(here, panel) == 0)
-            return true;
+        if (row == until) return false;
+        if (report_field(row, field, here) && strcmp(here, panel) == 0) return true;
     }
     return false;
 }
 
 bool page_result(text *page, const cJSON *result, const cJSON *references, int *plots)
 {
-    const char *experiment = string_of(result, "experiment");
-    const view *what = report_views;
-    while (what->experiment != NULL && strcmp(what->experiment, experiment) != 0)
-        what++;
-    text_print(page, "<section id=\"%s\">\n<h2>", what->experiment);
-    text_escaped(page, string_of(result, "title"));
-    text_print(page, "</h2>\n");
-    add_facts(page, result);
-    bool ok = true;
+    const view *what = report_first(report_text(result, "experiment"));
     const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(result, "rows");
-    if (what->panel == NULL)
-        ok = add_panel(page, result, NULL, references, plots);
-    else
-        cJSON_ArrayForEach(row, rows)
-        {
-            char panel[PIVOT_NAME];
-            if (!report_field(row, what->panel, panel) || seen(rows, row, what->panel, panel))
-                continue;
-            add_heading(page, what, row, panel);
-            ok = add_panel(page, result, panel, references, plots);
-            if (!ok)
-                break;
-        }
+    text_print(page, "<section id=\"%s\">\n", what->experiment);
+    page_put(page, "<h2>", report_text(result, "title"), "</h2>\n");
+    add_facts(page, result);
+    bool ok = what->panel != NULL || add_panel(page, result, NULL, references, plots);
+    cJSON_ArrayForEach(row, rows)
+    {
+        char panel[PIVOT_NAME];
+        if (!ok || what->panel == NULL || !report_field(row, what->panel, panel) || seen(rows, row, what->panel, panel))
+            continue;
+        add_heading(page, what, row, panel);
+        ok = add_panel(page, result, panel, references, plots);
+    }
     text_print(page, "</section>\n");
     return ok;
 }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* To be told apart on white and on black. */
 static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd",
@@ -42,8 +41,7 @@ static bool drawn(const view *what, double y)
 static bool has_points(const view *what, const pivot *data, size_t series)
 {
     for (size_t i = 0; i < data->point_count; i++)
-        if (drawn(what, data->y[series][i]))
-            return !data->hidden[series];
+        if (drawn(what, data->y[series][i])) return what->bars || !data->hidden[series];
     return false;
 }
 
@@ -58,46 +56,35 @@ static void add_tics(text *script, const view *what, const pivot *data)
     text_print(script, ")\n");
 }
 
-static void add_lines(text *script, const view *what, const pivot *data)
+/* Bars stand side by side, so many parts of 1 wide. */
+static double bar_width(const pivot *data)
 {
-    for (size_t s = 0; s < data->series_count; s++) {
-        if (!has_points(what, data, s))
-            continue;
-        text_print(script, "$data%zu << EOD\n", s);
-        for (size_t i = 0; i < data->point_count; i++)
-            if (drawn(what, data->y[s][i]))
-                text_print(script, "%.9g %.9g\n", data->x[i], data->y[s][i]);
-        text_print(script, "EOD\n");
-    }
-    const char *before = "plot";
-    for (size_t s = 0; s < data->series_count; s++) {
-        if (!has_points(what, data, s))
-            continue;
-        text_print(script, "%s $data%zu with linespoints lw 1.6 ps 0.6 pt %zu dt %d lc rgb '%s' title ", before, s,
-                   4 + s % 10, data->published[s] ? 2 : 1, colours[s % COLOURS]);
-        add_name(script, data->series[s]);
-        before = ",";
-    }
-    text_print(script, "\n");
+    return 0.8 / (double)data->series_count;
 }
 
-static void add_bars(text *script, const view *what, const pivot *data)
+static void add_data(text *script, const view *what, const pivot *data, size_t s)
 {
-    double width = 0.8 / (double)data->series_count;
-    text_print(script,
-               "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange "
-               "[-0.6:%.1f]\n",
-               width, (double)data->point_count - 0.4);
-    for (size_t s = 0; s < data->series_count; s++) {
-        text_print(script, "$data%zu << EOD\n", s);
-        for (size_t i = 0; i < data->point_count; i++)
-            if (drawn(what, data->y[s][i]))
-                text_print(script, "%.4f %.9g\n", (double)i + ((double)s + 0.5) * width - 0.4, data->y[s][i]);
-        text_print(script, "EOD\n");
+    text_print(script, "$data%zu << EOD\n", s);
+    for (size_t i = 0; i < data->point_count; i++) {
+        double x = what->bars ? (double)i + ((double)s + 0.5) * bar_width(data) - 0.4 : data->x[i];
+        if (drawn(what, data->y[s][i])) text_print(script, "%.9g %.9g\n", x, data->y[s][i]);
     }
+    text_print(script, "EOD\n");
+}
+
+static void add_series(text *script, const view *what, const pivot *data)
+{
+    for (size_t s = 0; s < data->series_count; s++)
+        if (has_points(what, data, s)) add_data(script, what, data, s);
+    const char *before = "plot";
     for (size_t s = 0; s < data->series_count; s++) {
-        text_print(script, "%s $data%zu with boxes lc rgb '%s' title ", s == 0 ? "plot" : ",", s, colours[s % COLOURS]);
+        if (!has_points(what, data, s)) continue;
+        text_print(script, "%s $data%zu with ", before, s);
+        if (what->bars) text_print(script, "boxes");
+        else text_print(script, "linespoints lw 1.6 ps 0.6 pt %zu dt %d", 4 + s % 10, data->published[s] ? 2 : 1);
+        text_print(script, " lc rgb '%s' title ", colours[s % COLOURS]);
         add_name(script, data->series[s]);
+        before = ",";
     }
     text_print(script, "\n");
 }
@@ -105,10 +92,8 @@ static void add_bars(text *script, const view *what, const pivot *data)
 static bool make_script(text *script, const view *what, const pivot *data, int number)
 {
     size_t lines = 0;
-    for (size_t s = 0; s < data->series_count; s++)
-        lines += has_points(what, data, s);
-    if (lines == 0)
-        return false;
+    for (size_t s = 0; s < data->series_count; s++) lines += has_points(what, data, s);
+    if (lines == 0) return false;
     size_t height = 330 + 15 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
     text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height,
                number);
@@ -117,82 +102,48 @@ static bool make_script(text *script, const view *what, const pivot *data, int n
         "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
         "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n",
         what->y_label);
-    if (what->x_label[0] != '\0')
-        text_print(script, "set xlabel '%s'\n", what->x_label);
-    if (!what->linear)
-        text_print(script, "set logscale y\n");
+    if (what->x_label[0] != '\0') text_print(script, "set xlabel '%s'\n", what->x_label);
+    if (!what->linear) text_print(script, "set logscale y\n");
     add_tics(script, what, data);
-    if (what->bars) {
-        add_bars(script, what, data);
-    } else {
+    if (what->bars)
+        text_print(script,
+                   "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\n"
+                   "set xrange [-0.6:%.1f]\n",
+                   bar_width(data), (double)data->point_count - 0.4);
+    else
         text_print(script, "set logscale x\nset xrange [%.9g:%.9g]\n", data->x[0] * 0.93,
                    data->x[data->point_count - 1] * 1.08);
-        add_lines(script, what, data);
-    }
+    add_series(script, what, data);
     return true;
 }
 
 /* ---- the process ------------------------------------------------------------------------------------------------ */
 
-/* Everything that comes through the pipe. */
-static void read_all(int from, text *to)
+/* Runs gnuplot on an open script; the state that it ended with, or -1. */
+static int read_gnuplot(FILE *script, text *svg)
 {
-    char buffer[8192];
-    for (;;) {
-        ssize_t size = read(from, buffer, sizeof buffer);
-        if (size > 0)
-            text_bytes(to, buffer, (size_t)size);
-        else if (size == 0 || errno != EINTR)
-            return;
-    }
-}
-
-enum { NOT_FOUND = 127 }; /* as a shell says it */
-
-/* Starts gnuplot on an open script, its output going into the pipe; -1 if there is no process to be had. */
-static pid_t start_gnuplot(FILE *script, const int ends[2])
-{
-    char *arguments[] = {"gnuplot", "-d", "-", NULL}; /* -d: whatever the user's own settings are */
-    pid_t process = fork();
-    if (process != 0)
-        return process;
-    if (dup2(fileno(script), STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0) {
-        close(ends[0]);
-        close(ends[1]);
-        execvp(arguments[0], arguments);
-    }
-    _exit(errno == ENOENT ? NOT_FOUND : NOT_FOUND - 1);
+    char command[64]; /* -d: whatever the user's own settings are */
+    snprintf(command, sizeof command, "exec gnuplot -d - </dev/fd/%d", fileno(script));
+    FILE *output = popen(command, "r");
+    if (output == NULL) return -1;
+    report_read(output, svg);
+    return pclose(output);
 }
 
 static bool run_gnuplot(const text *script, text *svg)
 {
-    int ends[2], state = 0;
-    FILE *file = tmpfile(); /* not a pipe too: with two of them each side could wait for the other */
-    if (file == NULL || fwrite(script->bytes, 1, script->size, file) != script->size || fflush(file) != 0 ||
-        fseek(file, 0, SEEK_SET) != 0 || pipe(ends) != 0) {
-        say("cannot make a temporary file: %s", strerror(errno));
-        if (file != NULL)
-            fclose(file);
-        return false;
-    }
-    pid_t process = start_gnuplot(file, ends);
+    enum { NOT_FOUND = 127 }; /* as a shell says it */
+    FILE *file = tmpfile();   /* not a pipe too: with two of them each side could wait for the other */
+    int state = -1;
+    if (file != NULL && fwrite(script->bytes, 1, script->size, file) == script->size && fflush(file) == 0)
+        state = read_gnuplot(file, svg);
     int error = errno;
-    close(ends[1]);
-    if (process > 0) {
-        read_all(ends[0], svg);
-        while (waitpid(process, &state, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    close(ends[0]);
-    fclose(file);
-    bool ok = process > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0 && svg->size > 0;
-    if (process < 0)
-        say("cannot start gnuplot: %s", strerror(error));
+    if (file != NULL) fclose(file);
+    if (state == -1) say("cannot start gnuplot: %s", strerror(error));
     else if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_FOUND)
         say("the plots are drawn by gnuplot, which is not installed: apt-get install gnuplot-nox");
-    else if (!ok)
-        say("gnuplot failed; what it said is above");
-    return ok;
+    else if (state != 0 || svg->size == 0) say("gnuplot failed; what it said is above");
+    return state == 0 && svg->size > 0;
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------------- */
@@ -203,8 +154,7 @@ static void add_adapted(text *page, const char *svg, int number)
     static const char *const local[] = {"gnuplot_canvas", "gpPt", "gpDot", "textbox", "greybox"};
     while (*svg != '\0') {
         size_t which = 0, locals = sizeof local / sizeof *local;
-        while (which < locals && strncmp(svg, local[which], strlen(local[which])) != 0)
-            which++;
+        while (which < locals && strncmp(svg, local[which], strlen(local[which])) != 0) which++;
         if (which < locals) {
             text_print(page, "plot%d_%s", number, local[which]);
             svg += strlen(local[which]);
@@ -227,9 +177,7 @@ bool plot_add(text *page, const view *what, const pivot *data, int number, const
     bool ok = !script.failed && run_gnuplot(&script, &svg) && !svg.failed;
     const char *start = ok ? strstr(svg.bytes, "<svg") : NULL;
     if (start != NULL) {
-        text_print(page, "<svg role=\"img\" aria-label=\"");
-        text_escaped(page, label);
-        text_print(page, "\"");
+        page_put(page, "<svg role=\"img\" aria-label=\"", label, "\"");
         add_adapted(page, start + 4, number);
     }
     text_free(&script);

@@ -14,8 +14,7 @@ static void put(pivot *made, const view *what, const char *method, const char *w
                 const cJSON *y)
 {
     char series[PIVOT_NAME], label[VALUE_TEXT];
-    if (!cJSON_IsNumber(y) || !(kilobytes > 0 && kilobytes < 1e12))
-        return;
+    if (!cJSON_IsNumber(y) || !(kilobytes > 0 && kilobytes < 1e12)) return;
     snprintf(series, sizeof series, "%.60s, %s", method, whose);
     value_print_size(label, (uint64_t)(kilobytes * 1024));
     pivot_put(made, what, series, true, hidden, kilobytes * 1024, label, y->valuedouble);
@@ -37,8 +36,7 @@ static void add_synthetic(pivot *made, const view *what, const char *alpha, cons
         snprintf(method, sizeof method, "%.*s", (int)(length - 4), values->string);
         snprintf(budgets, sizeof budgets, "%s_budget_kb", method);
         const cJSON *at = cJSON_GetObjectItemCaseSensitive(figures, budgets);
-        if (at == NULL)
-            at = cJSON_GetObjectItemCaseSensitive(figures, "budget_kb");
+        if (at == NULL) at = cJSON_GetObjectItemCaseSensitive(figures, "budget_kb");
         bool shown = strcmp(method, "lego") == 0 || strcmp(method, "d_lego") == 0; /* others crowd the plot */
         for (int i = 0; i < cJSON_GetArraySize(values); i++) {
             const cJSON *budget = cJSON_GetArrayItem(at, i);
@@ -55,8 +53,7 @@ static void add_real(pivot *made, const view *what, const cJSON *row, const char
         cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "real_peers"), stream);
     for (const char *field = "Nn"; *field != '\0'; field++) {
         char name[2] = {*field, '\0'}, ours[PIVOT_NAME], theirs[PIVOT_NAME];
-        if (!report_field(row, name, ours) || !report_field(known, name, theirs) || strcmp(ours, theirs) != 0)
-            return;
+        if (!report_field(row, name, ours) || !report_field(known, name, theirs) || strcmp(ours, theirs) != 0) return;
     }
     const cJSON *budget, *pair;
     cJSON_ArrayForEach(budget, cJSON_GetObjectItemCaseSensitive(known, "budgets"))
@@ -76,8 +73,7 @@ void reference_add(pivot *made, const view *what, const cJSON *rows, const char 
         if (panel == NULL || !report_field(row, what->panel, here) || strcmp(here, panel) != 0 ||
             !report_field(row, "n", n))
             continue;
-        if (strcmp(what->experiment, "real") == 0)
-            add_real(made, what, row, panel, references);
+        if (strcmp(what->experiment, "real") == 0) add_real(made, what, row, panel, references);
         else if (strcmp(what->experiment, "synthetic") == 0 && strcmp(n, "100000") == 0)
             add_synthetic(made, what, panel, references);
         return;

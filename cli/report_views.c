@@ -11,41 +11,52 @@
 
 #define AAE "mean absolute error"
 #define ARE "mean relative error"
-#define BOTH(experiment, panel, x, label, sizes)                                                                       \
-    {experiment, panel, "method", x, "aae", "AAE", label, AAE, false, sizes, false},                                   \
+#define ERRORS(...)                                                                                                    \
+    {.y = "aae", .title = "AAE", .y_label = AAE, __VA_ARGS__},                                                         \
     {                                                                                                                  \
-        experiment, panel, "method", x, "are", "ARE", label, ARE, false, sizes, false                                  \
+        .y = "are", .title = "ARE", .y_label = ARE, __VA_ARGS__                                                        \
     }
+#define BY_METHOD(name, field) .experiment = name, .panel = field, .series = "method"
+#define BY_BUDGET .x = "budget", .x_label = "bytes of memory", .sizes = true
+#define BY_LOAD                                                                                                        \
+    .experiment = "ablations", .panel = "skewness", .series = "variant", .x = "load", .x_label = "items in a brick"
 
 const view report_views[] = {
-    BOTH("real", "stream", "budget", "bytes of memory", true),
-    BOTH("synthetic", "alpha", "budget", "bytes of memory", true),
-    {"speed", NULL, "operation", "method", "millions_per_second", "Speed", "", "million items a second", true, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "aae", "AAE of the networks", "items in a brick", AAE, false, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "are", "ARE of the networks", "items in a brick", ARE, false, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "rule_aae", "AAE of the rule", "items in a brick", AAE, false, false,
-     false},
-    {"ablations", "skewness", "variant", "load", "rule_are", "ARE of the rule", "items in a brick", ARE, false, false,
-     false},
-    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha", false,
-     false, true},
+    ERRORS(BY_METHOD("real", "stream"), BY_BUDGET),
+    ERRORS(BY_METHOD("synthetic", "alpha"), BY_BUDGET),
+    {.experiment = "speed",
+     .series = "operation",
+     .x = "method",
+     .y = "millions_per_second",
+     .title = "Speed",
+     .x_label = "",
+     .y_label = "million items a second",
+     .bars = true},
+    {BY_LOAD, .y = "aae", .title = "AAE of the networks", .y_label = AAE},
+    {BY_LOAD, .y = "are", .title = "ARE of the networks", .y_label = ARE},
+    {BY_LOAD, .y = "rule_aae", .title = "AAE of the rule", .y_label = AAE},
+    {BY_LOAD, .y = "rule_are", .title = "ARE of the rule", .y_label = ARE},
+    {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha",
+     .linear = true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",
-     "share of items", false, false, false},
-    BOTH("scaling", "stream", "budget", "bytes of memory", true),
-    BOTH("bytes", "alpha", "bytes_per_key", "bytes a distinct item", false),
+     "share of items", .linear = false},
+    ERRORS(BY_METHOD("scaling", "stream"), BY_BUDGET),
+    ERRORS(BY_METHOD("bytes", "alpha"), .x = "bytes_per_key", .x_label = "bytes a distinct item"),
     {0},
 };
+
+const view *report_first(const char *experiment)
+{
+    for (const view *what = report_views; experiment != NULL && what->experiment != NULL; what++)
+        if (strcmp(what->experiment, experiment) == 0) return what;
+    return NULL;
+}
 
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME])
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, field);
-    if (cJSON_IsNumber(value))
-        snprintf(name, PIVOT_NAME, "%g", value->valuedouble);
-    else if (cJSON_IsString(value))
-        snprintf(name, PIVOT_NAME, "%s", value->valuestring);
+    if (cJSON_IsNumber(value)) snprintf(name, PIVOT_NAME, "%g", value->valuedouble);
+    else if (cJSON_IsString(value)) snprintf(name, PIVOT_NAME, "%s", value->valuestring);
     return cJSON_IsNumber(value) || cJSON_IsString(value);
 }
 
@@ -55,13 +66,10 @@ bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME])
 static size_t find_series(pivot *made, const char *name)
 {
     size_t i = 0;
-    while (i < made->series_count && strcmp(made->series[i], name) != 0)
-        i++;
-    if (i < made->series_count || i == PIVOT_SERIES)
-        return i;
+    while (i < made->series_count && strcmp(made->series[i], name) != 0) i++;
+    if (i < made->series_count || i == PIVOT_SERIES) return i;
     snprintf(made->series[i], PIVOT_NAME, "%s", name);
-    for (size_t point = 0; point < PIVOT_POINTS; point++)
-        made->y[i][point] = NAN;
+    for (size_t point = 0; point < PIVOT_POINTS; point++) made->y[i][point] = NAN;
     made->published[i] = made->hidden[i] = false;
     made->series_count++;
     return i;
@@ -71,12 +79,9 @@ static size_t find_series(pivot *made, const char *name)
 static size_t find_point(pivot *made, bool ordered, double x, const char *label)
 {
     size_t i = 0;
-    while (i < made->point_count && (ordered ? made->x[i] < x : strcmp(made->label[i], label) != 0))
-        i++;
-    if (i < made->point_count && (!ordered || made->x[i] == x))
-        return i;
-    if (made->point_count == PIVOT_POINTS)
-        return PIVOT_POINTS;
+    while (i < made->point_count && (ordered ? made->x[i] < x : strcmp(made->label[i], label) != 0)) i++;
+    if (i < made->point_count && (!ordered || made->x[i] == x)) return i;
+    if (made->point_count == PIVOT_POINTS) return PIVOT_POINTS;
     size_t behind = made->point_count - i;
     memmove(made->x + i + 1, made->x + i, behind * sizeof *made->x);
     memmove(made->label + i + 1, made->label + i, behind * sizeof *made->label);
@@ -112,8 +117,7 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
     cJSON_ArrayForEach(row, rows)
     {
         char here[PIVOT_NAME], series[PIVOT_NAME], label[PIVOT_NAME];
-        if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0))
-            continue;
+        if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0)) continue;
         const cJSON *x = cJSON_GetObjectItemCaseSensitive(row, what->x),
                     *y = cJSON_GetObjectItemCaseSensitive(row, what->y);
         if (report_field(row, what->series, series))
@@ -123,8 +127,7 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
             continue;
         if (!what->bars && !(x->valuedouble > 0 && x->valuedouble < 1e18)) /* the axis is logarithmic */
             continue;
-        if (what->sizes && x->valuedouble < 0x1p60)
-            value_print_size(label, (uint64_t)x->valuedouble);
+        if (what->sizes && x->valuedouble < 0x1p60) value_print_size(label, (uint64_t)x->valuedouble);
         pivot_put(made, what, series, false, false, what->bars ? (double)made->point_count : x->valuedouble, label,
                   y->valuedouble);
     }

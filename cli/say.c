@@ -4,9 +4,12 @@
 #include "say.h"
 
 #include "progress.h"
+#include "values.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 __attribute__((format(printf, 2, 0))) static void print(const char *before, const char *format, va_list values)
 {
@@ -37,44 +40,39 @@ void say_no_memory(void)
     say("out of memory");
 }
 
+bool say_unreadable(const char *path, const char *why)
+{
+    say("cannot read %s: %s", strcmp(path, "-") == 0 ? "stdin" : path, why);
+    return false;
+}
+
 static const char *advice(lego_status status)
 {
     switch (status) {
-    case LEGO_ERR_ARGUMENT:
-        return "the manual page has the limits of --bricks, --columns and --cell-bits";
-    case LEGO_ERR_BUDGET:
-        return "give a larger --budget, or fewer bricks";
-    case LEGO_ERR_RANGE:
-        return "no sketch counts further";
-    case LEGO_ERR_MODEL:
-        return "name the model file it was made with: --model FILE";
-    case LEGO_ERR_SEED:
-        return "build them with the same --seed";
-    case LEGO_ERR_SHAPE:
-        return "'legosketch info' shows the bricks of a sketch";
-    case LEGO_ERR_UNTRAINED:
-        return "name a trained model: --model FILE";
-    case LEGO_ERR_VERSION:
-        return "a newer legosketch reads it";
+    case LEGO_ERR_BUDGET: return "; give a larger --budget";
+    case LEGO_ERR_RANGE: return "; no sketch counts further";
+    case LEGO_ERR_MODEL: return "; name the model file it was made with: --model FILE";
+    case LEGO_ERR_SEED: return "; build them with the same --seed";
+    case LEGO_ERR_VERSION: return "; read it with that version, or build it again";
     case LEGO_ERR_TRUNCATED:
     case LEGO_ERR_CHECKSUM:
-    case LEGO_ERR_CORRUPT:
-        return "copy it again, or build it again";
-    default:
-        return NULL;
+    case LEGO_ERR_CORRUPT: return "; copy it again, or build it again";
+    default: return "";
     }
 }
 
 void say_status(const char *what, lego_status status)
 {
-    const char *hint = advice(status);
-    say("%s: %s%s%s", what, lego_status_message(status), hint != NULL ? "; " : "", hint != NULL ? hint : "");
+    say("%s: %s%s", what, lego_status_message(status), advice(status));
 }
 
-void say_if_untrained(const lego_model *model)
+const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch)
 {
-    lego_model_info info;
-    lego_model_describe(model, &info);
-    if (!info.trained)
-        say("the model '%s' has no trained networks yet: every estimate is the rule, the smallest m/w", info.name);
+    lego_info info;
+    lego_describe(sketch, &info);
+    char size[VALUE_TEXT];
+    value_print_size(size, info.bytes);
+    snprintf(text, SHAPE_TEXT, "%" PRIu32 " %s%s, %s", info.blocks, info.columns > 0 ? "brick" : "block",
+             info.blocks == 1 ? "" : "s", size);
+    return text;
 }

@@ -6,6 +6,8 @@
 
 #include "legosketch.h"
 
+#include <stdbool.h>
+
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_USAGE = 2 };
 
 /* "legosketch: ..." and a line end, above the progress bar if there is one. */
@@ -19,7 +21,11 @@ void say_no_memory(void);
 /* "what: message; advice". */
 void say_status(const char *what, lego_status status);
 
-/* Estimates of a model without networks are the rule; whoever reads them should know. */
-void say_if_untrained(const lego_model *model);
+/* "cannot read stdin: why", for the path "-"; returns false. */
+bool say_unreadable(const char *path, const char *why);
+
+/* "1024 blocks, 64.1K". Returns the text, for a message to take. */
+enum { SHAPE_TEXT = 64 };
+const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch);
 
 #endif

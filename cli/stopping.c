@@ -14,8 +14,7 @@ static struct sigaction before[STOPPING];
 static void stop(int signal_number)
 {
     stopped = signal_number;
-    for (int i = 0; i < STOPPING; i++)
-        sigaction(stopping[i], &before[i], NULL);
+    stopping_end();
 }
 
 void stopping_begin(void)
@@ -24,8 +23,7 @@ void stopping_begin(void)
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < STOPPING; i++) {
         sigaction(stopping[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(stopping[i], &action, NULL);
+        if (before[i].sa_handler != SIG_IGN) sigaction(stopping[i], &action, NULL);
     }
 }
 
@@ -36,6 +34,5 @@ bool stopping_asked(void)
 
 void stopping_end(void)
 {
-    for (int i = 0; i < STOPPING; i++)
-        sigaction(stopping[i], &before[i], NULL);
+    for (int i = 0; i < STOPPING; i++) sigaction(stopping[i], &before[i], NULL);
 }

@@ -26,8 +26,7 @@ const void *stream_item(const item_batch *batch, size_t i, unsigned char buffer[
         *size = (size_t)(batch->offsets[i + 1] - batch->offsets[i]);
         return batch->bytes + batch->offsets[i];
     }
-    for (unsigned byte = 0; byte < 8; byte++)
-        buffer[byte] = (unsigned char)(batch->keys[i] >> (8 * byte));
+    stream_key(batch->keys[i], buffer);
     *size = 8;
     return buffer;
 }
@@ -42,8 +41,7 @@ static void *work(void *argument)
 /* Gives the sink the batch that is worked on, if there is one. */
 static bool settle(stream *self)
 {
-    if (self->at_work.n == 0)
-        return true;
+    if (self->at_work.n == 0) return true;
     pthread_join(self->worker, NULL);
     item_batch done = self->at_work;
     self->at_work.n = 0;
@@ -52,13 +50,11 @@ static bool settle(stream *self)
 
 static bool take_batch(stream *self, const item_batch *batch)
 {
-    if (!settle(self))
-        return false;
+    if (!settle(self)) return false;
     self->items += batch->n;
     if (self->work != NULL) {
         self->at_work = *batch;
-        if (pthread_create(&self->worker, NULL, work, self) == 0)
-            return true;
+        if (pthread_create(&self->worker, NULL, work, self) == 0) return true;
         self->at_work.n = 0;
         self->work(self->context, batch); /* one thread has to do */
     }
@@ -69,15 +65,10 @@ static bool take_batch(stream *self, const item_batch *batch)
 static bool handle(stream *self, const item_parser *parser, item_event event)
 {
     switch (event) {
-    case ITEMS_BATCH:
-        return take_batch(self, &parser->batch);
-    case ITEMS_BAD:
-        return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
-    case ITEMS_NO_MEMORY:
-        say_no_memory();
-        return false;
-    case ITEMS_MORE:
-        break;
+    case ITEMS_BATCH: return take_batch(self, &parser->batch);
+    case ITEMS_BAD: return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
+    case ITEMS_NO_MEMORY: say_no_memory(); return false;
+    case ITEMS_MORE: break;
     }
     return true;
 }
@@ -87,8 +78,7 @@ static bool parse_block(stream *self, item_parser *parser, const unsigned char *
     const unsigned char *at = block, *end = block + size;
     item_event event;
     while ((event = items_parse(parser, &at, end)) != ITEMS_MORE) {
-        if (!handle(self, parser, event))
-            return false;
+        if (!handle(self, parser, event)) return false;
     }
     return !self->prompt || handle(self, parser, items_flush(parser));
 }
@@ -99,19 +89,15 @@ static bool read_blocks(stream *self, input *from, item_parser *parser)
     const unsigned char *block;
     size_t size;
     for (;;) {
-        if (!input_next(from, &block, &size))
-            return false;
-        if (size == 0)
-            break;
-        if (!parse_block(self, parser, block, size))
-            return false;
+        if (!input_next(from, &block, &size)) return false;
+        if (size == 0) break;
+        if (!parse_block(self, parser, block, size)) return false;
         self->done = before + from->done;
         progress_update(self->done, self->items + items_pending(parser));
     }
     item_event event;
     while ((event = items_finish(parser)) != ITEMS_MORE) {
-        if (!handle(self, parser, event))
-            return false;
+        if (!handle(self, parser, event)) return false;
     }
     return settle(self);
 }
@@ -120,8 +106,7 @@ static bool read_file(stream *self, const char *path)
 {
     input from;
     item_parser parser;
-    if (!input_open(&from, path))
-        return false;
+    if (!input_open(&from, path)) return false;
     self->file = from.name;
     bool ok = items_open(&parser, self->format);
     if (ok) {
@@ -147,12 +132,10 @@ bool stream_read(stream *self, char *const *paths, int count)
         count = 1;
     }
     uint64_t total;
-    if (!input_measure(paths, count, &total))
-        return false;
+    if (!input_measure(paths, count, &total)) return false;
     progress_begin(self->label, total, self->quiet);
     bool ok = true;
-    for (int i = 0; i < count && ok; i++)
-        ok = read_file(self, paths[i]);
+    for (int i = 0; i < count && ok; i++) ok = read_file(self, paths[i]);
     progress_end();
     if (ok && self->malformed > 0)
         say("skipped %" PRIu64 " malformed %s", self->malformed, self->malformed == 1 ? "line" : "lines");

@@ -30,7 +30,7 @@ struct stream {
     const char *label; /* of the progress bar */
     stream_work work;  /* or NULL */
     stream_sink sink;
-    void *context;     /* of both */
+    void *context; /* of both */
 
     const char *file; /* the one being read; the rest is the stream's own */
     uint64_t items, malformed, done;
@@ -43,6 +43,12 @@ bool stream_read(stream *self, char *const *paths, int count);
 
 /* Reports "file:line: what"; true if the policy is to go on. */
 bool stream_malformed(stream *self, uint64_t line, const char *what);
+
+/* An integer as the item it is: its 8 bytes, the least first. */
+static inline void stream_key(uint64_t key, unsigned char bytes[8])
+{
+    for (unsigned i = 0; i < 8; i++) bytes[i] = (unsigned char)(key >> (8 * i));
+}
 
 /* Item i of a batch as bytes: the text itself, or `buffer` with the key in 8 little-endian bytes. */
 const void *stream_item(const item_batch *batch, size_t i, unsigned char buffer[8], size_t *size);

@@ -11,14 +11,11 @@
 /* Room for `more` bytes and the zero. */
 static bool reserve(text *to, size_t more)
 {
-    if (to->failed || more >= (size_t)-1 / 4 - to->size)
-        return !(to->failed = true);
-    if (to->size + more < to->capacity)
-        return true;
+    if (to->failed || more >= (size_t)-1 / 4 - to->size) return !(to->failed = true);
+    if (to->size + more < to->capacity) return true;
     size_t capacity = 2 * (to->size + more) + 256;
     char *bytes = realloc(to->bytes, capacity);
-    if (bytes == NULL)
-        return !(to->failed = true);
+    if (bytes == NULL) return !(to->failed = true);
     to->bytes = bytes;
     to->capacity = capacity;
     return true;
@@ -26,8 +23,7 @@ static bool reserve(text *to, size_t more)
 
 void text_bytes(text *to, const char *bytes, size_t size)
 {
-    if (!reserve(to, size))
-        return;
+    if (!reserve(to, size)) return;
     memcpy(to->bytes + to->size, bytes, size);
     to->size += size;
     to->bytes[to->size] = '\0';
@@ -39,8 +35,7 @@ void text_print(text *to, const char *format, ...)
     va_start(values, format);
     va_copy(again, values);
     int length = vsnprintf(NULL, 0, format, values);
-    if (length < 0)
-        to->failed = true;
+    if (length < 0) to->failed = true;
     if (length >= 0 && reserve(to, (size_t)length)) {
         vsnprintf(to->bytes + to->size, (size_t)length + 1, format, again);
         to->size += (size_t)length;
@@ -51,8 +46,7 @@ void text_print(text *to, const char *format, ...)
 
 void text_escaped(text *to, const char *from)
 {
-    if (from == NULL)
-        from = "\u2013";
+    if (from == NULL) from = "\u2013";
     for (; *from != '\0'; from++) {
         switch (*from) {
         case '&': text_print(to, "&amp;"); break;

@@ -5,6 +5,7 @@
 #include "zipf.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 typedef struct random_state {
     uint64_t s[4];
@@ -46,11 +47,9 @@ static uint64_t random_next(random_state *state)
 static uint64_t random_up_to(random_state *state, uint64_t most)
 {
     uint64_t mask = most;
-    for (int shift = 1; shift < 64; shift *= 2)
-        mask |= mask >> shift;
+    for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
     uint64_t draw;
-    do
-        draw = random_next(state) & mask;
+    do draw = random_next(state) & mask;
     while (draw > most);
     return draw;
 }
@@ -58,8 +57,7 @@ static uint64_t random_up_to(random_state *state, uint64_t most)
 bool zipf_count(uint32_t distinct, double alpha, uint32_t rank, uint64_t *count)
 {
     double value = round(pow(((double)distinct + 1) / ((double)rank + 1), alpha));
-    if (!(value < 0x1p63))
-        return false;
+    if (!(value < 0x1p63)) return false;
     *count = (uint64_t)value;
     return true;
 }
@@ -69,8 +67,7 @@ bool zipf_total(uint32_t distinct, double alpha, uint64_t *total)
     uint64_t sum = 0;
     for (uint64_t rank = 1; rank <= distinct; rank++) {
         uint64_t count;
-        if (!zipf_count(distinct, alpha, (uint32_t)rank, &count) || count > INT64_MAX - sum)
-            return false;
+        if (!zipf_count(distinct, alpha, (uint32_t)rank, &count) || count > INT64_MAX - sum) return false;
         sum += count;
     }
     *total = sum;
@@ -83,8 +80,7 @@ void zipf_stream(uint32_t distinct, double alpha, uint64_t seed, uint32_t *strea
     for (uint64_t rank = 1; rank <= distinct; rank++) {
         uint64_t count = 0;
         zipf_count(distinct, alpha, (uint32_t)rank, &count);
-        while (count-- > 0)
-            stream[size++] = (uint32_t)rank;
+        while (count-- > 0) stream[size++] = (uint32_t)rank;
     }
     random_state state = random_seeded(seed);
     for (uint64_t i = size; i > 1; i--) { /* Fisher-Yates */
@@ -93,4 +89,19 @@ void zipf_stream(uint32_t distinct, double alpha, uint64_t seed, uint32_t *strea
         stream[i - 1] = stream[j];
         stream[j] = swapped;
     }
+}
+
+uint64_t *zipf_keys(uint32_t distinct, double alpha, uint64_t seed, size_t *length)
+{
+    uint64_t total;
+    if (!zipf_total(distinct, alpha, &total) || total > SIZE_MAX / sizeof(uint64_t)) return NULL;
+    uint32_t *ranks = malloc((size_t)total * sizeof *ranks);
+    uint64_t *keys = ranks != NULL ? malloc((size_t)total * sizeof *keys) : NULL;
+    if (keys != NULL) {
+        zipf_stream(distinct, alpha, seed, ranks);
+        for (size_t i = 0; i < total; i++) keys[i] = ranks[i];
+        *length = (size_t)total;
+    }
+    free(ranks);
+    return keys;
 }

@@ -6,6 +6,7 @@
 #define CLI_ZIPF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* How often the item of that rank occurs; false if that is no 63-bit number. */
@@ -17,5 +18,8 @@ bool zipf_total(uint32_t distinct, double alpha, uint64_t *total);
 /* The ranks, each as often as it occurs, shuffled by the seed: the same on every machine whose pow() rounds alike.
  * `stream` has room for zipf_total() of them. */
 void zipf_stream(uint32_t distinct, double alpha, uint64_t seed, uint32_t *stream);
+
+/* The same stream of 64-bit keys in memory of its own, to be freed, with its length; NULL if there is no memory. */
+uint64_t *zipf_keys(uint32_t distinct, double alpha, uint64_t seed, size_t *length);
 
 #endif

@@ -15,17 +15,17 @@ _legosketch()
     fi
     case $command in
         build)
-            options='-o --output -b --budget --top --heavy -m --model -s --seed -f --format --on-error -t --threads --packing
-                --bricks --columns --cell-bits -q --quiet -h --help' ;;
-        query) options='-f --format --json -m --model -q --quiet -h --help' ;;
+            options='-o --output -b --budget --top -m --model -s --seed -f --format --on-error -t --threads --blocks
+                --columns -q --quiet -h --help' ;;
+        query) options='-f --format --json -m --model -h --help' ;;
         top) options='-k --items -f --format --json -m --model -h --help' ;;
         merge) options='-o --output -m --model -h --help' ;;
-        fold) options='-o --output -k --bricks -m --model -h --help' ;;
+        fold) options='-o --output -b --budget -k --blocks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
-            options='--methods -b --budget --seeds -s --seed -m --model --packing -f --format --on-error --json -q
-                --quiet -h --help' ;;
+            options='--methods -b --budget --seeds -s --seed -m --model -f --format --on-error --json -q --quiet
+                -h --help' ;;
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
@@ -48,12 +48,9 @@ _legosketch()
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper d-lego cms cs cs-clipped lcs d-cms cu cmm tower-cm tower-cu
             salsa-cu elastic fingerprint ms one exact' ;;
-        --packing) values='dense flat' ;;
-        --cell-bits) values='8 16 32 64' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
-        --heavy) values='10K 100K 1M' ;;
         -m | --model)
-            COMPREPLY=($(compgen -W 'compact rule paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
+            COMPREPLY=($(compgen -W 'compact paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
         -o | --output | --out | -c | --checkpoint | -l | --log)
             COMPREPLY=($(compgen -f -- "$word"))
@@ -61,7 +58,7 @@ _legosketch()
         -r | --reference)
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
-        -s | --seed | --seeds | -t | --threads | --bricks | -k | --items | --columns | -n | --distinct | -a | --alpha \
+        -s | --seed | --seeds | -t | --threads | --blocks | -k | --items | --columns | -n | --distinct | -a | --alpha \
             | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
     esac
     if [[ -n $values ]]; then

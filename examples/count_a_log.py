@@ -31,7 +31,7 @@ lines = Path(sys.argv[1]).read_text("utf-8", "replace").splitlines() if own else
 clients = [line.split(maxsplit=1)[0] for line in lines if line.strip()]
 
 # %% Count. The exact counts are here only to compare with: they are what a sketch does without
-sketch = Sketch("64K", heavy=True)
+sketch = Sketch("64K", top=True)
 sketch.update(clients)
 truth = Counter(clients)
 assert sketch.total == len(clients)

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     lego_options options = LEGO_OPTIONS_INIT;
     options.budget = 64 * 1024;
     lego_sketch *sketch;
-    lego_status status = lego_sketch_create(&options, &sketch);
+    lego_status status = lego_create(&options, &sketch);
     if (status != LEGO_OK) {
         fprintf(stderr, "wordcount: %s\n", lego_status_message(status));
         return 1;
@@ -24,16 +24,16 @@ int main(int argc, char **argv)
         if (c != EOF && isalpha(c) && size < sizeof word) {
             word[size++] = (char)tolower(c);
         } else if (size > 0) {
-            lego_sketch_add(sketch, word, size, 1);
+            lego_add(sketch, word, size, 1);
             size = 0;
         }
     }
 
     for (int i = 1; i < argc; i++) {
         lego_estimate e;
-        lego_sketch_estimate(sketch, argv[i], strlen(argv[i]), &e);
+        lego_query(sketch, argv[i], strlen(argv[i]), &e);
         printf("%s\t%.0f\t(%lld to %lld)\n", argv[i], e.value, (long long)e.lower, (long long)e.upper);
     }
-    lego_sketch_destroy(sketch);
+    lego_destroy(sketch);
     return 0;
 }

@@ -14,16 +14,7 @@ static uint8_t *put(uint8_t *at, const void *value, size_t size) /* on the littl
 void patch(uint8_t *bytes, size_t size)
 {
     if (size < 32) return;
-    uint64_t length = size, buckets;
-    if (size > 88 && memcmp(bytes, "LEGOELAS", 8) == 0) {
-        memcpy(&buckets, bytes + 56, 8);
-        if (buckets <= (size - 88) / 256) {
-            size_t inner = 80 + (size_t)buckets * 256;
-            uint64_t rest = size - 8 - inner;
-            put(bytes + 72, &rest, 8);
-            patch(bytes + inner, (size_t)rest);
-        }
-    }
+    uint64_t length = size;
     put(bytes + 16, &length, 8);
     uint64_t checksum = XXH3_64bits(bytes, size - 8);
     put(bytes + size - 8, &checksum, 8);

@@ -12,8 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* All formats hold their length at 16 and end with the XXH3-64 of what is before; this makes both right, and those of
- * the sketch inside an elastic one too. */
+/* All formats hold their length at 16 and end with the XXH3-64 of what is before; this makes both right. */
 void patch(uint8_t *bytes, size_t size);
 
 /* An allocator that aborts once more than `left` bytes are asked for; `held` tells what was not freed. */

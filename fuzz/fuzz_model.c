@@ -1,32 +1,32 @@
 /* fuzz_model: any bytes either are a model, and then the model has exactly these bytes and its answers are numbers, or
  * they are refused with nothing allocated and nothing written. */
 #include "binary.h"
+#include "legosketch_lab.h"
 
 #include <string.h>
 
-static void use(const lego_model *model, int has_columns)
+static void use(const lego_model *model)
 {
     lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = 0;
-    options.bricks = 2;
-    options.columns = has_columns ? 64 : 0;
     options.model = model;
+    lego_model_info info;
+    lego_model_describe(model, &info);
     lego_sketch *sketch;
-    lego_status status = lego_sketch_create(&options, &sketch);
+    lego_status status = lego_lab_create(&options, 2, info.columns > 0 ? 64 : 0, &sketch);
     CHECK(status == LEGO_OK);
     for (uint64_t i = 0; i < 200; i++) {
-        status = lego_sketch_add_u64(sketch, i, (int64_t)(1 + i * i));
+        status = lego_add_u64(sketch, i, (int64_t)(1 + i * i));
         CHECK(status == LEGO_OK);
     }
     for (uint64_t i = 0; i < 200; i += 40) {
         lego_estimate e;
-        status = lego_sketch_estimate_u64(sketch, i, &e);
+        status = lego_query_u64(sketch, i, &e);
         CHECK(status == LEGO_OK);
         CHECK(e.upper >= (int64_t)(1 + i * i));
         CHECK(e.lower <= e.upper);
         CHECK(e.value <= (double)e.upper); /* so not NaN either */
     }
-    lego_sketch_destroy(sketch);
+    lego_destroy(sketch);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     CHECK(status == LEGO_OK);
     CHECK(paper.used == size && memcmp(paper.bytes, bytes, size) == 0);
     free(paper.bytes);
-    use(model, bytes[12] != 2); /* kind 2 has blocks */
+    use(model);
     lego_model_destroy(model);
     CHECK(purse.held == 0);
     return 0;

@@ -1,5 +1,6 @@
-/* fuzz_seeds sketch|elastic|model|text FOLDER: writes small good inputs for a fuzz target to start from. */
+/* fuzz_seeds sketch|model|text FOLDER: writes small good inputs for a fuzz target to start from. */
 #include "binary.h"
+#include "legosketch_lab.h"
 
 #include <string.h>
 
@@ -16,34 +17,54 @@ static void seed(const char *name, const void *bytes, size_t size)
     CHECK(written == size && !failed);
 }
 
-static void seed_sketch(const lego_model *model, uint32_t bricks, uint32_t bits, int64_t count)
+static void save_sketch(const lego_sketch *sketch, int64_t count)
 {
-    lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = 0;
-    options.model = model;
-    options.bricks = bricks;
-    options.columns = bits ? 64 : 0; /* a compact model has neither */
-    options.cell_bits = bits;
-    lego_sketch *sketch;
-    lego_status status = lego_sketch_create(&options, &sketch);
-    CHECK(status == LEGO_OK);
-    for (uint64_t item = 0; count && item < 100; item++) {
-        status = lego_sketch_add_u64(sketch, item, item % 10 ? (int64_t)item : count); /* a few cells spill */
-        CHECK(status == LEGO_OK);
-    }
-    size_t size = (size_t)lego_sketch_saved_size(sketch);
+    size_t size = (size_t)lego_saved_size(sketch);
     struct paper paper = {malloc(size), size, 0};
-    status = lego_sketch_save(sketch, paper_write, &paper);
+    lego_status status = lego_save(sketch, paper_write, &paper);
     CHECK(status == LEGO_OK);
-    lego_model_info info;
-    lego_sketch_info now;
-    lego_sketch_describe(sketch, &now);
-    lego_model_describe(now.model, &info);
+    lego_model_info model;
+    lego_info info;
+    lego_describe(sketch, &info);
+    lego_model_describe(info.model, &model);
     char name[128];
-    snprintf(name, sizeof name, "%s-%u-%u-%lld", info.name, bricks, bits, (long long)count);
+    snprintf(name, sizeof name, "%s-%u-%u-%lld", model.name, info.blocks, (unsigned)info.top_bytes, (long long)count);
     seed(name, paper.bytes, size);
     free(paper.bytes);
-    lego_sketch_destroy(sketch);
+}
+
+/* Numbers, a few of which come `count` times, and strings of many lengths. */
+static void seed_sketch(const lego_model *model, uint32_t blocks, uint64_t top, int64_t count)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.model = model;
+    options.top = top;
+    lego_model_info info;
+    lego_model_describe(model, &info);
+    lego_sketch *sketch;
+    lego_status status = lego_lab_create(&options, blocks, info.columns > 0 ? 64 : 0, &sketch);
+    CHECK(status == LEGO_OK);
+    for (uint64_t item = 0; count && item < 100; item++) {
+        char key[64] = {0};
+        snprintf(key, sizeof key, "%0*llx", (int)(item % 40), (unsigned long long)(item % 17));
+        status = lego_add(sketch, key, item % 41, (int64_t)(item % 30));
+        CHECK(status == LEGO_OK);
+        status = lego_add_u64(sketch, item, item % 10 ? (int64_t)item : count);
+        CHECK(status == LEGO_OK);
+    }
+    save_sketch(sketch, count);
+    lego_destroy(sketch);
+}
+
+/* Light and heavily loaded ones, with negative counts too. */
+static void seed_model_sketches(const lego_model *model)
+{
+    for (uint32_t blocks = 1; blocks <= 6; blocks++)
+        for (uint64_t top = 0; top <= 2048; top = top ? 2 * top : LEGO_TOP_MIN)
+            for (int64_t count = 0; count <= INT64_C(1) << 40; count = count ? count << 10 : 1) {
+                seed_sketch(model, blocks, top, count);
+                if (count) seed_sketch(model, blocks, top, -count);
+            }
 }
 
 static void seed_sketches(void)
@@ -52,59 +73,9 @@ static void seed_sketches(void)
     lego_model *trained;
     lego_status status = lego_model_load(file, random_model(file, 3, 64, 64), NULL, &trained); /* as fuzz_sketch.c */
     CHECK(status == LEGO_OK);
-    for (int networks = 0; networks < 2; networks++) {
-        for (uint32_t bricks = 1; bricks <= 6; bricks++) {
-            for (uint32_t bits = 8; bits <= 64; bits *= 2) {
-                for (int64_t count = 0; count <= INT64_C(1) << 40; count = count ? count << 10 : 1)
-                    seed_sketch(networks ? trained : lego_model_builtin("rule"), bricks, bits, count);
-            }
-        }
-    }
+    seed_model_sketches(trained);
     lego_model_destroy(trained);
-    for (uint32_t blocks = 1; blocks <= 6; blocks++) { /* light, deep down the ladder, and with negative cells */
-        for (int64_t count = 0; count <= INT64_C(1) << 50; count = count ? count << 5 : 1) {
-            seed_sketch(lego_model_builtin("compact"), blocks, 0, count);
-            if (count) seed_sketch(lego_model_builtin("compact"), blocks, 0, -count);
-        }
-    }
-}
-
-static void seed_elastic(const char *model, uint64_t heavy, uint64_t items)
-{
-    lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
-    options.light.budget = 0;
-    options.light.model = lego_model_builtin(model);
-    options.light.bricks = 2;
-    options.light.columns = strcmp(model, "compact") ? 64 : 0;
-    options.heavy = heavy;
-    lego_elastic *elastic;
-    lego_status status = lego_elastic_create(&options, &elastic);
-    CHECK(status == LEGO_OK);
-    for (uint64_t i = 0; i < items; i++) {
-        char key[64] = {0};
-        snprintf(key, sizeof key, "%0*llx", (int)(i % 40), (unsigned long long)(i % 17));
-        status = lego_elastic_add(elastic, key, i % 41, (int64_t)(i % 300));
-        CHECK(status == LEGO_OK);
-        status = lego_elastic_add_u64(elastic, i * i % 1001, 1);
-        CHECK(status == LEGO_OK);
-    }
-    size_t size = (size_t)lego_elastic_saved_size(elastic);
-    struct paper paper = {malloc(size), size, 0};
-    status = lego_elastic_save(elastic, paper_write, &paper);
-    CHECK(status == LEGO_OK);
-    char name[128];
-    snprintf(name, sizeof name, "%s-%llu-%llu", model, (unsigned long long)heavy, (unsigned long long)items);
-    seed(name, paper.bytes, size);
-    free(paper.bytes);
-    lego_elastic_destroy(elastic);
-}
-
-static void seed_elastics(void)
-{
-    static const char *const models[] = {"compact", "rule"};
-    for (int m = 0; m < 2; m++)
-        for (uint64_t heavy = 512; heavy <= 2048; heavy *= 2)
-            for (uint64_t items = 0; items <= 1000; items = items ? 10 * items : 1) seed_elastic(models[m], heavy, items);
+    seed_model_sketches(lego_model_builtin("compact"));
 }
 
 static void seed_builtin(const char *name)
@@ -119,7 +90,6 @@ static void seed_builtin(const char *name)
 static void seed_models(void)
 {
     uint8_t file[RANDOM_MODEL_MAX];
-    seed_builtin("rule");
     seed_builtin("compact");
     seed("random-1", file, random_model(file, 1, 64, 8));
     seed("random-5", file, random_model(file, 5, 5120, 1024));
@@ -148,7 +118,6 @@ int main(int argc, char **argv)
     if (argc != 3) return 2;
     folder = argv[2];
     if (strcmp(argv[1], "sketch") == 0) seed_sketches();
-    else if (strcmp(argv[1], "elastic") == 0) seed_elastics();
     else if (strcmp(argv[1], "model") == 0) seed_models();
     else seed_texts();
     return 0;

@@ -22,7 +22,7 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     uint64_t cells[ROWS];
     rows_locate(table, item, size, cells);
     double least = rows_least(table, cells);
-    double others = table->columns > 1 ? (double)(table->columns - 1) : 1; /* cells that share the rest of a row */
+    double others = table->of.units > 1 ? (double)(table->of.units - 1) : 1; /* cells that share the rest of a row */
     double reads[ROWS];
     for (unsigned row = 0; row < ROWS; row++) {
         double cell = table->cells[cells[row]];
@@ -33,12 +33,4 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_cmm = {
-    .name = "cmm",
-    .uses_seed = true,
-    .create = rows_create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = rows_bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_cmm = {.name = "cmm", TABLE_OF_ROWS, .add = add, .estimate = estimate};

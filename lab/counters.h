@@ -1,8 +1,6 @@
 /* What the counting methods share: hashes of an item row by row, sums that stop at the end of their range, and the
  * plain table of 3 rows of 4-byte cells that Count-Min, its variants and the Count sketch fill in their own ways.
  *
- * Every method counts its header too: bytes() is all that it holds, and never more than its budget.
- *
  * SPDX-License-Identifier: MIT */
 #ifndef LAB_COUNTERS_H
 #define LAB_COUNTERS_H
@@ -56,8 +54,7 @@ static inline uint32_t add_u32(uint32_t a, int64_t count)
 static inline int32_t add_i32(int32_t a, int64_t count)
 {
     int64_t sum;
-    if (__builtin_add_overflow((int64_t)a, count, &sum))
-        return count < 0 ? INT32_MIN : INT32_MAX;
+    if (__builtin_add_overflow((int64_t)a, count, &sum)) return count < 0 ? INT32_MIN : INT32_MAX;
     return sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
 }
 
@@ -67,53 +64,24 @@ static inline double median_of_3(double a, double b, double c)
     return c < low ? low : c > high ? high : c;
 }
 
-/* A zeroed object of a header and as many `unit`s as the rest of the budget holds; at least `least` of them. */
-static inline lego_status create_within(uint64_t budget, size_t header, size_t unit, uint64_t least, void **self,
-                                        uint64_t *units)
-{
-    if (budget < header || budget > LEGO_BUDGET_MAX || budget > SIZE_MAX)
-        return LEGO_ERR_BUDGET;
-    uint64_t n = (budget - header) / unit;
-    if (n < least || n == 0)
-        return LEGO_ERR_BUDGET;
-    *self = calloc(1, header + (size_t)n * unit);
-    if (*self == NULL)
-        return LEGO_ERR_MEMORY;
-    *units = n;
-    return LEGO_OK;
-}
-
 /* ---- 3 rows of 4-byte cells ----------------------------------------------------------------------------------- */
 
 enum { ROWS = 3 }; /* as the papers that we compare with have it */
 
 typedef struct rows {
-    uint64_t seed;
-    uint64_t columns;
-    int64_t total;    /* the sum of a row, for the method that needs it */
-    uint32_t cells[]; /* ROWS x columns */
+    estimator_table of; /* its units are columns */
+    int64_t total;      /* the sum of a row, for the method that needs it */
+    uint32_t cells[];   /* ROWS x columns */
 } rows;
 
-static inline lego_status rows_create(const lego_options *wanted, void **self)
-{
-    void *made;
-    uint64_t columns;
-    lego_status status = create_within(wanted->budget, sizeof(rows), ROWS * sizeof(uint32_t), 1, &made, &columns);
-    if (status != LEGO_OK)
-        return status;
-    rows *table = made;
-    table->seed = wanted->seed;
-    table->columns = columns;
-    *self = table;
-    return LEGO_OK;
-}
+#define TABLE_OF_ROWS .header = sizeof(rows), .unit = ROWS * sizeof(uint32_t)
 
 /* Where the cells of an item are. */
 static inline void rows_locate(const rows *table, const void *item, size_t size, uint64_t cells[ROWS])
 {
-    XXH128_hash_t hash = hash_item(item, size, table->seed);
+    XXH128_hash_t hash = hash_item(item, size, table->of.seed);
     for (unsigned row = 0; row < ROWS; row++)
-        cells[row] = row * table->columns + pick(hash_row(hash, row), table->columns);
+        cells[row] = row * table->of.units + pick(hash_row(hash, row), table->of.units);
 }
 
 static inline uint32_t rows_least(const rows *table, const uint64_t cells[ROWS])
@@ -127,8 +95,7 @@ static inline uint32_t rows_least(const rows *table, const uint64_t cells[ROWS])
 /* Count-Min's addition: every cell of the item grows. */
 static inline void rows_add(rows *table, const uint64_t cells[ROWS], int64_t count)
 {
-    for (unsigned row = 0; row < ROWS; row++)
-        table->cells[cells[row]] = add_u32(table->cells[cells[row]], count);
+    for (unsigned row = 0; row < ROWS; row++) table->cells[cells[row]] = add_u32(table->cells[cells[row]], count);
 }
 
 static inline lego_status rows_estimate_least(const void *self, const void *item, size_t size, double *value)
@@ -137,11 +104,6 @@ static inline lego_status rows_estimate_least(const void *self, const void *item
     rows_locate(self, item, size, cells);
     *value = rows_least(self, cells);
     return LEGO_OK;
-}
-
-static inline uint64_t rows_bytes(const void *self)
-{
-    return sizeof(rows) + ROWS * ((const rows *)self)->columns * sizeof(uint32_t);
 }
 
 /* ---- the Count sketch on 3 rows of signed cells ---------------------------------------------------------------- */

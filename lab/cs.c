@@ -9,14 +9,14 @@
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     rows *table = self;
-    signed_add((int32_t *)table->cells, table->columns, hash_item(item, size, table->seed), 0, count);
+    signed_add((int32_t *)table->cells, table->of.units, hash_item(item, size, table->of.seed), 0, count);
     return LEGO_OK;
 }
 
 static lego_status estimate(const void *self, const void *item, size_t size, double *value)
 {
     const rows *table = self;
-    *value = signed_read((const int32_t *)table->cells, table->columns, hash_item(item, size, table->seed), 0);
+    *value = signed_read((const int32_t *)table->cells, table->of.units, hash_item(item, size, table->of.seed), 0);
     return LEGO_OK;
 }
 
@@ -27,22 +27,7 @@ static lego_status estimate_clipped(const void *self, const void *item, size_t s
     return LEGO_OK;
 }
 
-const estimator_kind estimator_cs = {
-    .name = "cs",
-    .uses_seed = true,
-    .create = rows_create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = rows_bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_cs = {.name = "cs", TABLE_OF_ROWS, .add = add, .estimate = estimate};
 
 const estimator_kind estimator_cs_clipped = {
-    .name = "cs-clipped",
-    .uses_seed = true,
-    .create = rows_create,
-    .add = add,
-    .estimate = estimate_clipped,
-    .bytes = rows_bytes,
-    .destroy = free,
-};
+    .name = "cs-clipped", TABLE_OF_ROWS, .add = add, .estimate = estimate_clipped};

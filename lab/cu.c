@@ -9,25 +9,14 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     rows *table = self;
     uint64_t cells[ROWS];
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
+    if (count < 0) return LEGO_ERR_ARGUMENT;
     rows_locate(table, item, size, cells);
     uint32_t raised = add_u32(rows_least(table, cells), count);
     for (unsigned row = 0; row < ROWS; row++) {
-        if (table->cells[cells[row]] < raised)
-            table->cells[cells[row]] = raised;
+        if (table->cells[cells[row]] < raised) table->cells[cells[row]] = raised;
     }
     return LEGO_OK;
 }
 
 const estimator_kind estimator_cu = {
-    .name = "cu",
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = rows_create,
-    .add = add,
-    .estimate = rows_estimate_least,
-    .bytes = rows_bytes,
-    .destroy = free,
-};
+    .name = "cu", TABLE_OF_ROWS, .in_order = true, .insert_only = true, .add = add, .estimate = rows_estimate_least};

@@ -30,45 +30,32 @@ typedef struct bucket {
 static_assert(sizeof(bucket) == 76, "8 x (4 + 4 + 1) + 4");
 
 typedef struct elastic {
-    uint64_t seed;
-    uint64_t bucket_count, light_count;
-    bucket *buckets; /* both point behind this header */
-    unsigned char *light;
+    estimator_table of; /* its units are bytes of both parts */
+    bucket buckets[];   /* and behind them the light counters */
 } elastic;
 
-static lego_status create(const lego_options *wanted, void **self)
+static uint64_t bucket_count(const elastic *sketch)
 {
-    void *made;
-    uint64_t room;
-    lego_status status = create_within(wanted->budget, sizeof(elastic), 1, sizeof(bucket) + 1, &made, &room);
-    if (status != LEGO_OK)
-        return status;
-    elastic *sketch = made;
-    sketch->seed = wanted->seed;
-    sketch->bucket_count = room / HEAVY_SHARE / sizeof(bucket);
-    if (sketch->bucket_count == 0)
-        sketch->bucket_count = 1;
-    sketch->light_count = room - sketch->bucket_count * sizeof(bucket);
-    sketch->buckets = (bucket *)(sketch + 1);
-    sketch->light = (unsigned char *)(sketch->buckets + sketch->bucket_count);
-    *self = sketch;
-    return LEGO_OK;
+    uint64_t count = sketch->of.units / HEAVY_SHARE / sizeof(bucket);
+    return count > 0 ? count : 1;
 }
 
 /* The places of an item follow from its key, not from the item, so that an evicted resident's counter can be found. */
 static uint32_t key_of(const elastic *sketch, const void *item, size_t size)
 {
-    return (uint32_t)hash_item(item, size, sketch->seed).low64;
+    return (uint32_t)hash_item(item, size, sketch->of.seed).low64;
 }
 
-static uint64_t bucket_of(const elastic *sketch, uint32_t key)
+static bucket *bucket_of(const elastic *sketch, uint32_t key)
 {
-    return pick(hash_row((XXH128_hash_t){key, 0}, 0), sketch->bucket_count);
+    return (bucket *)&sketch->buckets[pick(hash_row((XXH128_hash_t){key, 0}, 0), bucket_count(sketch))];
 }
 
 static unsigned char *light_of(const elastic *sketch, uint32_t key)
 {
-    return &sketch->light[pick(hash_row((XXH128_hash_t){key, UINT64_C(0x9e3779b97f4a7c15)}, 1), sketch->light_count)];
+    uint64_t buckets = bucket_count(sketch), lights = sketch->of.units - buckets * sizeof(bucket);
+    uint64_t hash = hash_row((XXH128_hash_t){key, UINT64_C(0x9e3779b97f4a7c15)}, 1);
+    return (unsigned char *)&sketch->buckets[buckets] + pick(hash, lights);
 }
 
 /* What a resident had goes to the light part. */
@@ -76,21 +63,17 @@ static void evict(elastic *sketch, const bucket *from, unsigned slot)
 {
     uint32_t votes = from->votes[slot];
     unsigned char *counter = light_of(sketch, from->keys[slot]);
-    if (from->flags[slot])
-        *counter = (unsigned char)add_within(*counter, votes, UINT8_MAX);
-    else if (*counter < votes)
-        *counter = (unsigned char)(votes < UINT8_MAX ? votes : UINT8_MAX);
+    if (from->flags[slot]) *counter = (unsigned char)add_within(*counter, votes, UINT8_MAX);
+    else if (*counter < votes) *counter = (unsigned char)(votes < UINT8_MAX ? votes : UINT8_MAX);
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     elastic *sketch = self;
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
-    if (count == 0)
-        return LEGO_OK;
+    if (count < 0) return LEGO_ERR_ARGUMENT;
+    if (count == 0) return LEGO_OK;
     uint32_t key = key_of(sketch, item, size);
-    bucket *home = &sketch->buckets[bucket_of(sketch, key)];
+    bucket *home = bucket_of(sketch, key);
     unsigned least = 0;
     for (unsigned slot = 0; slot < SLOTS; slot++) {
         if (home->votes[slot] == 0 || home->keys[slot] == key) { /* slots fill from the left: none is empty before it */
@@ -98,8 +81,7 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
             home->votes[slot] = add_u32(home->votes[slot], count);
             return LEGO_OK;
         }
-        if (home->votes[slot] < home->votes[least])
-            least = slot;
+        if (home->votes[slot] < home->votes[least]) least = slot;
     }
     home->against = add_u32(home->against, count);
     if (home->against <= (uint64_t)LAMBDA * home->votes[least]) {
@@ -119,7 +101,7 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
 {
     const elastic *sketch = self;
     uint32_t key = key_of(sketch, item, size);
-    const bucket *home = &sketch->buckets[bucket_of(sketch, key)];
+    const bucket *home = bucket_of(sketch, key);
     for (unsigned slot = 0; slot < SLOTS && home->votes[slot] != 0; slot++) {
         if (home->keys[slot] == key) {
             *value = (double)home->votes[slot] + (home->flags[slot] ? *light_of(sketch, key) : 0);
@@ -130,20 +112,11 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-static uint64_t bytes(const void *self)
-{
-    const elastic *sketch = self;
-    return sizeof(elastic) + sketch->bucket_count * sizeof(bucket) + sketch->light_count;
-}
-
-const estimator_kind estimator_elastic = {
-    .name = "elastic",
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_elastic = {.name = "elastic",
+                                          .header = sizeof(elastic),
+                                          .unit = 1,
+                                          .least = sizeof(bucket) + 1,
+                                          .in_order = true,
+                                          .insert_only = true,
+                                          .add = add,
+                                          .estimate = estimate};

@@ -1,5 +1,5 @@
 /* One interface for every way to estimate how often an item occurred, so that all of them are measured by the same
- * code on the same items. To add a method, write one file with one estimator_kind and name it in estimators.c.
+ * code on the same items. To add a method, write one file with one estimator_kind and name it in ESTIMATOR_KINDS.
  *
  * Items come as bytes; an integer comes as its 8 little-endian bytes. add() may be called once an item with its whole
  * count; a method whose answers depend on the order (in_order) is to get every occurrence with count 1, as they came.
@@ -16,43 +16,53 @@
 
 typedef struct estimator_kind {
     const char *name;
-    bool uses_model;  /* the model given to create matters */
-    bool uses_seed;   /* it hashes, so a mean over several seeds makes sense */
-    bool in_order;    /* its answers depend on the order of the stream: it wants one occurrence after another */
-    bool insert_only; /* it cannot delete: LEGO_ERR_ARGUMENT for a negative count */
-    lego_status (*create)(const lego_options *wanted, void **self); /* budget, seed, model and packing count */
+    const char *model; /* the built-in model to create it with if none is asked for; NULL: the default */
+    bool uses_model;   /* the model given to create matters */
+    bool seedless;     /* it does not hash, so a mean over several seeds makes no sense */
+    bool in_order;     /* its answers depend on the order of the stream: it wants one occurrence after another */
+    bool insert_only;  /* it cannot delete: LEGO_ERR_ARGUMENT for a negative count */
+
+    /* A method that is one table, which begins with an estimator_table, has these sizes and none of the next three
+     * functions: it is made of zeros, with as many units behind the header as the rest of the budget holds. Without
+     * either, a method keeps nothing. */
+    size_t header, unit;
+    uint64_t least; /* units that it needs, if more than one */
+
+    lego_status (*create)(const lego_options *wanted, void **self); /* budget, seed and model count */
+    uint64_t (*bytes)(const void *self);                            /* all that it uses, at most the budget */
+    void (*destroy)(void *self);
     void (*tell)(void *self, uint64_t distinct); /* how many distinct items there are, for one that is told; or NULL */
     lego_status (*add)(void *self, const void *item, size_t size, int64_t count);
     lego_status (*estimate)(const void *self, const void *item, size_t size, double *value);
-    uint64_t (*bytes)(const void *self); /* all that it uses, which may differ from the budget */
-    void (*destroy)(void *self);
-    const char *model; /* the built-in model to create it with if none is asked for; NULL: the default */
 } estimator_kind;
 
-extern const estimator_kind estimator_lego;        /* the sketch with its model's decoder */
-extern const estimator_kind estimator_rule;        /* the same sketch, answering with the rule min floor(m/w) */
-extern const estimator_kind estimator_lego_paper;  /* as the paper has it: its model, 100 KB bricks, 4-byte cells */
-extern const estimator_kind estimator_d_lego;      /* the paper's filter in front of the sketch */
-extern const estimator_kind estimator_cms;         /* Count-Min */
-extern const estimator_kind estimator_cs;          /* Count sketch */
-extern const estimator_kind estimator_cs_clipped;  /* the same, answering at least 1 */
-extern const estimator_kind estimator_lcs;         /* learned C-sketch without predictions */
-extern const estimator_kind estimator_d_cms;       /* the paper's filter in front of Count-Min */
-extern const estimator_kind estimator_cu;          /* Count-Min with conservative update */
-extern const estimator_kind estimator_cmm;         /* Count-Mean-Min */
-extern const estimator_kind estimator_tower_cm;    /* rows of 4, 8, 16 and 32 bits */
-extern const estimator_kind estimator_tower_cu;    /* the same with conservative update */
-extern const estimator_kind estimator_salsa_cu;    /* counters that merge as they grow, conservative update */
-extern const estimator_kind estimator_elastic;     /* the Elastic sketch */
-extern const estimator_kind estimator_fingerprint; /* a table of fingerprints and counts */
-extern const estimator_kind estimator_ms;          /* the meta-sketch, a neural one */
-extern const estimator_kind estimator_one;         /* answers 1 whatever is asked */
-extern const estimator_kind estimator_exact;       /* a hash table of every item */
+typedef struct estimator_table {
+    uint64_t seed, units;
+} estimator_table;
 
-/* Every kind in the order of a table, ended by NULL. */
+/* Every kind, in the order of a table. */
+#define ESTIMATOR_KINDS(X)                                                                                             \
+    X(lego)                                                                                                            \
+    X(rule)                                                                                                            \
+    X(lego_paper) X(d_lego) X(cms) X(cs) X(cs_clipped) X(lcs) X(d_cms) X(cu) X(cmm) X(tower_cm) X(tower_cu)            \
+        X(salsa_cu) X(elastic) X(fingerprint) X(ms) X(one) X(exact)
+#define ESTIMATOR_DECLARE(name) extern const estimator_kind estimator_##name;
+ESTIMATOR_KINDS(ESTIMATOR_DECLARE)
+
+/* The same as a list, ended by NULL. */
 extern const estimator_kind *const estimator_kinds[];
 
 /* The kind of that name, or NULL; the name need not end with a zero byte. */
 const estimator_kind *estimator_find(const char *name, size_t length);
+
+/* The model of the kind: the one wanted, or its own if that is NULL; NULL if it uses none. */
+const lego_model *estimator_model(const estimator_kind *kind, const lego_model *wanted);
+
+lego_status estimator_create(const estimator_kind *kind, const lego_options *wanted, void **self);
+uint64_t estimator_bytes(const estimator_kind *kind, const void *self);
+void estimator_destroy(const estimator_kind *kind, void *self);
+
+/* The table of a kind that has one, for a create() that does more. */
+lego_status estimator_create_table(const estimator_kind *kind, uint64_t budget, uint64_t seed, void **self);
 
 #endif

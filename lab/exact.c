@@ -38,8 +38,7 @@ struct exact_table {
 lego_status exact_create(exact_table **table)
 {
     exact_table *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return LEGO_ERR_MEMORY;
+    if (made == NULL) return LEGO_ERR_MEMORY;
     made->slot_count = 1024;
     made->slots = calloc(made->slot_count, sizeof *made->slots);
     if (made->slots == NULL) {
@@ -52,8 +51,7 @@ lego_status exact_create(exact_table **table)
 
 void exact_destroy(exact_table *table)
 {
-    if (table == NULL)
-        return;
+    if (table == NULL) return;
     free(table->slots);
     free(table->entries);
     free(table->arena);
@@ -96,8 +94,7 @@ static size_t find(const exact_table *table, uint32_t tag, const void *item, siz
     while (table->slots[at].index != 0) {
         if (table->slots[at].tag == tag) {
             exact_item known = exact_at(table, table->slots[at].index - 1);
-            if (known.size == size && (size == 0 || memcmp(known.bytes, item, size) == 0))
-                return at;
+            if (known.size == size && (size == 0 || memcmp(known.bytes, item, size) == 0)) return at;
         }
         at = (at + 1) & mask;
     }
@@ -119,14 +116,11 @@ static lego_status grow_slots(exact_table *table)
 {
     size_t count = table->slot_count * 2;
     slot *slots = calloc(count, sizeof *slots);
-    if (slots == NULL)
-        return LEGO_ERR_MEMORY;
+    if (slots == NULL) return LEGO_ERR_MEMORY;
     for (size_t i = 0; i < table->slot_count; i++) {
-        if (table->slots[i].index == 0)
-            continue;
+        if (table->slots[i].index == 0) continue;
         size_t at = table->slots[i].tag & (count - 1);
-        while (slots[at].index != 0)
-            at = (at + 1) & (count - 1);
+        while (slots[at].index != 0) at = (at + 1) & (count - 1);
         slots[at] = table->slots[i];
     }
     free(table->slots);
@@ -138,21 +132,18 @@ static lego_status grow_slots(exact_table *table)
 /* Room for one more entry and `size` more bytes, each grown by half so that little is left over. */
 static lego_status reserve(exact_table *table, size_t size)
 {
-    if (table->size == UINT32_MAX - 1 || size > SIZE_MAX / 2 - table->arena_size)
-        return LEGO_ERR_MEMORY;
+    if (table->size == UINT32_MAX - 1 || size > SIZE_MAX / 2 - table->arena_size) return LEGO_ERR_MEMORY;
     if (table->size == table->entry_capacity) {
         size_t capacity = table->entry_capacity + table->entry_capacity / 2 + 64;
         entry *entries = realloc(table->entries, capacity * sizeof *entries);
-        if (entries == NULL)
-            return LEGO_ERR_MEMORY;
+        if (entries == NULL) return LEGO_ERR_MEMORY;
         table->entries = entries;
         table->entry_capacity = capacity;
     }
     if (table->arena == NULL || size > table->arena_capacity - table->arena_size) {
         size_t capacity = table->arena_size + size + table->arena_size / 2 + 1024;
         unsigned char *arena = realloc(table->arena, capacity);
-        if (arena == NULL)
-            return LEGO_ERR_MEMORY;
+        if (arena == NULL) return LEGO_ERR_MEMORY;
         table->arena = arena;
         table->arena_capacity = capacity;
     }
@@ -162,27 +153,23 @@ static lego_status reserve(exact_table *table, size_t size)
 lego_status exact_add(exact_table *table, const void *item, size_t size, int64_t count)
 {
     int64_t total;
-    if (__builtin_add_overflow(table->total, count, &total))
-        return LEGO_ERR_RANGE;
+    if (__builtin_add_overflow(table->total, count, &total)) return LEGO_ERR_RANGE;
     uint32_t tag = tag_of(item, size);
     size_t at = find(table, tag, item, size);
     if (table->slots[at].index != 0) {
         entry *known = &table->entries[table->slots[at].index - 1];
         int64_t sum;
-        if (__builtin_add_overflow(known->count, count, &sum))
-            return LEGO_ERR_RANGE;
+        if (__builtin_add_overflow(known->count, count, &sum)) return LEGO_ERR_RANGE;
         known->count = sum;
         table->total = total;
         table->latest = table->slots[at].index - 1;
         return LEGO_OK;
     }
     lego_status status = reserve(table, size);
-    if (status != LEGO_OK)
-        return status;
+    if (status != LEGO_OK) return status;
     at = find(table, tag, item, size);
     table->entries[table->size] = (entry){table->arena_size, count};
-    if (size > 0)
-        memcpy(table->arena + table->arena_size, item, size);
+    if (size > 0) memcpy(table->arena + table->arena_size, item, size);
     table->arena_size += size;
     table->latest = table->size++;
     table->slots[at] = (slot){tag, (uint32_t)table->size};
@@ -197,8 +184,7 @@ static lego_status create(const lego_options *wanted, void **self)
     (void)wanted;
     exact_table *table;
     lego_status status = exact_create(&table);
-    if (status == LEGO_OK)
-        *self = table;
+    if (status == LEGO_OK) *self = table;
     return status;
 }
 
@@ -223,11 +209,10 @@ static void destroy(void *self)
     exact_destroy(self);
 }
 
-const estimator_kind estimator_exact = {
-    .name = "exact",
-    .create = create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = destroy,
-};
+const estimator_kind estimator_exact = {.name = "exact",
+                                        .seedless = true,
+                                        .create = create,
+                                        .bytes = bytes,
+                                        .destroy = destroy,
+                                        .add = add,
+                                        .estimate = estimate};

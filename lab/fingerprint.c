@@ -17,25 +17,10 @@ typedef struct bucket {
 } bucket;
 
 typedef struct prints {
-    uint64_t seed;
-    uint64_t bucket_count;
+    estimator_table of;   /* its units are buckets */
     uint64_t turned_away; /* occurrences without room */
     bucket buckets[];
 } prints;
-
-static lego_status create(const lego_options *wanted, void **self)
-{
-    void *made;
-    uint64_t buckets;
-    lego_status status = create_within(wanted->budget, sizeof(prints), sizeof(bucket), 1, &made, &buckets);
-    if (status != LEGO_OK)
-        return status;
-    prints *table = made;
-    table->seed = wanted->seed;
-    table->bucket_count = buckets;
-    *self = table;
-    return LEGO_OK;
-}
 
 static uint32_t count_at(const bucket *in, unsigned slot)
 {
@@ -49,7 +34,7 @@ static bucket *find(const prints *table, XXH128_hash_t hash, unsigned *slot)
     bucket *emptiest = NULL;
     *slot = SLOTS;
     for (unsigned choice = 0; choice < CHOICES; choice++) {
-        const bucket *in = &table->buckets[pick(hash_row(hash, choice + 1), table->bucket_count)];
+        const bucket *in = &table->buckets[pick(hash_row(hash, choice + 1), table->of.units)];
         unsigned i = 0;
         for (; i < SLOTS && count_at(in, i) > 0; i++) {
             if (in->prints[i] == print) {
@@ -68,11 +53,9 @@ static bucket *find(const prints *table, XXH128_hash_t hash, unsigned *slot)
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     prints *table = self;
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
-    if (count == 0)
-        return LEGO_OK;
-    XXH128_hash_t hash = hash_item(item, size, table->seed);
+    if (count < 0) return LEGO_ERR_ARGUMENT;
+    if (count == 0) return LEGO_OK;
+    XXH128_hash_t hash = hash_item(item, size, table->of.seed);
     unsigned slot;
     bucket *in = find(table, hash, &slot);
     if (in == NULL) {
@@ -90,25 +73,16 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
 {
     const prints *table = self;
     unsigned slot;
-    const bucket *in = find(table, hash_item(item, size, table->seed), &slot);
+    const bucket *in = find(table, hash_item(item, size, table->of.seed), &slot);
     uint32_t count = in != NULL ? count_at(in, slot) : 0;
     *value = count > 0 ? count : table->turned_away > 0 ? 1 : 0;
     return LEGO_OK;
 }
 
-static uint64_t bytes(const void *self)
-{
-    return sizeof(prints) + ((const prints *)self)->bucket_count * sizeof(bucket);
-}
-
-const estimator_kind estimator_fingerprint = {
-    .name = "fingerprint",
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_fingerprint = {.name = "fingerprint",
+                                              .header = sizeof(prints),
+                                              .unit = sizeof(bucket),
+                                              .in_order = true,
+                                              .insert_only = true,
+                                              .add = add,
+                                              .estimate = estimate};

@@ -12,40 +12,34 @@
 enum { SMALL = 10 };
 
 typedef struct lcs {
-    uint64_t seed;
-    uint64_t cell_count, small, main; /* all cells; columns of a small sketch, of the main one */
+    estimator_table of; /* its units are cells */
     uint64_t distinct;
     int32_t cells[];
 } lcs;
 
-static lego_status create(const lego_options *wanted, void **self)
+/* Columns of a small sketch, and of the main one; the first cell of small sketch i, or of the main one if i is SMALL. */
+static uint64_t small_columns(const lcs *sketch)
 {
-    void *made;
-    uint64_t cells;
-    lego_status status = create_within(wanted->budget, sizeof(lcs), sizeof(int32_t), 2 * SMALL * ROWS, &made, &cells);
-    if (status != LEGO_OK)
-        return status;
-    lcs *sketch = made;
-    sketch->seed = wanted->seed;
-    sketch->cell_count = cells;
-    sketch->small = cells / (2 * SMALL * ROWS);
-    sketch->main = (cells - SMALL * ROWS * sketch->small) / ROWS;
-    *self = sketch;
-    return LEGO_OK;
+    return sketch->of.units / (2 * SMALL * ROWS);
 }
 
-static uint64_t small_at(const lcs *sketch, unsigned i)
+static uint64_t main_columns(const lcs *sketch)
 {
-    return i * ROWS * sketch->small;
+    return (sketch->of.units - SMALL * ROWS * small_columns(sketch)) / ROWS;
+}
+
+static uint64_t start_of(const lcs *sketch, unsigned i)
+{
+    return i * ROWS * small_columns(sketch);
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     lcs *sketch = self;
-    XXH128_hash_t hash = hash_item(item, size, sketch->seed);
+    XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
     for (unsigned i = 0; i < SMALL; i++)
-        signed_add(sketch->cells + small_at(sketch, i), sketch->small, hash, i * ROWS, count);
-    signed_add(sketch->cells + small_at(sketch, SMALL), sketch->main, hash, SMALL * ROWS, count);
+        signed_add(sketch->cells + start_of(sketch, i), small_columns(sketch), hash, i * ROWS, count);
+    signed_add(sketch->cells + start_of(sketch, SMALL), main_columns(sketch), hash, SMALL * ROWS, count);
     return LEGO_OK;
 }
 
@@ -60,8 +54,7 @@ static double median_of_even(double *values, unsigned n)
     for (unsigned i = 1; i < n; i++) {
         double value = values[i];
         unsigned at = i;
-        for (; at > 0 && values[at - 1] > value; at--)
-            values[at] = values[at - 1];
+        for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
         values[at] = value;
     }
     return (values[n / 2 - 1] + values[n / 2]) / 2;
@@ -70,30 +63,20 @@ static double median_of_even(double *values, unsigned n)
 static lego_status estimate(const void *self, const void *item, size_t size, double *value)
 {
     const lcs *sketch = self;
-    XXH128_hash_t hash = hash_item(item, size, sketch->seed);
+    XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
     double reads[SMALL];
     for (unsigned i = 0; i < SMALL; i++)
-        reads[i] = signed_read(sketch->cells + small_at(sketch, i), sketch->small, hash, i * ROWS);
-    double noise = (double)sketch->distinct / ((double)sketch->cell_count / ROWS);
-    if (median_of_even(reads, SMALL) < noise)
-        *value = 0;
-    else
-        *value = signed_read(sketch->cells + small_at(sketch, SMALL), sketch->main, hash, SMALL * ROWS);
+        reads[i] = signed_read(sketch->cells + start_of(sketch, i), small_columns(sketch), hash, i * ROWS);
+    double noise = (double)sketch->distinct / ((double)sketch->of.units / ROWS);
+    if (median_of_even(reads, SMALL) < noise) *value = 0;
+    else *value = signed_read(sketch->cells + start_of(sketch, SMALL), main_columns(sketch), hash, SMALL * ROWS);
     return LEGO_OK;
 }
 
-static uint64_t bytes(const void *self)
-{
-    return sizeof(lcs) + ((const lcs *)self)->cell_count * sizeof(int32_t);
-}
-
-const estimator_kind estimator_lcs = {
-    .name = "lcs",
-    .uses_seed = true,
-    .create = create,
-    .tell = tell,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_lcs = {.name = "lcs",
+                                      .header = sizeof(lcs),
+                                      .unit = sizeof(int32_t),
+                                      .least = 2 * SMALL * ROWS,
+                                      .tell = tell,
+                                      .add = add,
+                                      .estimate = estimate};

@@ -24,11 +24,10 @@ lego_status metrics_fill(const exact_table *truth, const estimator_kind *kind, v
  * Methods that depend on the order get the occurrences one by one. */
 typedef struct trial {
     const estimator_kind *kind;
-    const lego_model *model;
+    const lego_model *model; /* NULL: the kind's own */
     uint64_t budget;
     uint64_t first_seed;
     uint32_t seeds;
-    lego_packing packing;
     const item_order *order; /* in which the items came, if it is known; else NULL: they are shuffled */
 } trial;
 lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result, uint64_t *bytes);

@@ -22,9 +22,9 @@ enum { BITS = 60, EMBED = 23, REFINED = 5, DEPTH = 2, SLOTS = 50, IN = DEPTH * (
 /* Layers in the order of the file, W [in][out] and bias [out] each; then A [2][5][50]. */
 static const struct layer {
     int in, out;
-} layers[] = {{BITS, 64}, {64, 43}, {43, EMBED}, {EMBED, 32}, {32, 18}, {18, REFINED},
-              {IN, WIDEST}, {WIDEST, IN}, {IN, (IN + 1) / 2}, {(IN + 1) / 2, 1}};
-enum { EMBED_LAYERS = 3, REFINE_LAYERS = 3, LAYERS = 10, HEAD = 24, CHECKSUM = 8 };
+} layers[] = {{BITS, 64},    {64, 43},     {43, EMBED},  {EMBED, 32},        {32, 18},
+              {18, REFINED}, {IN, WIDEST}, {WIDEST, IN}, {IN, (IN + 1) / 2}, {(IN + 1) / 2, 1}};
+enum { EMBED_LAYERS = 3, DECODER = 6, LAYERS = 10, HEAD = 24, CHECKSUM = 8 }; /* DECODER: its first layer */
 
 typedef struct brick {
     double total; /* N */
@@ -32,7 +32,7 @@ typedef struct brick {
 } brick;
 
 typedef struct ms {
-    uint64_t seed, brick_count;
+    estimator_table of; /* its units are bricks */
     float *weights;
     brick bricks[];
 } ms;
@@ -45,34 +45,35 @@ typedef struct address {
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
+/* Where the weights of a layer start; those of the address matrix behind the last. */
+static size_t weights_before(int layer)
+{
+    size_t n = 0;
+    for (int l = 0; l < layer; l++) n += (size_t)((layers[l].in + 1) * layers[l].out);
+    return n;
+}
+
 static size_t weight_count(void)
 {
-    size_t n = DEPTH * REFINED * SLOTS;
-    for (int l = 0; l < LAYERS; l++)
-        n += (size_t)((layers[l].in + 1) * layers[l].out);
-    return n;
+    return weights_before(LAYERS) + DEPTH * REFINED * SLOTS;
 }
 
 static lego_status check_model(const unsigned char *bytes, size_t size)
 {
     uint32_t version, numbers;
     uint64_t checksum;
-    if (size < HEAD || memcmp(bytes, "LEGOMETA", 8) != 0)
-        return LEGO_ERR_MAGIC;
+    if (size < HEAD || memcmp(bytes, "LEGOMETA", 8) != 0) return LEGO_ERR_MAGIC;
     memcpy(&version, bytes + 8, sizeof version);
     memcpy(&numbers, bytes + 12, sizeof numbers);
-    if (version != 1)
-        return LEGO_ERR_VERSION;
+    if (version != 1) return LEGO_ERR_VERSION;
     if (numbers != weight_count() || size != HEAD + weight_count() * sizeof(float) + CHECKSUM)
         return LEGO_ERR_TRUNCATED;
     memcpy(&checksum, bytes + size - CHECKSUM, sizeof checksum);
-    if (checksum != XXH3_64bits(bytes, size - CHECKSUM))
-        return LEGO_ERR_CHECKSUM;
+    if (checksum != XXH3_64bits(bytes, size - CHECKSUM)) return LEGO_ERR_CHECKSUM;
     for (size_t i = 0; i < weight_count(); i++) {
         float weight;
         memcpy(&weight, bytes + HEAD + i * sizeof weight, sizeof weight);
-        if (!isfinite(weight))
-            return LEGO_ERR_CORRUPT;
+        if (!isfinite(weight)) return LEGO_ERR_CORRUPT;
     }
     return LEGO_OK;
 }
@@ -80,22 +81,17 @@ static lego_status check_model(const unsigned char *bytes, size_t size)
 lego_status ms_create(const void *model, size_t size, const lego_options *wanted, void **self)
 {
     void *made;
-    uint64_t bricks;
     lego_status status = check_model(model, size);
-    if (status == LEGO_OK)
-        status = create_within(wanted->budget, sizeof(ms), sizeof(brick), 1, &made, &bricks);
-    if (status != LEGO_OK)
-        return status;
-    ms *sketch = made;
-    sketch->seed = wanted->seed;
-    sketch->brick_count = bricks;
-    sketch->weights = malloc(weight_count() * sizeof(float));
-    if (sketch->weights == NULL) {
-        free(sketch);
+    if (status == LEGO_OK) status = estimator_create_table(&estimator_ms, wanted->budget, wanted->seed, &made);
+    if (status != LEGO_OK) return status;
+    float *weights = malloc(weight_count() * sizeof *weights);
+    if (weights == NULL) {
+        free(made);
         return LEGO_ERR_MEMORY;
     }
-    memcpy(sketch->weights, (const unsigned char *)model + HEAD, weight_count() * sizeof(float));
-    *self = sketch;
+    memcpy(weights, (const unsigned char *)model + HEAD, weight_count() * sizeof *weights);
+    ((ms *)made)->weights = weights;
+    *self = made;
     return LEGO_OK;
 }
 
@@ -106,44 +102,35 @@ static lego_status create(const lego_options *wanted, void **self)
 
 static void destroy(void *self)
 {
-    if (self != NULL)
-        free(((ms *)self)->weights);
+    free(((ms *)self)->weights);
     free(self);
 }
 
 /* ---- the networks ------------------------------------------------------------------------------------------------ */
 
-/* y = x W + b; inputs of 0, which ReLU and bits have many of, are passed over. Returns the next layer's weights. */
-static const float *dense(const struct layer *layer, const float *w, const float *restrict x, float *restrict y)
+/* x becomes bend(x W + b), where bend() makes what is below 0 slope times as large. Inputs of 0, which ReLU and bits
+ * have many of, are passed over. */
+static void forward(const ms *sketch, int layer, float slope, float x[WIDEST])
 {
-    const float *restrict bias = w + layer->in * layer->out;
-    for (int o = 0; o < layer->out; o++)
-        y[o] = bias[o];
-    for (int i = 0; i < layer->in; i++) {
-        const float *restrict row = w + i * layer->out;
+    int in = layers[layer].in, out = layers[layer].out;
+    const float *restrict w = sketch->weights + weights_before(layer);
+    float y[WIDEST];
+    memcpy(y, w + in * out, (size_t)out * sizeof *y);
+    for (int i = 0; i < in; i++, w += out) {
         float factor = x[i];
-        if (factor == 0)
-            continue;
-        for (int o = 0; o < layer->out; o++)
-            y[o] += factor * row[o];
+        if (factor == 0) continue;
+        for (int o = 0; o < out; o++) y[o] += factor * w[o];
     }
-    return bias + layer->out;
-}
-
-static void bend(float slope, int n, float *x)
-{
-    for (int i = 0; i < n; i++)
-        x[i] = x[i] > 0 ? x[i] : slope * x[i];
+    for (int o = 0; o < out; o++) x[o] = y[o] > 0 ? y[o] : slope * y[o];
 }
 
 /* The nearest point whose entries are at least 0 and sum to 1: those above a threshold, less that. */
 static void sparsemax(float x[SLOTS])
 {
     float top = x[0];
-    for (int s = 1; s < SLOTS; s++)
-        top = x[s] > top ? x[s] : top;
+    for (int s = 1; s < SLOTS; s++) top = x[s] > top ? x[s] : top;
     float tau = -1, before; /* of what is left of the largest */
-    do { /* tau rises until no slot drops below it (Michelot 1986) */
+    do {                    /* tau rises until no slot drops below it (Michelot 1986) */
         float sum = 0, count = 0;
         for (int s = 0; s < SLOTS; s++) {
             sum += x[s] - top > tau ? x[s] - top : 0;
@@ -152,35 +139,22 @@ static void sparsemax(float x[SLOTS])
         before = tau;
         tau = (sum - 1) / count;
     } while (tau > before);
-    for (int s = 0; s < SLOTS; s++)
-        x[s] = x[s] - top > before ? x[s] - top - before : 0;
+    for (int s = 0; s < SLOTS; s++) x[s] = x[s] - top > before ? x[s] - top - before : 0;
 }
 
 static address locate(const ms *sketch, const void *item, size_t size)
 {
-    XXH128_hash_t hash = hash_item(item, size, sketch->seed);
-    const float *w = sketch->weights;
-    float x[WIDEST], y[WIDEST];
-    address found = {.brick = (brick *)&sketch->bricks[pick(hash.high64, sketch->brick_count)]};
-    for (int i = 0; i < BITS; i++)
-        x[i] = (float)(hash.low64 >> i & 1);
-    for (int l = 0; l < EMBED_LAYERS; l++) {
-        w = dense(&layers[l], w, x, y);
-        bend(0, layers[l].out, y);
-        memcpy(x, y, sizeof x);
-    }
+    XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
+    float x[WIDEST];
+    address found = {.brick = (brick *)&sketch->bricks[pick(hash.high64, sketch->of.units)]};
+    for (int i = 0; i < BITS; i++) x[i] = (float)(hash.low64 >> i & 1);
+    for (int l = 0; l < EMBED_LAYERS; l++) forward(sketch, l, 0, x);
     memcpy(found.z, x, sizeof found.z);
-    for (int l = EMBED_LAYERS; l < EMBED_LAYERS + REFINE_LAYERS; l++) {
-        w = dense(&layers[l], w, x, y);
-        if (l < EMBED_LAYERS + REFINE_LAYERS - 1)
-            bend(0.01F, layers[l].out, y);
-        memcpy(x, y, sizeof x);
-    }
-    const float *at = sketch->weights + weight_count() - DEPTH * REFINED * SLOTS;
+    for (int l = EMBED_LAYERS; l < DECODER; l++) forward(sketch, l, l < DECODER - 1 ? 0.01F : 1, x);
+    const float *at = sketch->weights + weights_before(LAYERS);
     for (int d = 0; d < DEPTH; d++) {
         for (int r = 0; r < REFINED; r++, at += SLOTS)
-            for (int s = 0; s < SLOTS; s++)
-                found.a[d][s] += x[r] * at[s];
+            for (int s = 0; s < SLOTS; s++) found.a[d][s] += x[r] * at[s];
         sparsemax(found.a[d]);
     }
     return found;
@@ -196,8 +170,7 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
         for (int s = 0; s < SLOTS; s++) {
             float part = at.a[d][s] * (float)count;
             if (part != 0)
-                for (int k = 0; k < EMBED; k++)
-                    at.brick->slots[d][s][k] += part * at.z[k];
+                for (int k = 0; k < EMBED; k++) at.brick->slots[d][s][k] += part * at.z[k];
         }
     return LEGO_OK;
 }
@@ -212,23 +185,18 @@ static void read_depth(const address *at, int d, float read[EMBED], float *ratio
         float a = at->a[d][s];
         square += a * a;
         if (a != 0)
-            for (int k = 0; k < EMBED; k++)
-                read[k] += a * at->brick->slots[d][s][k];
+            for (int k = 0; k < EMBED; k++) read[k] += a * at->brick->slots[d][s][k];
     }
-    for (int k = 0; k < EMBED; k++)
-        read[k] /= square;
+    for (int k = 0; k < EMBED; k++) read[k] /= square;
     *least = read[0];
-    for (int k = 1; k < EMBED; k++)
-        *least = read[k] < *least ? read[k] : *least;
+    for (int k = 1; k < EMBED; k++) *least = read[k] < *least ? read[k] : *least;
     const float far = 1e30F;
     *ratio = *gap = far;
     for (int k = 0; k < EMBED; k++) {
-        if (!(at->z[k] > 1e-4F))
-            continue;
+        if (!(at->z[k] > 1e-4F)) continue;
         float by_z = read[k] / at->z[k], above = read[k] - *least;
         *ratio = by_z < *ratio ? by_z : *ratio;
-        if (above > 1e-4F && above / at->z[k] < *gap)
-            *gap = above / at->z[k];
+        if (above > 1e-4F && above / at->z[k] < *gap) *gap = above / at->z[k];
     }
     *ratio = *ratio < far ? *ratio : 0;
     *gap = *gap < far ? *gap : 0;
@@ -238,40 +206,25 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
 {
     const ms *sketch = self;
     address at = locate(sketch, item, size);
-    float in[IN], e[WIDEST], g[IN], k[IN], *features = in + DEPTH * EMBED;
+    float in[IN], x[WIDEST], *features = in + DEPTH * EMBED;
     for (int d = 0; d < DEPTH; d++)
         read_depth(&at, d, in + d * EMBED, &features[d], &features[DEPTH + d], &features[2 * DEPTH + d]);
     memcpy(features + 3 * DEPTH, at.z, sizeof at.z);
     in[IN - 1] = (float)at.brick->total;
-    const float *w = sketch->weights;
-    const struct layer *layer = layers;
-    for (; layer < layers + EMBED_LAYERS + REFINE_LAYERS; layer++)
-        w += (layer->in + 1) * layer->out;
-    w = dense(layer, w, in, e);
-    bend(0, layer->out, e);
-    w = dense(++layer, w, e, g);
-    for (int i = 0; i < IN; i++)
-        g[i] += in[i];
-    bend(0, layer->out, g);
-    w = dense(++layer, w, g, k);
-    bend(0, layer->out, k);
-    float answer;
-    dense(++layer, w, k, &answer);
-    *value = (double)answer;
+    memcpy(x, in, sizeof in);
+    forward(sketch, DECODER, 0, x);
+    forward(sketch, DECODER + 1, 1, x);
+    for (int i = 0; i < IN; i++) x[i] = x[i] + in[i] > 0 ? x[i] + in[i] : 0;
+    forward(sketch, DECODER + 2, 0, x);
+    forward(sketch, DECODER + 3, 1, x);
+    *value = (double)x[0];
     return LEGO_OK;
 }
 
-static uint64_t bytes(const void *self)
-{
-    return sizeof(ms) + ((const ms *)self)->brick_count * sizeof(brick);
-}
-
-const estimator_kind estimator_ms = {
-    .name = "ms",
-    .uses_seed = true,
-    .create = create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = destroy,
-};
+const estimator_kind estimator_ms = {.name = "ms",
+                                     .header = sizeof(ms),
+                                     .unit = sizeof(brick),
+                                     .create = create,
+                                     .destroy = destroy,
+                                     .add = add,
+                                     .estimate = estimate};

@@ -14,8 +14,7 @@ lego_status order_append(item_order *order, size_t item)
     if (order->size == order->capacity) { /* grown by half, so that little is left over */
         size_t capacity = order->capacity + order->capacity / 2 + 4096;
         uint32_t *items = realloc(order->items, capacity * sizeof *items);
-        if (items == NULL)
-            return LEGO_ERR_MEMORY;
+        if (items == NULL) return LEGO_ERR_MEMORY;
         order->items = items;
         order->capacity = capacity;
     }
@@ -53,10 +52,16 @@ static void shuffle(item_order *order, uint64_t *state)
  * 1, without which every rare item would come in the same round. */
 static int64_t dealt_before(int64_t count, size_t item, uint64_t round, uint64_t rounds)
 {
-    if (round == rounds)
-        return count;
+    if (round == rounds) return count;
     uint64_t offset = pick(hash_row((XXH128_hash_t){item, 1}, 1), rounds);
     return (int64_t)(((lab_u128)(uint64_t)count * round + (round == 0 ? 0 : offset)) / rounds);
+}
+
+/* How often an item is dealt: a negative count is not an occurrence. */
+static int64_t occurrences(const exact_table *truth, size_t item)
+{
+    int64_t count = exact_at(truth, item).count;
+    return count > 0 ? count : 0;
 }
 
 static lego_status deal(const exact_table *truth, uint64_t round, uint64_t rounds, item_order *order)
@@ -64,25 +69,24 @@ static lego_status deal(const exact_table *truth, uint64_t round, uint64_t round
     lego_status status = LEGO_OK;
     order->size = 0;
     for (size_t i = 0; i < exact_size(truth) && status == LEGO_OK; i++) {
-        int64_t count = exact_at(truth, i).count;
+        int64_t count = occurrences(truth, i);
         int64_t n = dealt_before(count, i, round + 1, rounds) - dealt_before(count, i, round, rounds);
-        for (; n > 0 && status == LEGO_OK; n--)
-            status = order_append(order, i);
+        for (; n > 0 && status == LEGO_OK; n--) status = order_append(order, i);
     }
     return status;
 }
 
 static lego_status feed_shuffled(const exact_table *truth, const estimator_kind *kind, void *self)
 {
-    uint64_t rounds = (uint64_t)exact_total(truth) / ROUND + 1;
-    uint64_t state = 0;
+    uint64_t total = 0, state = 0;
+    for (size_t i = 0; i < exact_size(truth); i++) total += (uint64_t)occurrences(truth, i);
+    uint64_t rounds = total / ROUND + 1;
     item_order order = {0};
     lego_status status = LEGO_OK;
     for (uint64_t round = 0; round < rounds && status == LEGO_OK; round++) {
         status = deal(truth, round, rounds, &order);
         shuffle(&order, &state);
-        if (status == LEGO_OK)
-            status = feed(&order, truth, kind, self);
+        if (status == LEGO_OK) status = feed(&order, truth, kind, self);
     }
     order_free(&order);
     return status;
@@ -90,11 +94,11 @@ static lego_status feed_shuffled(const exact_table *truth, const estimator_kind 
 
 lego_status order_feed(const item_order *order, const exact_table *truth, const estimator_kind *kind, void *self)
 {
-    if (order != NULL)
-        return feed(order, truth, kind, self);
-    for (size_t i = 0; i < exact_size(truth); i++) {
-        if (exact_at(truth, i).count < 0)
-            return LEGO_ERR_ARGUMENT;
+    if (order != NULL) return feed(order, truth, kind, self);
+    lego_status status = feed_shuffled(truth, kind, self);
+    for (size_t i = 0; i < exact_size(truth) && status == LEGO_OK; i++) {
+        exact_item item = exact_at(truth, i);
+        if (item.count < 0) status = kind->add(self, item.bytes, item.size, item.count);
     }
-    return feed_shuffled(truth, kind, self);
+    return status;
 }

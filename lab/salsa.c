@@ -16,24 +16,9 @@
 enum { GROUP = 8, GROUP_BYTES = 9, WIDEST = 3 };
 
 typedef struct salsa {
-    uint64_t seed;
-    uint64_t groups; /* of a row */
+    estimator_table of; /* its units are groups, one of each row */
     unsigned char rows[];
 } salsa;
-
-static lego_status create(const lego_options *wanted, void **self)
-{
-    void *made;
-    uint64_t groups;
-    lego_status status = create_within(wanted->budget, sizeof(salsa), ROWS * GROUP_BYTES, 1, &made, &groups);
-    if (status != LEGO_OK)
-        return status;
-    salsa *sketch = made;
-    sketch->seed = wanted->seed;
-    sketch->groups = groups;
-    *self = sketch;
-    return LEGO_OK;
-}
 
 /* An item's counter of a row is counter at[row] % GROUP of the group that begins at byte start[row]. */
 typedef struct place {
@@ -43,10 +28,10 @@ typedef struct place {
 
 static void locate(const salsa *sketch, const void *item, size_t size, place places[ROWS])
 {
-    XXH128_hash_t hash = hash_item(item, size, sketch->seed);
+    XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
     for (unsigned row = 0; row < ROWS; row++) {
-        uint64_t counter = pick(hash_row(hash, row), sketch->groups * GROUP);
-        places[row] = (place){(row * sketch->groups + counter / GROUP) * GROUP_BYTES, (unsigned)(counter % GROUP)};
+        uint64_t counter = pick(hash_row(hash, row), sketch->of.units * GROUP);
+        places[row] = (place){(row * sketch->of.units + counter / GROUP) * GROUP_BYTES, (unsigned)(counter % GROUP)};
     }
 }
 
@@ -54,8 +39,7 @@ static void locate(const salsa *sketch, const void *item, size_t size, place pla
 static unsigned level_of(const unsigned char *group, unsigned at)
 {
     unsigned merges = group[GROUP];
-    if (merges == 0)
-        return 0;
+    if (merges == 0) return 0;
     return merges >> 3 & 1 ? 3 : merges >> ((at & 4) + 1) & 1 ? 2 : merges >> (at & 6) & 1;
 }
 
@@ -74,8 +58,7 @@ static uint64_t get(const unsigned char *group, unsigned at)
     unsigned level = level_of(group, at);
     const unsigned char *counter = group + first_of(at, level);
     uint64_t value = 0;
-    for (unsigned i = 0; i < 1u << level; i++)
-        value |= (uint64_t)counter[i] << 8 * i;
+    for (unsigned i = 0; i < 1u << level; i++) value |= (uint64_t)counter[i] << 8 * i;
     return value;
 }
 
@@ -92,8 +75,7 @@ static void raise(unsigned char *group, unsigned at, uint64_t value)
         }
         group[GROUP] = (unsigned char)(group[GROUP] | 1u << (first + size / 2 - 1));
     }
-    for (unsigned i = 0; i < 1u << level; i++)
-        group[first_of(at, level) + i] = (unsigned char)(value >> 8 * i);
+    for (unsigned i = 0; i < 1u << level; i++) group[first_of(at, level) + i] = (unsigned char)(value >> 8 * i);
 }
 
 static uint64_t least_of(const salsa *sketch, const place places[ROWS])
@@ -110,14 +92,12 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     salsa *sketch = self;
     place places[ROWS];
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
+    if (count < 0) return LEGO_ERR_ARGUMENT;
     locate(sketch, item, size, places);
     uint64_t raised = add_within(least_of(sketch, places), count, most(WIDEST));
     for (unsigned row = 0; row < ROWS; row++) {
         unsigned char *group = sketch->rows + places[row].start;
-        if (get(group, places[row].at) < raised)
-            raise(group, places[row].at, raised);
+        if (get(group, places[row].at) < raised) raise(group, places[row].at, raised);
     }
     return LEGO_OK;
 }
@@ -130,19 +110,10 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-static uint64_t bytes(const void *self)
-{
-    return sizeof(salsa) + ROWS * ((const salsa *)self)->groups * GROUP_BYTES;
-}
-
-const estimator_kind estimator_salsa_cu = {
-    .name = "salsa-cu",
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = create,
-    .add = add,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_salsa_cu = {.name = "salsa-cu",
+                                           .header = sizeof(salsa),
+                                           .unit = ROWS * GROUP_BYTES,
+                                           .in_order = true,
+                                           .insert_only = true,
+                                           .add = add,
+                                           .estimate = estimate};

@@ -12,70 +12,42 @@
 enum { LEVELS = 4 };
 
 typedef struct tower {
-    uint64_t seed;
-    uint64_t row_bytes; /* a multiple of 4 */
+    estimator_table of; /* its units are words of 4 bytes, one of each row */
     unsigned char rows[];
 } tower;
 
 static const uint32_t infinity[LEVELS] = {15, UINT8_MAX, UINT16_MAX, UINT32_MAX};
 
-static lego_status create(const lego_options *wanted, void **self)
-{
-    void *made;
-    uint64_t words; /* a word of 4 bytes in every row */
-    lego_status status = create_within(wanted->budget, sizeof(tower), LEVELS * sizeof(uint32_t), 1, &made, &words);
-    if (status != LEGO_OK)
-        return status;
-    tower *sketch = made;
-    sketch->seed = wanted->seed;
-    sketch->row_bytes = words * sizeof(uint32_t);
-    *self = sketch;
-    return LEGO_OK;
-}
-
 /* An item's counter in each row. A row of b-bit counters has 8 / b of them a byte: 2, 1, 1/2, 1/4. */
 static void locate(const tower *sketch, const void *item, size_t size, uint64_t at[LEVELS])
 {
-    XXH128_hash_t hash = hash_item(item, size, sketch->seed);
+    XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
     for (unsigned level = 0; level < LEVELS; level++)
-        at[level] = pick(hash_row(hash, level), 2 * sketch->row_bytes >> level);
+        at[level] = pick(hash_row(hash, level), 8 * sketch->of.units >> level);
 }
 
 static uint32_t get(const tower *sketch, unsigned level, uint64_t at)
 {
-    const unsigned char *row = sketch->rows + level * sketch->row_bytes;
+    const unsigned char *row = sketch->rows + level * 4 * sketch->of.units;
     uint16_t half;
     uint32_t word;
     switch (level) {
-    case 0:
-        return row[at / 2] >> at % 2 * 4 & 15;
-    case 1:
-        return row[at];
-    case 2:
-        memcpy(&half, row + 2 * at, sizeof half);
-        return half;
-    default:
-        memcpy(&word, row + 4 * at, sizeof word);
-        return word;
+    case 0: return row[at / 2] >> at % 2 * 4 & 15;
+    case 1: return row[at];
+    case 2: memcpy(&half, row + 2 * at, sizeof half); return half;
+    default: memcpy(&word, row + 4 * at, sizeof word); return word;
     }
 }
 
 static void set(tower *sketch, unsigned level, uint64_t at, uint32_t value)
 {
-    unsigned char *row = sketch->rows + level * sketch->row_bytes;
+    unsigned char *row = sketch->rows + level * 4 * sketch->of.units;
     uint16_t half = (uint16_t)value;
     switch (level) {
-    case 0:
-        row[at / 2] = (unsigned char)((row[at / 2] & (at % 2 == 0 ? 0xf0 : 0x0f)) | value << at % 2 * 4);
-        break;
-    case 1:
-        row[at] = (unsigned char)value;
-        break;
-    case 2:
-        memcpy(row + 2 * at, &half, sizeof half);
-        break;
-    default:
-        memcpy(row + 4 * at, &value, sizeof value);
+    case 0: row[at / 2] = (unsigned char)((row[at / 2] & (at % 2 == 0 ? 0xf0 : 0x0f)) | value << at % 2 * 4); break;
+    case 1: row[at] = (unsigned char)value; break;
+    case 2: memcpy(row + 2 * at, &half, sizeof half); break;
+    default: memcpy(row + 4 * at, &value, sizeof value);
     }
 }
 
@@ -85,8 +57,7 @@ static uint32_t least_of(const tower *sketch, const uint64_t at[LEVELS])
     uint32_t least = UINT32_MAX;
     for (unsigned level = 0; level < LEVELS; level++) {
         uint32_t value = get(sketch, level, at[level]);
-        if (value < infinity[level] && value < least)
-            least = value;
+        if (value < infinity[level] && value < least) least = value;
     }
     return least;
 }
@@ -95,8 +66,7 @@ static lego_status add_to_all(void *self, const void *item, size_t size, int64_t
 {
     tower *sketch = self;
     uint64_t at[LEVELS];
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
+    if (count < 0) return LEGO_ERR_ARGUMENT;
     locate(sketch, item, size, at);
     for (unsigned level = 0; level < LEVELS; level++) {
         uint32_t value = get(sketch, level, at[level]);
@@ -109,8 +79,7 @@ static lego_status add_conservatively(void *self, const void *item, size_t size,
 {
     tower *sketch = self;
     uint64_t at[LEVELS];
-    if (count < 0)
-        return LEGO_ERR_ARGUMENT;
+    if (count < 0) return LEGO_ERR_ARGUMENT;
     locate(sketch, item, size, at);
     uint32_t raised = add_u32(least_of(sketch, at), count);
     for (unsigned level = 0; level < LEVELS; level++) {
@@ -128,30 +97,17 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-static uint64_t bytes(const void *self)
-{
-    return sizeof(tower) + LEVELS * ((const tower *)self)->row_bytes;
-}
+const estimator_kind estimator_tower_cm = {.name = "tower-cm",
+                                           .header = sizeof(tower),
+                                           .unit = LEVELS * sizeof(uint32_t),
+                                           .insert_only = true,
+                                           .add = add_to_all,
+                                           .estimate = estimate};
 
-const estimator_kind estimator_tower_cm = {
-    .name = "tower-cm",
-    .uses_seed = true,
-    .insert_only = true,
-    .create = create,
-    .add = add_to_all,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = free,
-};
-
-const estimator_kind estimator_tower_cu = {
-    .name = "tower-cu",
-    .uses_seed = true,
-    .in_order = true,
-    .insert_only = true,
-    .create = create,
-    .add = add_conservatively,
-    .estimate = estimate,
-    .bytes = bytes,
-    .destroy = free,
-};
+const estimator_kind estimator_tower_cu = {.name = "tower-cu",
+                                           .header = sizeof(tower),
+                                           .unit = LEVELS * sizeof(uint32_t),
+                                           .in_order = true,
+                                           .insert_only = true,
+                                           .add = add_conservatively,
+                                           .estimate = estimate};

@@ -9,6 +9,8 @@ import collections, json, os, random, re, resource, select, shutil, signal, stat
 import tempfile, time, unittest
 from pathlib import Path
 
+import xxhash
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = str(Path(os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")).resolve())
 SHARED = ROOT.parent / "shared"
@@ -56,7 +58,7 @@ class Case(unittest.TestCase):
 
     def query(self, name, *items, **more):
         """item -> its upper bound, which is its count in a sketch that is nearly empty"""
-        lines = self.run_program("query", "-q", *more.pop("options", []), name, *items, **more).split(b"\n")
+        lines = self.run_program("query", *more.pop("options", []), name, *items, **more).split(b"\n")
         self.assertEqual(lines.pop(), b"")
         answers = {}
         for item, estimate, lower, upper in (line.rsplit(b"\t", 3) for line in lines):
@@ -107,23 +109,26 @@ class Usage(Case):
             (["build", "-o", "x", "--budget", "3Q"], "'3Q' is not a size"),
             (["build", "-o", "x", "--budget", "1."], "'1.' is not a size"),
             (["build", "-o", "x", "--budget", "0"], "from 4K to 64G"),
-            (["build", "-o", "x", "--packing", "loose"], "'loose' is not one of these words: dense|flat"),
+            (["build", "-o", "x", "--top=1x"], "'1x' is not a size"),
+            (["build", "-o", "x", "--columns", "64"], "--columns needs --blocks"),
             (["build", "-o", "x", "--budget", "65G"], "from 4K to 64G"),
             (["build", "-o", "x", "--threads", "0"], "'0' is not a whole number"),
             (["build", "-o", "x", "--seed", "-1"], "'-1' is not a whole number"),
             (["build", "-o", "x", "--seed", "18446744073709551616"], "is not a whole number"),
             (["build", "-o", "x", "--format", "csv"], "'csv' is not one of these words: lines\\|tsv\\|u32\\|u64"),
             (["build", "-o", "x", "--on-error", "panic"], "stop\\|skip"),
-            (["query"], "FILE is missing"),
+            (["query"], "none is named"),
             (["query", "-"], "cannot both come from standard input"),
             (["query", "--format", "u32", "a.sketch", "1", "4294967296"], "'4294967296' is not a whole number of 32"),
-            (["query", "--format", "u64", "a.sketch", "-q", "apple"], "'apple' is not a whole number of 64 bits"),
+            (["query", "--format", "u64", "a.sketch", "apple"], "'apple' is not a whole number of 64 bits"),
             (["merge", "a.sketch"], "-o FILE is missing"),
-            (["merge", "-o", "x"], "no sketch to merge"),
-            (["fold", "-o", "x", "a.sketch"], "--bricks K is missing"),
-            (["fold", "-o", "x", "--bricks", "0", "a.sketch"], "'0' is not a whole number from 1"),
-            (["fold", "-o", "x", "--bricks", "1", "a.sketch", "made"], "2 are named"),
-            (["info"], "0 are named"),
+            (["merge", "-o", "x"], "none is named"),
+            (["fold", "a.sketch"], "-o FILE is missing"),
+            (["fold", "-o", "x", "a.sketch"], "give --budget SIZE or --blocks K"),
+            (["fold", "-o", "x", "--budget", "8K", "--blocks", "2", "a.sketch"], "give --budget SIZE or --blocks K"),
+            (["fold", "-o", "x", "--blocks", "0", "a.sketch"], "'0' is not a whole number from 1"),
+            (["fold", "-o", "x", "--blocks", "1", "a.sketch", "made"], "2 are named"),
+            (["info"], "none is named"),
             (["gen"], "There is one: zipf"),
             (["gen", "uniform"], "no stream 'uniform'"),
             (["gen", "zipf", "--alpha", "-1"], "'-1' is not a number that is not negative"),
@@ -183,7 +188,7 @@ class Documents(Case):
         for command in COMMANDS:
             self.assertRegex(text, rf"(?m)^        '{command}:\w+")
             body = functions[command] + " ".join(shared[name] for name in re.findall(r"\$(\w+)", functions[command]))
-            found = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?=[\[,}])", body))
+            found = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?=[\[,}=])", body))
             self.assertEqual(found, self.options(command), command)
 
 
@@ -260,18 +265,18 @@ class Formats(Case):
     def test_json_answers(self):
         self.build("a", b'apple\n"\\\xc3\xa9\n\xff\n')
         data = b'apple\n"\\\xc3\xa9\n\xff\n\xed\xa0\x80\n'
-        rows = [json.loads(line) for line in self.run_program("query", "-q", "--json", "a", data=data).splitlines()]
+        rows = [json.loads(line) for line in self.run_program("query", "--json", "a", data=data).splitlines()]
         self.assertEqual([list(row.items())[0] for row in rows],
                          [("item", "apple"), ("item", '"\\é'), ("item_hex", "ff"), ("item_hex", "eda080")])
         for row, count in zip(rows, (1, 1, 1, 0), strict=True):
             self.assertEqual(list(row)[1:], ["estimate", "lower", "upper"])
             self.assertEqual(row["upper"], count)
-        line, = self.run_program("query", "-q", "--json", "-f", "u64", "a", 2**64 - 1).splitlines()
+        line, = self.run_program("query", "--json", "-f", "u64", "a", 2**64 - 1).splitlines()
         self.assertIn(b'"item":18446744073709551615,', line)
 
     def test_answers_come_at_once(self):
         self.build("a", "apple\n")
-        with subprocess.Popen([PROGRAM, "query", "-q", "a"], cwd=self.folder, stdin=subprocess.PIPE,
+        with subprocess.Popen([PROGRAM, "query", "a"], cwd=self.folder, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as asked:
             for item, answer in [(b"apple\n", b"apple\t1\t1\t1\n"), (b"pear\n", b"pear\t0\t0\t0\n")]:
                 asked.stdin.write(item)
@@ -282,15 +287,7 @@ class Formats(Case):
             asked.stdin.close()
             self.assertEqual(asked.wait(60), 0)
 
-    def test_says_that_the_model_is_untrained(self):
-        self.build("a", "apple\n", "--model", "rule")
-        self.run_program("query", "a", "apple", says="'rule' has no trained networks")
-        self.run_program("eval", "--model", "rule", "--methods", "rule,cms", data="apple\n", says="'rule' has no trained networks")
-        self.run_program("eval", "--methods", "cms,one", data="apple\n")
-        self.assertIn(b"untrained", self.run_program("info", "a"))
 
-
-# Makes the allocation that $FAIL names fail, counted from the beginning of main().
 class Malformed(Case):
     BAD = [(2, "no tab", b"bad"), (4, "nothing after the last tab", b"z\t"), (5, "not a whole number", b"w\t1x"),
            (6, "not a whole number", b"w\t 1"), (7, "does not fit into 64 bits", b"v\t9223372036854775808"),
@@ -314,11 +311,11 @@ class Malformed(Case):
                 self.assertNotIn("x", self.files())
 
     def test_messages_keep_their_order(self):
-        """A batch has 65536 lines. What only the sketch can refuse is said before what is wrong in the next one."""
-        rows = [b"x\t1"] * 200000
-        rows[9], rows[99], rows[70000], rows[150000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
+        """A batch has 262144 lines. What only the sketch can refuse is said before what is wrong in the next one."""
+        rows = [b"x\t1"] * 800000
+        rows[9], rows[99], rows[300000], rows[600000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
         name = self.write("in.tsv", b"\n".join(rows))
-        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:70001: no tab"]
+        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:300001: no tab"]
         made = self.build("out", b"", "-f", "tsv", "--on-error", "skip", name,
                           says=r"\A" + "".join(rf"{line}[^\n]*\n" for line in says) + r"[^\n]*skipped 3 [^\n]*\n\Z")
         good = [row for row in rows if row != b"bad" and row != rows[9]]
@@ -387,7 +384,7 @@ class Output(Case):
 
     def test_full_disk(self):
         self.write("in", "a\nb\n")
-        for command in (["build", "in"], ["merge", "out", "out"], ["fold", "--bricks", "254", "out"]):
+        for command in (["build", "in"], ["merge", "out", "out"], ["fold", "--budget", "32K", "out"]):
             with self.subTest(command=command):
                 self.fails(*command, "-o", "/dev/full", says="cannot write /dev/full: No space left")
                 for size in (0, 1000):
@@ -399,14 +396,14 @@ class Output(Case):
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
 
     def test_full_standard_output(self):
-        for command in ("query -q out a", "info out", "info --json out", "gen zipf", "gen zipf -f tsv",
+        for command in ("query out a", "info out", "info --json out", "gen zipf", "gen zipf -f tsv",
                         "gen zipf -f u64", "eval -q", "eval -q --json", "--help", "build --help", "--version"):
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 self.fails(*command.split(), stdout=full,
                            says=r"\Alegosketch: cannot write standard output: No space left[^\n]*\n\Z")
 
     def test_readers_that_leave(self):
-        for command in (["query", "-q", "out", "a"], ["gen", "zipf", "-n", "1000000"], ["info", "out"]):
+        for command in (["query", "out", "a"], ["gen", "zipf", "-n", "1000000"], ["info", "out"]):
             with self.subTest(command=command):
                 reader, writer = os.pipe()
                 os.close(reader)
@@ -468,29 +465,14 @@ class Output(Case):
         self.check_untouched("kept")
 
 
-SECRET = bytes.fromhex(
-    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221"
-    "b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8")
+GOLDEN = ROOT / "tests" / "golden"
 
 
-def xxh3_64(data):
-    """XXH3 with seed 0, for 65 to 96 bytes."""
-    def mix(at, secret):
-        a, b = struct.unpack_from("<2Q", data, at)
-        c, d = struct.unpack_from("<2Q", SECRET, secret)
-        product = (a ^ c) * (b ^ d)
-        return (product ^ (product >> 64)) % 2**64
-    size = len(data)
-    mixed = sum(mix(16 * i, 32 * i) + mix(size - 16 * (i + 1), 32 * i + 16) for i in range(3))
-    hash = (size * 0x9E3779B185EBCA87 + mixed) % 2**64
-    hash = (hash ^ hash >> 37) * 0x165667919E3779F9 % 2**64
-    return hash ^ hash >> 32
-
-
-def make_model(name=b"tiny", quantum=8):
-    """An untrained model (docs/format.md) of 4 rows and 1024 columns with weights of its own."""
-    body = struct.pack("<8sIIQ4I2f16s4f", b"LEGOMODL", 1, 0, 88, 4, 1024, quantum, 4, 0, 0, name, 0.25, 0.5, 0.75, 1)
-    return body + struct.pack("<Q", xxh3_64(body))
+def make_model(name):
+    """A model of bricks with random networks, under another name (docs/format.md)."""
+    body = bytearray((GOLDEN / "random.lego").read_bytes()[:-8])
+    body[48:64] = name.ljust(16, b"\0")
+    return bytes(body) + struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(body)))
 
 
 class Sketches(Case):
@@ -505,80 +487,123 @@ class Sketches(Case):
         self.assertEqual(self.read("0"), wanted)
         self.assertEqual(self.run_program("merge", "-o", "-", "-", data=wanted), wanted)
 
-    def test_merge_of_unequal_bricks(self):
+    def info(self, *arguments):
+        return json.loads(self.run_program("info", "--json", *arguments))
+
+    def test_merge_of_sizes_that_nest(self):
+        parts = [b"\n".join(words(20000, seed)) for seed in (1, 2)]
+        shapes = [(["--model", "paper", "--columns", "1024", "--blocks", "12"],
+                   ["--model", "paper", "--columns", "1024", "--blocks", "4"])]
+        shapes += [(["--budget", large], ["--budget", small])
+                   for large, small in (("128K", "64K"), ("4M", "1M"), ("600K", "300K"), ("64K", "64K"))]
+        for large, small in shapes:
+            with self.subTest(large=large):
+                self.build("a", parts[0], *large)
+                self.build("b", parts[1], *small)
+                wanted = self.build("wanted", b"\n".join(parts), *small)
+                for order in ("ab", "ba"):
+                    self.run_program("merge", "-o", "sum", *order)
+                    self.assertEqual(self.read("sum"), wanted)
+
+    def remedy(self, into, path):
+        """What the refusal to merge says to do, after it named both files with their sizes."""
+        done = subprocess.run([PROGRAM, "merge", "-o", "x", into, path], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        told = {name: self.info(name) for name in (into, path)}
+        sizes = [rf"{name} \({told[name]['blocks']} (?:block|brick)s?, [\d.]+[KM]?\)" for name in (path, into)]
+        found = re.search(rf"\Alegosketch: cannot merge {sizes[0]} into {sizes[1]}: .*\. (.*)\n\Z", done.stderr)
+        self.assertTrue(found, done.stderr)
+        self.assertNotIn("x", self.files())
+        return found[1]
+
+    def test_merge_of_sizes_that_do_not_nest(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        for shape in ["--model", "rule", "--columns", "1024"], []:
-            self.build("a", parts[0], "--bricks", "12", *shape)
-            self.build("b", parts[1], "--bricks", "8", *shape)
+        for one, other, common, option in ((1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")):
+            for more in [], ["--top=4K"]:
+                self.build("a", parts[0], "--blocks", one, *more)
+                self.build("b", parts[1], "--blocks", other)
+                told = "blocks" if more else option
+                size, = re.findall(rf"\AFold both first: legosketch fold --{told} (\d+)\Z", self.remedy("a", "b"))
+                for name in "ab":
+                    self.run_program("fold", "-o", name, f"--{told}", size, name)
+                self.run_program("merge", "-o", "sum", "a", "b")
+                self.assertEqual(self.info("sum")["blocks"], common)
+            self.run_program("merge", "-o", "sum", "b", "a")  # into the plain one, which counts everything
+            self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--blocks", common))
+
+    def test_merge_of_sizes_that_hardly_nest(self):
+        parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
+        for one, other, more in (("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])):
+            self.build("a", parts[0], "--budget", one, *more)
+            self.build("b", parts[1], "--budget", other, *more)
+            advice = self.remedy("a", "b")
+            found = re.fullmatch(r"Build one of them again with (--budget \d+(?: --top=\d+)?)", advice)
+            self.assertTrue(found, advice)
+            self.assertEqual("--top" in advice, "--top" in more)
+            self.build("b", parts[1], *[option for option in more if option != "--top"], *found[1].split())
             self.run_program("merge", "-o", "sum", "a", "b")
-            self.assertEqual(json.loads(self.run_program("info", "--json", "sum"))["bricks"], 4)
-            self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--bricks", "4", *shape))
+            self.assertEqual(self.info("sum")["blocks"], self.info("a")["blocks"])
+            os.remove(self.folder / "sum")
 
     def test_merge_refused(self):
         self.build("a", "x\n")
         self.build("b", "x\n", "--seed", "1")
+        self.build("c", "x\n", "--model", "paper")
         before = self.write("out", "something else")
         self.fails("merge", "-o", "out", "a", "b", says="(?s)cannot merge b into a.*seed")
+        self.fails("merge", "-o", "out", "a", "c", says="(?s)cannot merge c into a.*model")
         self.fails("merge", "-o", "out", "a", "none", says="cannot read none: No such file")
         self.assertEqual(self.read(before), b"something else")
-        self.assertEqual(self.files(), ["a", "b", "out"])
+        self.assertEqual(self.files(), ["a", "b", "c", "out"])
 
     def test_fold(self):
         data = b"\n".join(words(20000))
-        for shape in ["--model", "rule", "--columns", "512"], []:
-            self.build("a", data, "--bricks", "12", *shape)
-            for bricks in (12, 6, 4, 3, 2, 1):
-                self.run_program("fold", "-o", "small", "--bricks", bricks, "a")
-                self.assertEqual(self.read("small"), self.build("b", data, "--bricks", bricks, *shape))
-        self.fails("fold", "-o", "none", "--bricks", "5", "a", says="a has 12 bricks, which fold to 1, 2, 3, 4, 6")
-        self.fails("fold", "-o", "none", "--bricks", "5", "b", says="b has one brick")
+        for shape in ["--model", "paper", "--columns", "512"], []:
+            self.build("a", data, "--blocks", "12", *shape)
+            for blocks in (12, 6, 4, 3, 2, 1):
+                self.run_program("fold", "-o", "small", "--blocks", blocks, "a")
+                self.assertEqual(self.read("small"), self.build("b", data, "--blocks", blocks, *shape))
+        self.fails("fold", "-o", "none", "--blocks", "5", "a", says="a has 12 blocks, .*can not be folded to that")
+        self.fails("fold", "-o", "none", "--blocks", "5", "b", says="b has 1 block, ")
+        self.assertNotIn("none", self.files())
+
+    def test_fold_to_a_budget(self):
+        data = b"\n".join(words(20000))
+        self.build("a", data, "--budget", "256K")
+        for budget in ("256K", "128K", "64K", "8K"):
+            self.run_program("fold", "-o", "small", "--budget", budget, "a")
+            self.assertEqual(self.read("small"), self.build("b", data, "--budget", budget))
+        whole = self.info("a")
+        fixed = whole["bytes"] - 64 * whole["blocks"]
+        divisors = [n for n in range(1, whole["blocks"] + 1) if whole["blocks"] % n == 0]
+        for budget in (5000, 70000, 100000):  # the most that fits
+            self.run_program("fold", "-o", "small", "--budget", budget, "a")
+            wanted = max(n for n in divisors if fixed + 64 * n <= budget)
+            self.assertEqual(self.info("small")["blocks"], wanted)
+        self.fails("fold", "-o", "none", "--budget", "10", "a", says="legosketch: a")
         self.assertNotIn("none", self.files())
 
     def test_info(self):
-        self.build("a", b"apple\t5\npear\t-2\n", "--format", "tsv", "--bricks", "6", "--columns", "256",
-                   "--cell-bits", "16", "--seed", 2**64 - 1, "--model", "rule")
-        told = json.loads(self.run_program("info", "--json", "a"))
-        wanted = dict(kind="sketch", model="rule", trained=False, seed=2**64 - 1, total=3, bricks=6, bricks_now=6,
-                      columns=256, cell_bits=16)
+        self.build("a", b"apple\t5\npear\t-2\n", "--format", "tsv", "--blocks", "6", "--columns", "256",
+                   "--seed", 2**64 - 1, "--model", "paper")
+        told = self.info("a")
+        wanted = dict(kind="sketch", model="paper", seed=2**64 - 1, total=3, blocks=6, rows=5, columns=256, top_bytes=0,
+                      top_total=0, listed=0, exact=0)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
         text = self.run_program("info", "a").decode()
-        for name in ("stream", "memory", "model", "seed", "bricks", "brick", "cells", "spill"):
+        for name in ("stream", "memory", "model", "seed", "bricks"):
             self.assertRegex(text, rf"(?m)^{name}  ")
         self.assertEqual(self.run_program("info", "-", data=self.read("a")).decode(), text)
-        self.fails("info", "--scan", "a", says="no networks to scan with")
-        self.build("b", "apple\n", "--bricks", "6")
-        told = json.loads(self.run_program("info", "--json", "b"))
-        wanted = dict(kind="sketch", model="compact", trained=True, total=1, bricks=6, cells=6 * 320, cell_bits=0)
+        self.build("b", "apple\n", "--blocks", "6")
+        told = self.info("b")
+        wanted = dict(kind="sketch", model="compact", total=1, blocks=6, columns=0)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
         self.assertRegex(self.run_program("info", "b").decode(), r"(?m)^blocks  +6, of 64 bytes$")
-
-    def test_packing(self):
-        data = b"\n".join(words(30000))
-        counted = b"".join(b"%s\t%d\n" % (word, i * i) for i, word in enumerate(words(500)))
-        for stream, shape in ((data, ["--bricks", "60"]), (data, ["--bricks", "7", "--threads", "4"]),
-                              (b"x\n" * 9999 + b"y\n", ["--bricks", "1"]), (b"", ["--bricks", "3"]),
-                              (counted, ["--bricks", "12", "--format", "tsv"])):
-            wanted = self.build("a", stream, *shape)
-            self.assertEqual(self.build("b", stream, "--packing", "dense", *shape), wanted)
-            self.assertEqual(self.build("b", stream, "--packing", "flat", *shape), wanted)
-        wanted = self.build("a", data, "--model", "rule")
-        self.assertEqual(self.build("b", data, "--packing", "flat", "--model", "rule"), wanted)
-        self.build("a", data, "--packing", "flat", "--budget", "300K") # of which the file has the blocks, dense
-        blocks = json.loads(self.run_program("info", "--json", "a"))["bricks"]
-        self.assertIn(blocks, range(230, 240))
-        self.assertEqual(len(self.read("a")), 96 + 64 * blocks)
-        deleted = b"apple\t3\npear\t5\napple\t-3\npear\t-5"
-        undone = self.build("b", deleted, "--format", "tsv", "--bricks", "5", "--packing", "flat")
-        self.assertEqual(undone, self.build("c", b"", "--bricks", "5"))
-        asked = ["eval", "--methods", "lego,cms", "--budget", "64K", "--json"]
-        errors = [self.run_program(*asked, "--packing", packing, data=data) for packing in ("dense", "flat")]
-        dense, flat = [[json.loads(line) for line in lines.splitlines()] for lines in errors]
-        self.assertEqual(dense[1], flat[1])
-        self.assertLess(flat[0]["bytes"], 65537)
-        self.assertLess(dense[0]["aae"], flat[0]["aae"])
+        self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
 
     def test_shapes_that_cannot_be(self):
-        for options in (["--columns", "100"], ["--cell-bits", "12"], ["--budget", "4K", "--bricks", "100000"]):
+        for options in (["--blocks", "2", "--columns", "101", "--model", "paper"], ["--blocks", "4294967295"],
+                        ["--blocks", "2", "--columns", "64"]):
             self.fails("build", "-o", "a", *options, data="x\n", says="no sketch of that shape: ")
         self.assertEqual(self.files(), [])
 
@@ -597,13 +622,15 @@ class Sketches(Case):
                 self.fails("query", "bad", "apple", says=r"\Alegosketch: bad")
                 self.fails("merge", "-o", "out", "a", "bad", says=r"\Alegosketch: bad")
         self.fails("info", "bad", says="bad: ")
-        self.fails("fold", "-o", "out", "--bricks", "1", "bad", says="bad: ")
+        self.fails("fold", "-o", "out", "--blocks", "1", "bad", says="bad: ")
+        self.write("bad", good[:8] + struct.pack("<I", 1) + good[12:])
+        self.fails("info", "bad", says="bad: .*version")
         self.assertEqual(self.files(), ["a", "bad"])
 
     def test_missing(self):
         self.fails("build", "-o", "a", "none", says="cannot read none: No such file")
         self.fails("build", "-o", "a", ".", says="Is a directory")
-        for command in ("query none x", "info none", "fold -o a --bricks 1 none", "merge -o a none", "eval none"):
+        for command in ("query none x", "info none", "fold -o a --blocks 1 none", "merge -o a none", "eval none"):
             self.fails(*command.split(), says="cannot read none: No such file")
         self.write("in", "not a sketch")
         self.fails("query", "in", "x", says="in is not a sketch")
@@ -612,40 +639,37 @@ class Sketches(Case):
         self.assertEqual(self.files(), ["in"])
 
     def test_model_files(self):
-        model = self.write("tiny.lego", make_model())
-        other = self.write("other.lego", make_model(b"other", 16))
-        told = json.loads(self.run_program("info", "--json", model))
-        self.assertEqual(told, dict(kind="model", name="tiny", rows=4, columns=1024, quantum=8, trained=False,
-                                    fingerprint="%016x" % struct.unpack("<Q", make_model()[-8:])))
+        model = self.write("tiny.lego", make_model(b"tiny"))
+        other = self.write("other.lego", make_model(b"other"))
+        told = self.info(model)
+        self.assertEqual(told, dict(kind="model", name="tiny", rows=5, columns=5120, quantum=1024,
+                                    fingerprint="%016x" % struct.unpack("<Q", make_model(b"tiny")[-8:])))
         self.assertIn(b"tiny", self.run_program("info", model))
         self.build("a", "apple\napple\n", "--model", model)
         self.build("b", "apple\n", "--model", model)
         self.build("c", "apple\n", "--model", other)
         self.assertEqual(self.query("a", "apple", options=["-m", model]), {b"apple": 2})
         self.run_program("merge", "-o", "sum", "-m", model, "a", "b")
-        self.run_program("fold", "-o", "sum", "-m", model, "--bricks", "1", "sum")
+        self.run_program("fold", "-o", "sum", "-m", model, "--blocks", "1", "sum")
         self.assertEqual(self.query("sum", "apple", options=["-m", model]), {b"apple": 3})
-        self.assertEqual(json.loads(self.run_program("info", "--json", "-m", model, "a"))["model"], "tiny")
+        self.assertEqual(self.info("-m", model, "a")["model"], "tiny")
         row = json.loads(self.run_program("eval", "-q", "--json", "--methods", "rule", "-m", model, data="x\n"))
         self.assertEqual((row["model"], row["aae"]), ("tiny", 0))
         for command in ("query a x", "query -m other.lego a x", "info a", "merge -o x -m tiny.lego a c"):
             self.fails(*command.split(), says="was made with the model")
         self.fails("build", "-o", "x", "-m", "none", says="'none' is neither a built-in model nor a file")
         self.fails("build", "-o", "x", "-m", "a", says="a is not a model")
-        self.write("bad.lego", make_model()[:-1] + b"?")
+        self.write("bad.lego", make_model(b"bad")[:-1] + b"?")
         self.fails("build", "-o", "x", "-m", "bad.lego", says="bad.lego: .*checksum")
         self.assertNotIn("x", self.files())
 
-
-    def test_trained_model(self):
-        model = ROOT / "tests" / "golden" / "random.lego"
-        self.assertTrue(json.loads(self.run_program("info", "--json", model))["trained"])
+    def test_scan(self):
+        model = GOLDEN / "random.lego"
         self.build("a", b"\n".join(words(20000)), "--model", model, "--budget", "300K")
-        self.run_program("query", "--model", model, "a", "word1")  # says nothing about an untrained one
         told, *bricks = map(json.loads, self.run_program("info", "--json", "--scan", "-m", model, "a").splitlines())
-        self.assertEqual([brick["brick"] for brick in bricks], list(range(told["bricks_now"])))
+        self.assertEqual([brick["brick"] for brick in bricks], list(range(told["blocks"])))
         self.assertEqual(sum(brick["total"] for brick in bricks), 20000)
-        self.assertEqual([list(brick) for brick in bricks], [["brick", "total", "distinct", "skew"]] * told["bricks_now"])
+        self.assertEqual([list(brick) for brick in bricks], [["brick", "total", "distinct", "skew"]] * told["blocks"])
         table = self.run_program("info", "--scan", "-m", model, "a").decode().split("\n\n")[1].splitlines()
         self.assertEqual(table[0].split(), ["brick", "items", "counted", "distinct", "skew"])
         self.assertEqual([int(row.split()[1]) for row in table[1:]], [brick["total"] for brick in bricks])
@@ -715,7 +739,7 @@ class Terminal(Case):
                 self.assertEqual(shown, "")
             else:
                 self.assertRegex(shown, r"\r\033\[Kbuild  [0-9.]+ k items  [0-9.]+ k/s")
-                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted into [0-9.]+K: [^\n]*\r\n\Z")
+                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted into \d+ blocks, [0-9.]+[KM]\r\n\Z")
         self.write("in", b"apple\n" * 1000)
         code, shown = self.on_terminal(["build", "-o", "out", "in"])
         self.assertNotIn("\033", shown)  # nothing to wait for

@@ -82,9 +82,9 @@ class Eval(Case):
             self.assertEqual(list(row), FIELDS)
             self.assertEqual((row["n"], row["N"]), (len(counts), len(stream)))
             self.assertEqual(row["model"], {"lego": "compact", "rule": "compact", "lego-paper": "paper"}.get(row["method"]))
-            if row["method"] in ("lego", "rule", "cms"):
+            if row["method"] in ("lego", "rule", "lego-paper", "cms"):
                 self.assertLessEqual(row["bytes"], row["budget"])
-                self.assertGreater(row["bytes"], 0.9 * row["budget"])
+                self.assertGreater(row["bytes"], 0.87 * row["budget"])
             if row["method"] == "one":
                 self.assertEqual(row["bytes"], 0)
                 self.assertAlmostEqual(row["aae"], sum(count - 1 for count in counts) / len(counts), 9)
@@ -159,10 +159,10 @@ class Eval(Case):
             self.assertEqual([came[method]] * 2, [ordered[method], shuffled[method]])
 
     def test_no_deletions(self):
-        for method in IN_ORDER + ["tower-cm"]:
+        for method in set(IN_ORDER) - {"d-lego"} | {"tower-cm"}:
             self.fails("eval", "-q", "--methods", "one," + method, "-f", "tsv", data="a\t5\na\t-4\n",
                        says=f"the input has negative counts, and {method} cannot delete")
-        for row in self.rows("--methods", "cms,cs,lcs,cmm", "-f", "tsv", data="a\t5\na\t-4\n"):
+        for row in self.rows("--methods", "cms,cs,lcs,cmm,lego,d-lego", "-f", "tsv", data="a\t5\na\t-4\n"):
             self.assertLess(row["aae"], 0.001)
 
     def test_table(self):

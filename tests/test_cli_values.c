@@ -18,8 +18,9 @@ static void same_estimate(double value)
 static void estimates(void **unused)
 {
     (void)unused;
-    static const double edges[] = {0, 0.0004999, 0.0005, 0.00050001, 0.0625, 0.1875, 0.9994999, 0.9995, 0.99951, 1.5,
-                                   2.0005, 0x1p-60, 0x1p-11, 0x1p52 + 0.5, 0x1p53 - 1, 0x1p53, 0x1p62, 0x1p63, 1e18};
+    static const double edges[] = {0,          0.0004999, 0.0005, 0.00050001, 0.0625,  0.1875,  0.9994999,
+                                   0.9995,     0.99951,   1.5,    2.0005,     0x1p-60, 0x1p-11, 0x1p52 + 0.5,
+                                   0x1p53 - 1, 0x1p53,    0x1p62, 0x1p63,     1e18};
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         same_estimate(edges[i]);
         same_estimate(-edges[i]);
@@ -30,8 +31,8 @@ static void estimates(void **unused)
     for (unsigned i = 0; i < (unsigned)ROUNDS(500000); i++) {
         double value = ldexp((double)(draw(&state) >> 11), -(int)(draw(&state) % 70));
         same_estimate(value);
-        same_estimate((double)(draw(&state) % 1000000) / 1000);          /* as near to three digits as can be */
-        same_estimate((double)(draw(&state) % 1000000) / 16);            /* halves of a thousandth are there exactly */
+        same_estimate((double)(draw(&state) % 1000000) / 1000); /* as near to three digits as can be */
+        same_estimate((double)(draw(&state) % 1000000) / 16);   /* halves of a thousandth are there exactly */
         same_estimate((double)(draw(&state) % 100) + 0.0005 * (double)(draw(&state) % 3));
     }
 }

@@ -142,7 +142,7 @@ static void answers(void **unused)
         if (!(fabs(ours - theirs) <= 1e-2 * (1 + fabs(theirs)))) off++; /* reads that differ by 1e-4, or do not */
     }
     assert_true(off <= ITEMS / 200);
-    estimator_ms.destroy(self);
+    estimator_destroy(&estimator_ms, self);
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static lego_status try_model(size_t size)
     assert_non_null(copy);
     memcpy(copy, model, size);
     lego_status status = ms_create(copy, size, &options, &self);
-    if (status == LEGO_OK) estimator_ms.destroy(self);
+    if (status == LEGO_OK) estimator_destroy(&estimator_ms, self);
     free(copy);
     return status;
 }
@@ -181,8 +181,10 @@ static void models_are_checked(void **unused)
     for (size_t at = 0; at < MS_FILE; at = at < 24 ? at + 1 : at + 20011) {
         model[at] ^= 4;
         lego_status status = try_model(MS_FILE);
-        assert_int_equal(status, at < 8 ? LEGO_ERR_MAGIC : at < 12 ? LEGO_ERR_VERSION : at < 16 ? LEGO_ERR_TRUNCATED
-                                                                                             : LEGO_ERR_CHECKSUM);
+        assert_int_equal(status, at < 8    ? LEGO_ERR_MAGIC
+                                 : at < 12 ? LEGO_ERR_VERSION
+                                 : at < 16 ? LEGO_ERR_TRUNCATED
+                                           : LEGO_ERR_CHECKSUM);
         model[at] ^= 4;
     }
     float bad = NAN;
@@ -203,10 +205,10 @@ static void built_in(void **unused)
     lego_options options = LEGO_OPTIONS_INIT;
     void *self;
     options.budget = 9207;
-    assert_int_equal(estimator_ms.create(&options, &self), LEGO_ERR_BUDGET);
+    assert_int_equal(estimator_create(&estimator_ms, &options, &self), LEGO_ERR_BUDGET);
     options.budget = 9300;
-    assert_int_equal(estimator_ms.create(&options, &self), LEGO_OK);
-    assert_true(estimator_ms.bytes(self) <= 9300 && estimator_ms.bytes(self) > 9200);
+    assert_int_equal(estimator_create(&estimator_ms, &options, &self), LEGO_OK);
+    assert_true(estimator_bytes(&estimator_ms, self) <= 9300 && estimator_bytes(&estimator_ms, self) > 9200);
     double error = 0, answer, total = 0;
     for (uint64_t i = 0; i < 500; i++)
         assert_int_equal(estimator_ms.add(self, &i, 8, (int64_t)(1 + 2000 / (i + 1))), LEGO_OK);
@@ -216,7 +218,7 @@ static void built_in(void **unused)
         total += (double)(1 + 2000 / (i + 1));
     }
     if (!(error < total / 2)) fail_msg("an error of %g in %g", error, total);
-    estimator_ms.destroy(self);
+    estimator_destroy(&estimator_ms, self);
 }
 
 int main(void)

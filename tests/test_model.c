@@ -43,7 +43,6 @@ static void assert_is_its_file(const char *name, const char *path)
     assert_int_equal(lego_model_load(file.p, file.size, NULL, &loaded), LEGO_OK);
     assert_int_equal(model->fingerprint, loaded->fingerprint);
     assert_memory_equal(model->table16, loaded->table16, sizeof model->table16);
-    if (model->kind == MODEL_PAPER) assert_memory_equal(model->layer_at, loaded->layer_at, sizeof model->layer_at);
     assert_true(model->mean_weight == loaded->mean_weight);
     lego_model_destroy(loaded);
     free(file.p);

@@ -614,7 +614,7 @@ static void models_come_out(void **unused)
     assert_memory_equal(model->table, state.parameters, TRAIN_TABLE * sizeof(float));
     assert_int_equal(model_weights(MODEL_PAPER), AT_LOSS - AT_SCAN_CELL_0);
     assert_memory_equal(model->weights, state.parameters + TRAIN_TABLE, (AT_LOSS - TRAIN_TABLE) * sizeof(float));
-    assert_int_equal(model->layer_at[DEC_MIX_0], AT_DEC_MIX_0 - TRAIN_TABLE);
+    assert_int_equal(model_layers[DEC_MIX_0].at, AT_DEC_MIX_0 - TRAIN_TABLE);
     lego_model_destroy(model);
     bytes.size = 0;
     assert_int_equal(train_export(&recipe, state.parameters, "a name too long!", append_bytes, &bytes),

@@ -1,5 +1,8 @@
 /* block: exact integers in one cache line, as many as fit.
  *
+ * The room block holds such blocks (block), where an item's two blocks are in a sketch's memory (dense), and the bodies
+ * that are compiled once for each kind of CPU (kernels*, x86/). It may include core.
+ *
  * A block is 64 bytes. It holds the cells of four rows; how many cells a row has is the block's *step* on a ladder:
  *
  *     step    0    1    2    3    4    5    6   7   8   9  10  11  12  13  14  15  16
@@ -30,8 +33,8 @@
  * and digit 0. Signed blocks, which have a negative cell, code 2v for v >= 0 and -2v - 1 else.
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008.) */
-#ifndef LEGO_SRC_BLOCK_H
-#define LEGO_SRC_BLOCK_H
+#ifndef LEGO_BLOCK_H
+#define LEGO_BLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

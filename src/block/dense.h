@@ -7,8 +7,8 @@
  * The number of blocks is odd * 2^e, and block r + odd * q has r = hash mod odd and q the low e bits of another hash.
  * Nothing else depends on that number, so the blocks of any divisor of it are sums of these.
  */
-#ifndef LEGO_SRC_DENSE_H
-#define LEGO_SRC_DENSE_H
+#ifndef LEGO_DENSE_H
+#define LEGO_DENSE_H
 
 #include "core/hash.h"
 #include "block/kernels.h"

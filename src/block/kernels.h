@@ -4,8 +4,8 @@
  * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For x86-64-v4 it also
  * reads eight blocks at a time (kernels_gather.h), or the two of one item (kernels_item.h). And kernels_decode.h: the
  * network that decodes, for many items at once, in vectors of each width. All give the same bits. */
-#ifndef LEGO_SRC_KERNELS_H
-#define LEGO_SRC_KERNELS_H
+#ifndef LEGO_KERNELS_H
+#define LEGO_KERNELS_H
 
 #include <stddef.h>
 

@@ -5,8 +5,8 @@
  * different items that share their cell in some rows do so in another row only by chance, since the A_k are unrelated.
  * Bricks and columns are the hash modulo their number, and nothing else depends on that number: this is what lets
  * bricks and columns fold. docs/format.md has the same in a table. */
-#ifndef LEGO_SRC_HASH_H
-#define LEGO_SRC_HASH_H
+#ifndef LEGO_HASH_H
+#define LEGO_HASH_H
 
 #include "core/sizes.h"
 #include "legosketch.h"
@@ -41,7 +41,7 @@ struct hash {
 struct hash hash_bytes(const void *item, size_t size, uint64_t seed);
 struct hash hash_u64(uint64_t item, uint64_t seed);
 
-static inline struct hash item_hash(const lego_items *items, size_t i, uint64_t seed)
+static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t seed)
 {
     if (items->integers) return hash_u64(items->integers[i], seed);
     const unsigned char *bytes = items->bytes;

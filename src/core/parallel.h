@@ -1,6 +1,6 @@
 /* parallel: run one function on several threads that can wait for each other. Nothing outlives the call. */
-#ifndef LEGO_SRC_PARALLEL_H
-#define LEGO_SRC_PARALLEL_H
+#ifndef LEGO_PARALLEL_H
+#define LEGO_PARALLEL_H
 
 enum { THREADS_MAX = 64 };
 

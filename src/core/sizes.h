@@ -1,6 +1,9 @@
-/* sizes: how large a shape or a model may be, in one place. */
-#ifndef LEGO_SRC_SIZES_H
-#define LEGO_SRC_SIZES_H
+/* sizes: how large a shape or a model may be, in one place.
+ *
+ * The room core is what every other may use: hash (an item's bits), allocate, parallel (a team of threads), status (what
+ * codes say), sizes. It includes nothing of ours but the public header. */
+#ifndef LEGO_SIZES_H
+#define LEGO_SIZES_H
 
 enum {
     ROWS_MAX = 8,        /* of a model, so the most cells that one item touches */

@@ -84,7 +84,7 @@ ITEM_FUNCTION uint64_t item_code(int64_t value, bool is_signed)
     return is_signed ? (uint64_t)value << 1 ^ (uint64_t)(value >> 63) : (uint64_t)value;
 }
 
-/* As digit_bits() of kernels_bits.h. */
+/* As block_digit_bits() of block/block.h. */
 ITEM_FUNCTION unsigned item_digit_bits(uint64_t t)
 {
     uint32_t u = t < 131631 ? (uint32_t)t : 131631;

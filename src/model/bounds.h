@@ -1,6 +1,6 @@
 /* bounds: what an item's cells alone say of its count, whatever the networks make of it. */
-#ifndef LEGO_SRC_BOUNDS_H
-#define LEGO_SRC_BOUNDS_H
+#ifndef LEGO_BOUNDS_H
+#define LEGO_BOUNDS_H
 
 #include "model/model.h"
 

@@ -14,11 +14,11 @@
  *     30 -> 40 -> 24 -> 1 (LeakyReLU between) = h, kept within 0 and 1;     the answer is h times the least read,
  *                                                                                  but at least 1
  *
- * so it never exceeds the bound, and h = 1 is the rule (an h of 0.99 counts as 1: query.c). 2,184 multiply-adds an item,
+ * so it never exceeds the bound, and h = 1 is the rule (an h of 0.99 counts as 1: sketch/blocks_query.c). 2,184 multiply-adds an item,
  * of which 640 are those of the scan's numbers: they are the same for all items of a sketch, and made part of the bias.
- * Where blocks hold more than 2^16 on average, all values enter divided by a power of two: so far up only ratios matter. */
-#ifndef LEGO_SRC_COMPACT_H
-#define LEGO_SRC_COMPACT_H
+ * Where blocks hold 2^17 or more on average, all values enter divided by a power of two: so far up only ratios matter. */
+#ifndef LEGO_COMPACT_H
+#define LEGO_COMPACT_H
 
 #include "block/dense.h"
 #include "model/model.h"

@@ -1,13 +1,11 @@
-/* model: the table of layers, the models inside the library, and what follows from a model's fields. */
+/* model: the table of layers, and the models inside the library. */
 #include "model/model.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "model/compact.h"
-#include "paper/embed.h"
 
-#define LAYER_SHAPE(layer, name, in, out) [layer] = {name, in, out},
+#define LAYER_SHAPE(layer, name, in, out) [layer] = {name, in, out, layer##_AT},
 const struct layer_shape model_layers[LAYERS] = {MODEL_LAYERS(LAYER_SHAPE)};
 
 const lego_model *lego_model_builtin(const char *name)
@@ -20,21 +18,7 @@ const lego_model *lego_model_builtin(const char *name)
 
 uint64_t model_weights(uint32_t kind)
 {
-    uint64_t floats = 0;
-    if (kind == MODEL_COMPACT) return COMPACT_WEIGHTS;
-    for (int i = 0; i < LAYERS; i++) floats += (uint64_t)(model_layers[i].in + 1) * model_layers[i].out;
-    return floats;
-}
-
-void model_derive(struct lego_model *model)
-{
-    for (uint32_t i = 0; i < model->table_size; i++) model->table16[i] = (uint32_t)lrintf(65536 * model->table[i]);
-    uint32_t at = 0;
-    for (int i = 0; i < LAYERS; i++) {
-        model->layer_at[i] = at;
-        at += (model_layers[i].in + 1) * model_layers[i].out;
-    }
-    model->mean_weight = embed_mean(model);
+    return kind == MODEL_COMPACT ? (uint64_t)COMPACT_WEIGHTS : (uint64_t)MODEL_WEIGHTS;
 }
 
 void lego_model_destroy(lego_model *model)

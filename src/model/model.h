@@ -1,6 +1,9 @@
-/* model: what is learnt. The table V of embedding weights and the networks that scan a brick and decode an item. */
-#ifndef LEGO_SRC_MODEL_H
-#define LEGO_SRC_MODEL_H
+/* model: what is learnt. The table V of embedding weights and the networks that scan a brick and decode an item.
+ *
+ * The room model holds the weights (model), the scan and decoder of blocks (compact, kernels_decode*, x86/), and what
+ * cells alone say of a count (bounds). It may include core and block. */
+#ifndef LEGO_MODEL_H
+#define LEGO_MODEL_H
 
 #include "legosketch.h"
 #include "core/sizes.h"
@@ -14,36 +17,40 @@ enum { LAYER_WIDTH_MAX = 32, SCAN_IMPLICIT = 4 };
 
 /* The layers of a paper model, in file order: name here, name in words, inputs, outputs. The one table of them: the
  * enumeration, model_layers and the arena of the trainer are made from it. */
-#define MODEL_LAYERS(X) \
-    X(SCAN_CELL_0, "scan.cell.0", 1, 8)                     \
-    X(SCAN_CELL_1, "scan.cell.1", 8, 16)                    \
-    X(SCAN_CELL_2, "scan.cell.2", 16, 32)                   \
-    X(SCAN_IMPLICIT_0, "scan.implicit.0", 32, 16)           \
-    X(SCAN_IMPLICIT_1, "scan.implicit.1", 16, 8)            \
-    X(SCAN_IMPLICIT_2, "scan.implicit.2", 8, SCAN_IMPLICIT) \
-    X(SCAN_SKEW_0, "scan.skew.0", 32, 16)                   \
-    X(SCAN_SKEW_1, "scan.skew.1", 16, 16)                   \
-    X(SCAN_SKEW_2, "scan.skew.2", 16, 8)                    \
-    X(SCAN_SKEW_3, "scan.skew.3", 8, 1)                     \
-    X(SCAN_DISTINCT_0, "scan.distinct.0", 32, 16)           \
-    X(SCAN_DISTINCT_1, "scan.distinct.1", 16, 16)           \
-    X(SCAN_DISTINCT_2, "scan.distinct.2", 16, 8)            \
-    X(SCAN_DISTINCT_3, "scan.distinct.3", 8, 1)             \
-    X(DEC_PAIR_0, "dec.pair.0", 2, 8)                       \
-    X(DEC_PAIR_1, "dec.pair.1", 8, 16)                      \
-    X(DEC_PAIR_2, "dec.pair.2", 16, 16)                     \
-    X(DEC_MIX_0, "dec.mix.0", 24, 32)                       \
-    X(DEC_MIX_1, "dec.mix.1", 32, 16)                       \
-    X(DEC_OUT_0, "dec.out.0", 20, 8)                        \
-    X(DEC_OUT_1, "dec.out.1", 8, 4)                         \
+#define MODEL_LAYERS(X)                                                                                                \
+    X(SCAN_CELL_0, "scan.cell.0", 1, 8)                                                                                \
+    X(SCAN_CELL_1, "scan.cell.1", 8, 16)                                                                               \
+    X(SCAN_CELL_2, "scan.cell.2", 16, 32)                                                                              \
+    X(SCAN_IMPLICIT_0, "scan.implicit.0", 32, 16)                                                                      \
+    X(SCAN_IMPLICIT_1, "scan.implicit.1", 16, 8)                                                                       \
+    X(SCAN_IMPLICIT_2, "scan.implicit.2", 8, SCAN_IMPLICIT)                                                            \
+    X(SCAN_SKEW_0, "scan.skew.0", 32, 16)                                                                              \
+    X(SCAN_SKEW_1, "scan.skew.1", 16, 16)                                                                              \
+    X(SCAN_SKEW_2, "scan.skew.2", 16, 8)                                                                               \
+    X(SCAN_SKEW_3, "scan.skew.3", 8, 1)                                                                                \
+    X(SCAN_DISTINCT_0, "scan.distinct.0", 32, 16)                                                                      \
+    X(SCAN_DISTINCT_1, "scan.distinct.1", 16, 16)                                                                      \
+    X(SCAN_DISTINCT_2, "scan.distinct.2", 16, 8)                                                                       \
+    X(SCAN_DISTINCT_3, "scan.distinct.3", 8, 1)                                                                        \
+    X(DEC_PAIR_0, "dec.pair.0", 2, 8)                                                                                  \
+    X(DEC_PAIR_1, "dec.pair.1", 8, 16)                                                                                 \
+    X(DEC_PAIR_2, "dec.pair.2", 16, 16)                                                                                \
+    X(DEC_MIX_0, "dec.mix.0", 24, 32)                                                                                  \
+    X(DEC_MIX_1, "dec.mix.1", 32, 16)                                                                                  \
+    X(DEC_OUT_0, "dec.out.0", 20, 8)                                                                                   \
+    X(DEC_OUT_1, "dec.out.1", 8, 4)                                                                                    \
     X(DEC_OUT_2, "dec.out.2", 4, 1)
 
 #define MODEL_LAYER_NAME(layer, name, in, out) layer,
 enum layer { MODEL_LAYERS(MODEL_LAYER_NAME) LAYERS };
 
+/* Where a layer's matrix [out][in] starts in the weights; its bias follows. After the last: how many weights there are. */
+#define MODEL_LAYER_PLACE(layer, name, in, out) layer##_AT, layer##_END = layer##_AT + ((in) + 1) * (out)-1,
+enum { MODEL_LAYERS(MODEL_LAYER_PLACE) MODEL_WEIGHTS };
+
 struct layer_shape {
     const char *name;
-    uint32_t in, out;
+    uint32_t in, out, at;
 };
 
 extern const struct layer_shape model_layers[LAYERS];
@@ -56,20 +63,19 @@ struct lego_model {
     float distinct_min; /* the networks decode where s(n) is above this ... */
     float skew_max;     /* ... and s(alpha) below this */
     uint64_t fingerprint;
-    double mean_weight; /* of a row, over all items; derived from table and quantum */
+    double mean_weight;          /* of a row, over all items; derived from table and quantum */
     float table[TABLE_MAX];      /* V */
     uint32_t table16[TABLE_MAX]; /* round(65536 V): the weights are computed from integers, alike on every CPU */
-    uint32_t layer_at[LAYERS];   /* where a layer's matrix starts in weights; its bias follows */
     const float *weights;
     const struct decode_weights *decoder; /* of a compact model: the same once more, as the kernels want it */
     lego_allocator allocator;
     size_t allocated;
 };
 
-/* Inside the library: trained as the paper says, and for blocks (models/, docs/training.md). */
+/* Inside the library: trained as the paper says, and for blocks. The build makes them from models/ (cmake/embed.c). */
 extern const lego_model model_paper, model_compact;
 
-/* Fills in what follows from the fields of a file: table16, mean_weight, layer_at. */
+/* Fills in what follows from the fields of a file: table16, mean_weight (paper/embed.c). */
 void model_derive(struct lego_model *model);
 
 /* Floats that the networks of a kind have. */

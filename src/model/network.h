@@ -1,6 +1,6 @@
 /* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested against. */
-#ifndef LEGO_SRC_NETWORK_H
-#define LEGO_SRC_NETWORK_H
+#ifndef LEGO_NETWORK_H
+#define LEGO_NETWORK_H
 
 #include "model/model.h"
 
@@ -13,7 +13,7 @@ static inline void network_layer(const struct lego_model *model, enum layer laye
                                  double y[])
 {
     uint32_t in = model_layers[layer].in, out = model_layers[layer].out;
-    const float *matrix = model->weights + model->layer_at[layer], *bias = matrix + (size_t)in * out;
+    const float *matrix = model->weights + model_layers[layer].at, *bias = matrix + (size_t)in * out;
     for (uint32_t o = 0; o < out; o++) {
         double sum = bias[o];
         for (uint32_t i = 0; i < in; i++) sum += matrix[(size_t)o * in + i] * x[i];

@@ -50,14 +50,12 @@ static uint32_t columns_within(const lego_model *model, uint64_t bytes, uint32_t
 bool bricks_fit(const lego_model *model, uint64_t bytes, uint32_t *bricks, uint32_t *columns)
 {
     bytes -= bytes % 8;
-    uint64_t few = bytes / brick_bytes(model, model->columns), step = 1; /* with at least the columns as trained */
-    if (few > BRICKS_MAX) few = BRICKS_MAX;
-    while (few / step >= 16) step *= 2;
-    few -= few % step;
-    uint32_t many = (uint32_t)(few < BRICKS_MAX ? few + step : few), narrow = columns_within(model, bytes, many);
+    uint64_t few = bytes / brick_bytes(model, model->columns); /* with at least the columns as trained */
+    if (few >= BRICKS_MAX) few = BRICKS_MAX - 1;
+    uint32_t narrow = columns_within(model, bytes, (uint32_t)few + 1);
     uint32_t wide = few ? columns_within(model, bytes, (uint32_t)few) : 0;
     bool fewer = wide > 0 && (narrow == 0 || (uint64_t)wide * narrow <= (uint64_t)model->columns * model->columns);
-    *bricks = fewer ? (uint32_t)few : many;
+    *bricks = (uint32_t)few + !fewer;
     *columns = fewer ? wide : narrow;
     return *columns > 0;
 }
@@ -113,15 +111,14 @@ static struct cells row_of(const struct bricks *self, uint32_t brick, uint32_t k
     bool wide = self->marks[brick] >> k & 1;
     uint32_t columns = self->columns.d;
     return (struct cells){self->cells + ((uint64_t)brick * self->model->rows + k) * row_bytes(columns),
-                          wide ? columns / 2 : columns, wide};
+                          wide ? columns - row_tail(columns) : columns, wide};
 }
 
-/* Whether the row has just become wide: what was scanned of the brick is then of other cells. */
+/* Whether the row has just become wide. */
 static bool mark_row(struct bricks *self, uint32_t brick, uint32_t k, const struct cells *cells)
 {
     if (!cells->wide || self->marks[brick] >> k & 1) return false;
     self->marks[brick] |= (unsigned char)(1u << k);
-    scan_forget(scan_of(self, brick));
     return true;
 }
 
@@ -144,13 +141,14 @@ static void add_to_brick(struct bricks *self, uint32_t brick, struct hash hash, 
     for (uint32_t k = 0; k < model->rows; k++) {
         struct cells cells = row_of(self, brick, k);
         uint32_t column = divisor_mod(self->columns, place.column[k]), cell = row_cell(&cells, column);
-        int64_t value = count * (int64_t)weight[k];
-        if (follows && cell < scan_cells(cells.n)) {
-            int64_t before = row_get(&cells, cell);
+        int64_t value = count * (int64_t)weight[k], before = follows ? row_get(&cells, cell) : 0;
+        row_add(&cells, column, value);
+        if (mark_row(self, brick, k, &cells) || row_is_pair(&cells, cell)) {
+            scan_forget(scan); /* more than one cell has changed */
+            follows = false;
+        } else if (follows && cell < scan_cells(cells.n)) {
             scan_follow(model, scan, k, before, before + value);
         }
-        row_add(&cells, column, value);
-        if (mark_row(self, brick, k, &cells)) follows = false;
     }
 }
 
@@ -172,7 +170,7 @@ static void add_own(void *context, struct team *team, unsigned index, unsigned m
     const struct adding *job = context;
     const lego_items *items = job->items;
     for (size_t i = 0; i < items->n; i++) {
-        struct hash hash = item_hash(items, i, job->seed);
+        struct hash hash = items_hash(items, i, job->seed);
         uint32_t brick = divisor_mod(job->bricks->bricks, hash_brick(hash));
         if (brick % members == index) add_to_brick(job->bricks, brick, hash, items->counts ? items->counts[i] : 1);
     }
@@ -185,11 +183,16 @@ void bricks_add_items(struct bricks *self, const lego_items *items, uint64_t see
     parallel_run(threads < self->bricks.d ? threads : self->bricks.d, add_own, &job);
 }
 
-/* A wide row goes to a wide row: its sums can not be taken apart again. */
+/* A wide row goes to a wide row, and a pair to a pair: their sums can not be taken apart again. */
 static void merge_row(struct cells *into, const struct cells *from, int sign)
 {
     if (from->wide && !into->wide) row_widen(into);
-    for (uint32_t i = 0; i < from->n; i++) row_add(into, i, sign * row_get(from, i));
+    for (uint32_t i = 0; i < from->n; i++) {
+        bool is_pair = row_is_pair(from, i);
+        if (is_pair && i % 2) continue;
+        if (is_pair) row_pair(into, i);
+        row_add(into, i, sign * row_get(from, i));
+    }
 }
 
 void bricks_merge(struct bricks *into, const struct bricks *from, int sign)
@@ -212,7 +215,7 @@ void bricks_merge(struct bricks *into, const struct bricks *from, int sign)
 int64_t bricks_scan(const struct bricks *self, uint32_t brick, struct stream *stream)
 {
     struct cells rows[ROWS_MAX];
-    for (uint32_t k = 0; k < self->model->rows; k++) rows[k] = row_of(self, brick, k);
+    for (uint32_t k = 0; k < ROWS_MAX && k < self->model->rows; k++) rows[k] = row_of(self, brick, k);
     *stream = scan_stream(self->model, rows, scan_of(self, brick));
     return row_get64(self->totals + 8 * (size_t)brick);
 }
@@ -277,9 +280,20 @@ static lego_u128 row_mass(const struct bricks *self, uint32_t k)
     lego_u128 sum = 0;
     for (uint32_t b = 0; b < self->bricks.d; b++) {
         struct cells cells = row_of(self, b, k);
-        for (uint32_t i = 0; i < cells.n; i++) sum += magnitude(row_get(&cells, i));
+        for (uint32_t i = 0; i < cells.n; i += 1 + row_is_pair(&cells, i)) sum += magnitude(row_get(&cells, i));
     }
     return sum;
+}
+
+/* Whether the maps of a brick's wide rows have zeros behind the bits of their cells, and the marks behind the rows'. */
+static bool maps_valid(const struct bricks *self, uint32_t brick)
+{
+    for (uint32_t k = 0; k < self->model->rows; k++) {
+        struct cells cells = row_of(self, brick, k);
+        for (uint32_t i = cells.n; cells.wide && i < 64 * (self->columns.d - cells.n); i += 2)
+            if (row_is_pair(&cells, i)) return false;
+    }
+    return self->marks[brick] >> self->model->rows == 0;
 }
 
 bool bricks_check(const struct bricks *self, uint64_t *mass)
@@ -288,7 +302,7 @@ bool bricks_check(const struct bricks *self, uint64_t *mass)
     uint64_t all = 0;
     for (uint32_t b = 0; b < self->bricks.d; b++) {
         int64_t one = row_get64(self->totals + 8 * (size_t)b);
-        if (self->marks[b] >> self->model->rows) return false;
+        if (!maps_valid(self, b)) return false;
         most += magnitude(one);
         all += (uint64_t)one;
     }

@@ -5,7 +5,7 @@
  *
  * In memory and in a file, all little-endian:
  *
- *     cells     K bricks of R rows of 4 C bytes: C cells of 32 bits or C/2 of 64 (row.h)
+ *     cells     K bricks of R rows of 4 C bytes: C cells of 32 bits, or pairs of them as one of 64 (row.h)
  *     totals    K of 64 bits: the stream length of each brick
  *     marks     K bytes: bit k is set if row k of the brick is wide
  *
@@ -34,8 +34,8 @@ uint64_t bricks_bytes(const struct lego_model *model, uint32_t bricks, uint32_t 
 uint64_t bricks_cache_bytes(const struct lego_model *model, uint32_t bricks);
 
 /* The shape that fills so many bytes: the bricks whose columns come nearest, in ratio, to those of the model as trained.
- * Their number is m * 2^e with m below 16, and the columns are rounded down by less than 1 %: so twice the bytes mostly
- * give twice the bricks and the same columns, and such sketches merge. False if not even the least brick fits. */
+ * The columns are rounded down by less than 1 %, so that twice the bricks mostly have the same, and such sketches merge.
+ * False if not even the least brick fits. */
 bool bricks_fit(const struct lego_model *model, uint64_t bytes, uint32_t *bricks, uint32_t *columns);
 
 /* Empty bricks over memory of bricks_bytes() + bricks_cache_bytes(), aligned to 8 bytes. */

@@ -8,8 +8,8 @@
  *     joined with f'', N, s(alpha), s(n):               20 -> 8 -> 4 -> 1 (LeakyReLU between) = f'
  *
  * m and v enter in the paper's scale (value * R / Q). The answer is f' within [0, f'']. */
-#ifndef LEGO_SRC_PAPER_DECODE_H
-#define LEGO_SRC_PAPER_DECODE_H
+#ifndef LEGO_PAPER_DECODE_H
+#define LEGO_PAPER_DECODE_H
 
 #include "model/bounds.h"
 #include "paper/stream.h"

@@ -8,8 +8,8 @@
  *                                                          distinct 16 -> 16 -> 8 -> 1
  *
  * Cells enter in the paper's scale, where the weights of an item sum to R: value * R / Q. */
-#ifndef LEGO_SRC_STREAM_H
-#define LEGO_SRC_STREAM_H
+#ifndef LEGO_STREAM_H
+#define LEGO_STREAM_H
 
 #include <stdatomic.h>
 

@@ -83,14 +83,14 @@ lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
     size_t size;
     lego_status status = sketch_take_counts(sketch, &count, 1);
     if (status != LEGO_OK) return status;
-    const void *bytes = item_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    const void *bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
     add_item(sketch, hash_u64(item, sketch->seed), bytes, size, count);
     return LEGO_OK;
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
 
-const void *item_bytes(const lego_items *items, size_t i, unsigned char integer[8], size_t *size)
+const void *items_bytes(const lego_items *items, size_t i, unsigned char integer[8], size_t *size)
 {
     if (!items->integers) {
         *size = (size_t)(items->offsets[i + 1] - items->offsets[i]);
@@ -119,14 +119,14 @@ static void add_through_top(lego_sketch *sketch, const lego_items *items)
     for (size_t start = 0; start < items->n; start += AHEAD) {
         size_t n = items->n - start < AHEAD ? items->n - start : AHEAD;
         for (size_t i = 0; i < n; i++) {
-            hash[i] = item_hash(items, start + i, sketch->seed);
+            hash[i] = items_hash(items, start + i, sketch->seed);
             top_prefetch(&sketch->top, hash[i]);
             if (has_blocks(sketch->model)) dense_prefetch(&sketch->dense, hash[i]);
         }
         for (size_t i = 0; i < n; i++) {
             unsigned char integer[8];
             size_t size;
-            const void *item = item_bytes(items, start + i, integer, &size);
+            const void *item = items_bytes(items, start + i, integer, &size);
             add_item(sketch, hash[i], item, size, items->counts ? items->counts[start + i] : 1);
         }
     }

@@ -15,7 +15,7 @@ void items_place(const lego_items *items, size_t first, unsigned n, const lego_s
         dense->kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
     } else {
         for (unsigned i = 0; i < n; i++) {
-            struct hash hash = item_hash(items, first + i, sketch->seed);
+            struct hash hash = items_hash(items, first + i, sketch->seed);
             hashes.lo[i] = hash.lo;
             hashes.hi[i] = hash.hi;
         }

@@ -63,7 +63,7 @@ static void add_large(const struct noting *job, unsigned index, unsigned members
     for (size_t i = first; i < end; i++) {
         int64_t count = batch_count(job->batch, i);
         if (is_large(count))
-            add_own(sketch, item_hash(job->batch->items, i, sketch->seed), count, index, members);
+            add_own(sketch, items_hash(job->batch->items, i, sketch->seed), count, index, members);
     }
 }
 

@@ -44,7 +44,7 @@ lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estima
 {
     unsigned char integer[8];
     size_t size;
-    const void *bytes = item_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    const void *bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
     *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size);
     return LEGO_OK;
 }
@@ -73,8 +73,8 @@ static void ask(void *context, struct team *team, unsigned index, unsigned membe
     for (size_t i = first; i < end; i++) {
         unsigned char integer[8];
         size_t size;
-        const void *item = item_bytes(items, i, integer, &size);
-        job->estimates[i] = query_item(job->sketch, item_hash(items, i, job->sketch->seed), item, size);
+        const void *item = items_bytes(items, i, integer, &size);
+        job->estimates[i] = query_item(job->sketch, items_hash(items, i, job->sketch->seed), item, size);
     }
 }
 

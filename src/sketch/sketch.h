@@ -83,7 +83,7 @@ void sketch_free(lego_sketch *handle);
 /* ---- items ------------------------------------------------------------------------------------------------------- */
 
 /* The bytes of item i, or `integer`, filled with them. */
-const void *item_bytes(const lego_items *items, size_t i, unsigned char integer[8], size_t *size);
+const void *items_bytes(const lego_items *items, size_t i, unsigned char integer[8], size_t *size);
 
 /* Whether there are n items: offsets do not fall. */
 bool items_valid(const lego_items *items);

@@ -2,6 +2,8 @@
  * light part, which is the sketch's blocks or bricks, and keeps what is frequent out of it (the elastic sketch: Yang et
  * al., SIGCOMM 2018; D-Lego in the paper).
  *
+ * The room top is this alone; it may include core. What it needs of the light part it is handed (struct top_light).
+ *
  * A bucket is 256 bytes, four cache lines; an item's hash names its only bucket. Its residents are packed:
  *
  *     bucket   | votes against 47 bits, leaky 1 | residents 8 | bytes in use 8 | labels | data, in their order | 0 |

@@ -1,4 +1,4 @@
--- The extension legosketch, 1.0: the type, lego_agg, lego_merge_agg, + and -, estimates. docs/engines.md is the manual.
+-- The extension legosketch: a type, aggregates, + and -, questions. docs/engines.md is the manual.
 \echo Use "CREATE EXTENSION legosketch" to load this file. \quit
 
 -- ---- the type: the bytes that the library saves, checked on every way in. Bytes need no code of ours to go out ------
@@ -67,23 +67,23 @@ CREATE FUNCTION lego_agg_combine(internal, internal) RETURNS internal
 CREATE FUNCTION lego_agg_row(internal, item bigint, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bigint, count bigint, budget bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg_key_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bigint, count bigint, budget bigint, seed bigint, model text)
     RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg_key_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item text, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item text, count bigint, budget bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item text, count bigint, budget bigint, seed bigint, model text) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bytea, budget bigint) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bytea, count bigint, budget bigint) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item bytea, count bigint, budget bigint, seed bigint, model text)
     RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes_counted' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE lego_agg(item bigint, budget bigint) (
     SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1048576,
@@ -147,6 +147,93 @@ COMMENT ON AGGREGATE lego_agg(bytea, bigint, bigint)
 COMMENT ON AGGREGATE lego_agg(bytea, bigint, bigint, bigint, text)
     IS 'the sketch of all items, of a seed and a built-in model';
 
+CREATE FUNCTION lego_top_agg_row(internal, item bigint, budget bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item bigint, count bigint, budget bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item bigint, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_key' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item text, budget bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item text, count bigint, budget bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item text, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item bytea, budget bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item bytea, count bigint, budget bigint) RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION lego_top_agg_row(internal, item bytea, count bigint, budget bigint, seed bigint, model text)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg_bytes' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE lego_top_agg(item bigint, budget bigint) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item bigint, count bigint, budget bigint) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item bigint, count bigint, budget bigint, seed bigint, model text) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item text, budget bigint) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item text, count bigint, budget bigint) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item text, count bigint, budget bigint, seed bigint, model text) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item bytea, budget bigint) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item bytea, count bigint, budget bigint) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+CREATE AGGREGATE lego_top_agg(item bytea, count bigint, budget bigint, seed bigint, model text) (
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE lego_top_agg(bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
+COMMENT ON AGGREGATE lego_top_agg(bigint, bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_top_agg(bigint, bigint, bigint, bigint, text)
+    IS 'a sketch that also keeps its most frequent items, of a seed and a built-in model';
+COMMENT ON AGGREGATE lego_top_agg(text, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
+COMMENT ON AGGREGATE lego_top_agg(text, bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_top_agg(text, bigint, bigint, bigint, text)
+    IS 'a sketch that also keeps its most frequent items, of a seed and a built-in model';
+COMMENT ON AGGREGATE lego_top_agg(bytea, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes';
+COMMENT ON AGGREGATE lego_top_agg(bytea, bigint, bigint)
+    IS 'a sketch that also keeps its most frequent items, in at most budget bytes, each count times';
+COMMENT ON AGGREGATE lego_top_agg(bytea, bigint, bigint, bigint, text)
+    IS 'a sketch that also keeps its most frequent items, of a seed and a built-in model';
+
 CREATE FUNCTION lego_merge_agg_row(internal, sketch legosketch) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_merge_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 CREATE FUNCTION lego_merge_agg_combine(internal, internal) RETURNS internal
@@ -167,14 +254,23 @@ CREATE FUNCTION lego_minus(legosketch, legosketch) RETURNS legosketch
     AS 'MODULE_PATHNAME', 'legosketch_minus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 CREATE OPERATOR + (LEFTARG = legosketch, RIGHTARG = legosketch, FUNCTION = lego_plus);
 CREATE OPERATOR - (LEFTARG = legosketch, RIGHTARG = legosketch, FUNCTION = lego_minus);
-CREATE FUNCTION lego_fold(sketch legosketch, bricks bigint) RETURNS legosketch
+CREATE FUNCTION lego_fold(sketch legosketch, blocks bigint) RETURNS legosketch
     AS 'MODULE_PATHNAME', 'legosketch_fold' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION lego_fold_within(sketch legosketch, budget bigint) RETURNS legosketch
+    AS 'MODULE_PATHNAME', 'legosketch_fold_within' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION lego_plus(legosketch, legosketch) IS 'the sketch of both streams of items; also the operator +';
 COMMENT ON FUNCTION lego_minus(legosketch, legosketch) IS 'the sketch of what the first has more; also the operator -';
 COMMENT ON OPERATOR + (legosketch, legosketch) IS 'the sketch of both streams of items';
 COMMENT ON OPERATOR - (legosketch, legosketch) IS 'the sketch of what the first has more';
 COMMENT ON FUNCTION lego_fold(legosketch, bigint)
-    IS 'the smaller sketch that so many bricks, a divisor, would have made';
+    IS 'the smaller sketch that so many blocks, a divisor, would have made';
+COMMENT ON FUNCTION lego_fold_within(legosketch, bigint) IS 'the largest fold of the sketch in at most budget bytes';
+CREATE FUNCTION lego_empty(budget bigint) RETURNS legosketch
+    AS 'MODULE_PATHNAME', 'legosketch_empty' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION lego_empty(budget bigint, seed bigint, model text) RETURNS legosketch
+    AS 'MODULE_PATHNAME', 'legosketch_empty' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION lego_empty(bigint) IS 'the sketch of no items, in at most budget bytes';
+COMMENT ON FUNCTION lego_empty(bigint, bigint, text) IS 'the sketch of no items, with a seed, of a built-in model';
 
 -- ---- questions ------------------------------------------------------------------------------------------------------
 
@@ -196,6 +292,8 @@ CREATE FUNCTION lego_estimates(sketch legosketch, items bytea[]) RETURNS double 
     AS 'MODULE_PATHNAME', 'legosketch_estimates_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lego_bounds(sketch legosketch, item bytea, OUT lower bigint, OUT upper bigint)
     AS 'MODULE_PATHNAME', 'legosketch_bounds_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION lego_total(sketch legosketch) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'legosketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION lego_info(sketch legosketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'legosketch_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION lego_estimate(legosketch, bigint) IS 'about how often did the item occur?';
@@ -210,4 +308,35 @@ COMMENT ON FUNCTION lego_estimate(legosketch, bytea) IS 'about how often did the
 COMMENT ON FUNCTION lego_estimates(legosketch, bytea[]) IS 'the same for many items';
 COMMENT ON FUNCTION lego_bounds(legosketch, bytea)
     IS 'never more often than upper; less often than lower for 5 % at most';
-COMMENT ON FUNCTION lego_info(legosketch) IS 'what the sketch is: model, seed, total, bricks, bytes, ...';
+COMMENT ON FUNCTION lego_info(legosketch) IS 'what the sketch is: model, seed, total, bytes, blocks, ...';
+COMMENT ON FUNCTION lego_total(legosketch) IS 'the sum of all counts: how many items there were';
+
+-- ---- the most frequent items ---------------------------------------------------------------------------------------
+
+CREATE FUNCTION lego_top(sketch legosketch, OUT item bytea, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'legosketch_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000;
+CREATE FUNCTION lego_top(sketch legosketch, k bigint, OUT item bytea, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'legosketch_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
+CREATE FUNCTION lego_top_text(sketch legosketch, OUT item text, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'legosketch_top_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000;
+CREATE FUNCTION lego_top_text(sketch legosketch, k bigint, OUT item text, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'legosketch_top_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
+CREATE FUNCTION lego_top_int(sketch legosketch, OUT item bigint, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'legosketch_top_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000;
+CREATE FUNCTION lego_top_int(sketch legosketch, k bigint, OUT item bigint, OUT estimate double precision,
+    OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'legosketch_top_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
+COMMENT ON FUNCTION lego_top(legosketch) IS 'the most frequent items of a sketch of lego_top_agg';
+COMMENT ON FUNCTION lego_top(legosketch, bigint) IS 'the k most frequent items of a sketch of lego_top_agg';
+COMMENT ON FUNCTION lego_top_text(legosketch) IS 'the most frequent items of a sketch of lego_top_agg, as text';
+COMMENT ON FUNCTION lego_top_text(legosketch, bigint)
+    IS 'the k most frequent items of a sketch of lego_top_agg, as text';
+COMMENT ON FUNCTION lego_top_int(legosketch) IS 'the most frequent items of a sketch of lego_top_agg, as integers';
+COMMENT ON FUNCTION lego_top_int(legosketch, bigint)
+    IS 'the k most frequent items of a sketch of lego_top_agg, as integers';
+

@@ -16,18 +16,30 @@ static MemoryContext aggregate_context(FunctionCallInfo fcinfo)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* The state of a row's group, made if there is none yet. NULL: the row has no item or no count, and is passed over. */
-static inline struct state *state_of_row(FunctionCallInfo fcinfo, enum items items, bool counted, bool top)
+/* Whether the rows have counts: without one there are three arguments, the state, the item and the budget. */
+static inline bool is_counted(FunctionCallInfo fcinfo)
 {
+    return PG_NARGS() > 3;
+}
+
+static inline int64 count_of_row(FunctionCallInfo fcinfo)
+{
+    return is_counted(fcinfo) ? PG_GETARG_INT64(2) : 1;
+}
+
+/* The state of a row's group, made if there is none yet. NULL: the row has no item or no count, and is passed over. */
+static inline struct state *state_of_row(FunctionCallInfo fcinfo, bool bytes, bool top)
+{
+    bool counted = is_counted(fcinfo);
     int budget = counted ? 3 : 2;
     struct state *state = PG_ARGISNULL(0) ? NULL : (struct state *)PG_GETARG_POINTER(0);
     if (PG_ARGISNULL(1) || (counted && PG_ARGISNULL(2))) return NULL;
     /* One comparison, where the budget is all there is to compare. */
     if (likely(state != NULL && PG_NARGS() == budget + 1 && !PG_ARGISNULL(budget) &&
-               (uint64_t)PG_GETARG_INT64(budget) == state->options.light.budget))
+               (uint64_t)PG_GETARG_INT64(budget) == state->options.budget))
         return state;
-    lego_elastic_options options = options_read(fcinfo, budget);
-    if (state == NULL) return state_start(aggregate_context(fcinfo), &options, top, items, counted);
+    lego_options options = options_read(fcinfo, budget, top);
+    if (state == NULL) return state_start(aggregate_context(fcinfo), &options, bytes, counted);
     options_require_same(&options, &state->options);
     return state;
 }
@@ -39,61 +51,41 @@ static Datum unchanged(FunctionCallInfo fcinfo)
     return PG_GETARG_DATUM(0);
 }
 
-static inline Datum add_key(FunctionCallInfo fcinfo, bool counted, bool top)
+static inline Datum add_key(FunctionCallInfo fcinfo, bool top)
 {
-    struct state *state = state_of_row(fcinfo, ITEMS_KEYS, counted, top);
+    struct state *state = state_of_row(fcinfo, false, top);
     if (unlikely(state == NULL)) return unchanged(fcinfo);
-    state_add_key(state, (uint64_t)PG_GETARG_INT64(1), counted ? PG_GETARG_INT64(2) : 1);
+    state_add_key(state, (uint64_t)PG_GETARG_INT64(1), count_of_row(fcinfo));
     PG_RETURN_POINTER(state);
 }
 
-static inline Datum add_bytes(FunctionCallInfo fcinfo, bool counted, bool top)
+static inline Datum add_bytes(FunctionCallInfo fcinfo, bool top)
 {
-    struct state *state = state_of_row(fcinfo, ITEMS_BYTES, counted, top);
+    struct state *state = state_of_row(fcinfo, true, top);
     if (unlikely(state == NULL)) return unchanged(fcinfo);
     struct varlena *item = PG_GETARG_VARLENA_PP(1);
-    state_add_bytes(state, VARDATA_ANY(item), VARSIZE_ANY_EXHDR(item), counted ? PG_GETARG_INT64(2) : 1);
+    state_add_bytes(state, VARDATA_ANY(item), VARSIZE_ANY_EXHDR(item), count_of_row(fcinfo));
     PG_RETURN_POINTER(state);
 }
 
 SQL_FUNCTION(agg_key)
 {
-    return add_key(fcinfo, false, false);
-}
-
-SQL_FUNCTION(agg_key_counted)
-{
-    return add_key(fcinfo, true, false);
+    return add_key(fcinfo, false);
 }
 
 SQL_FUNCTION(agg_bytes)
 {
-    return add_bytes(fcinfo, false, false);
-}
-
-SQL_FUNCTION(agg_bytes_counted)
-{
-    return add_bytes(fcinfo, true, false);
+    return add_bytes(fcinfo, false);
 }
 
 SQL_FUNCTION(top_agg_key)
 {
-    return add_key(fcinfo, false, true);
-}
-
-SQL_FUNCTION(top_agg_key_counted)
-{
-    return add_key(fcinfo, true, true);
+    return add_key(fcinfo, true);
 }
 
 SQL_FUNCTION(top_agg_bytes)
 {
-    return add_bytes(fcinfo, false, true);
-}
-
-SQL_FUNCTION(top_agg_bytes_counted)
-{
-    return add_bytes(fcinfo, true, true);
+    return add_bytes(fcinfo, true);
 }
 
 /* ---- sketches, and states of several processes ------------------------------------------------------------------- */

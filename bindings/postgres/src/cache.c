@@ -14,7 +14,7 @@ enum { KEY_MOST = BLCKSZ, CHECKSUM = 8 };
 
 struct cache {
     MemoryContext context; /* of the sketch and the key alone */
-    struct sketch sketch;
+    lego_sketch *sketch;
     size_t size, key_size; /* of the value, and of what tells it; 0: there is none */
     char *key;
 };
@@ -25,7 +25,7 @@ static struct cache *cache_of(FunctionCallInfo fcinfo)
     if (function->fn_extra == NULL) {
         struct cache *cache = MemoryContextAlloc(function->fn_mcxt, sizeof *cache);
         cache->context = AllocSetContextCreate(function->fn_mcxt, "legosketch cache", ALLOCSET_SMALL_SIZES);
-        cache->sketch = (struct sketch){NULL, NULL};
+        cache->sketch = NULL;
         cache->size = cache->key_size = 0;
         cache->key = NULL;
         function->fn_extra = cache;
@@ -33,7 +33,7 @@ static struct cache *cache_of(FunctionCallInfo fcinfo)
     return function->fn_extra;
 }
 
-const struct sketch *cache_sketch(FunctionCallInfo fcinfo, int argument)
+const lego_sketch *cache_sketch(FunctionCallInfo fcinfo, int argument)
 {
     struct cache *cache = cache_of(fcinfo);
     struct varlena *value = (struct varlena *)PG_GETARG_RAW_VARLENA_P(argument);
@@ -41,7 +41,7 @@ const struct sketch *cache_sketch(FunctionCallInfo fcinfo, int argument)
     size_t size = VARSIZE_ANY(value), key_size = VARATT_IS_4B_U(value) && size > KEY_MOST ? CHECKSUM : size;
     const char *key = (const char *)value + size - key_size;
     if (cache->size == size && cache->key_size == key_size && memcmp(cache->key, key, key_size) == 0)
-        return &cache->sketch;
+        return cache->sketch;
 
     cache->size = 0; /* should loading fail */
     MemoryContextReset(cache->context);
@@ -50,5 +50,5 @@ const struct sketch *cache_sketch(FunctionCallInfo fcinfo, int argument)
     memcpy(cache->key, key, key_size);
     cache->key_size = key_size;
     cache->size = size;
-    return &cache->sketch;
+    return cache->sketch;
 }

@@ -8,6 +8,6 @@
 #include "sketch.h"
 
 /* The sketch of an argument; do not change it. */
-const struct sketch *cache_sketch(FunctionCallInfo fcinfo, int argument);
+const lego_sketch *cache_sketch(FunctionCallInfo fcinfo, int argument);
 
 #endif

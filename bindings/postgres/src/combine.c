@@ -8,63 +8,68 @@
 #include "options.h"
 #include "sketch.h"
 
-static Datum save_and_destroy(struct sketch *sketch)
+static lego_sketch *load_argument(FunctionCallInfo fcinfo, int argument)
+{
+    return sketch_load(PG_GETARG_VARLENA_PP(argument), CurrentMemoryContext);
+}
+
+static Datum save_and_destroy(lego_sketch *sketch)
 {
     struct varlena *value = sketch_save(sketch);
-    sketch_destroy(sketch);
+    lego_destroy(sketch);
     return PointerGetDatum(value);
+}
+
+static Datum combine(FunctionCallInfo fcinfo, lego_status (*function)(lego_sketch *into, const lego_sketch *from))
+{
+    lego_sketch *into = load_argument(fcinfo, 0), *from = load_argument(fcinfo, 1);
+    sketch_require_ok(function(into, from), into, from);
+    lego_destroy(from);
+    return save_and_destroy(into);
 }
 
 SQL_FUNCTION(plus)
 {
-    struct sketch into = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
-    struct sketch from = sketch_load(PG_GETARG_VARLENA_PP(1), CurrentMemoryContext);
-    sketch_merge(&into, &from);
-    sketch_destroy(&from);
-    return save_and_destroy(&into);
-}
-
-static void require_plain(const struct sketch *sketch, const char *what)
-{
-    if (sketch->plain == NULL)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: a sketch of lego_top_agg can not be %s", what),
-                errhint("Sketches of lego_agg can."));
+    return combine(fcinfo, lego_merge);
 }
 
 SQL_FUNCTION(minus)
 {
-    struct sketch into = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
-    struct sketch from = sketch_load(PG_GETARG_VARLENA_PP(1), CurrentMemoryContext);
-    require_plain(&into, "subtracted from");
-    require_plain(&from, "subtracted");
-    sketch_require_near(&into, &from);
-    require_ok(lego_sketch_subtract(into.plain, from.plain));
-    sketch_destroy(&from);
-    return save_and_destroy(&into);
+    return combine(fcinfo, lego_subtract);
 }
 
 SQL_FUNCTION(fold)
 {
-    struct sketch sketch = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
-    int64 bricks = PG_GETARG_INT64(1);
-    require_plain(&sketch, "folded");
+    lego_sketch *sketch = load_argument(fcinfo, 0);
+    int64 blocks = PG_GETARG_INT64(1);
     lego_status status = LEGO_ERR_SHAPE;
-    if (bricks > 0 && bricks <= UINT32_MAX) status = lego_sketch_fold(sketch.plain, (uint32_t)bricks);
+    if (blocks > 0 && blocks <= UINT32_MAX) status = lego_fold(sketch, (uint32_t)blocks);
     if (status == LEGO_ERR_SHAPE)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: a sketch folds to a divisor of its bricks"),
-                errhint("lego_info(sketch)->'bricks' says how many there are."));
+                errmsg("legosketch: a sketch of %u blocks folds to a divisor of that", sketch_info(sketch).blocks),
+                errhint("lego_fold_within() takes a number of bytes instead."));
     require_ok(status);
-    return save_and_destroy(&sketch);
+    return save_and_destroy(sketch);
+}
+
+SQL_FUNCTION(fold_within)
+{
+    lego_sketch *sketch = load_argument(fcinfo, 0);
+    int64 budget = PG_GETARG_INT64(1);
+    lego_status status = budget < 0 ? LEGO_ERR_BUDGET : lego_fold_within(sketch, (uint64_t)budget);
+    if (status == LEGO_ERR_SHAPE)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("legosketch: no fold of this sketch has " INT64_FORMAT " bytes or fewer", budget));
+    require_ok(status);
+    return save_and_destroy(sketch);
 }
 
 SQL_FUNCTION(empty)
 {
     lego_allocator allocator = memory_in(CurrentMemoryContext);
-    lego_elastic_options options = options_read(fcinfo, 0);
-    options.light.allocator = &allocator;
-    struct sketch sketch = {NULL, NULL};
-    require_ok(lego_sketch_create(&options.light, &sketch.plain));
-    return save_and_destroy(&sketch);
+    lego_options options = options_read(fcinfo, 0, false);
+    options.allocator = &allocator;
+    lego_sketch *sketch;
+    require_ok(lego_create(&options, &sketch));
+    return save_and_destroy(sketch);
 }

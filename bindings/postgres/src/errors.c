@@ -20,13 +20,11 @@ static int code_of(lego_status status)
 static const char *hint_of(lego_status status)
 {
     switch (status) {
-    case LEGO_ERR_BUDGET:
-        return "A budget is a number of bytes: 4096 or more, 8192 or more for lego_top_agg. "
-               "pg_size_bytes('64 kB') is one.";
+    case LEGO_ERR_BUDGET: return "A budget is a number of bytes. pg_size_bytes('64 kB') is one.";
     case LEGO_ERR_MODEL:
-        return "Sketches of the built-in models compact, paper and rule are taken, and of one model at a time.";
+        return "Sketches of the built-in models compact and paper are taken, and of one model at a time.";
     case LEGO_ERR_SEED: return "Sketches go together if they were made with the same seed.";
-    case LEGO_ERR_SHAPE: return "Make sketches that will meet with the same budget; lego_info() shows their bricks.";
+    case LEGO_ERR_TOP: return "Sketches of lego_agg are subtracted, not those of lego_top_agg.";
     case LEGO_ERR_MAGIC:
     case LEGO_ERR_VERSION:
     case LEGO_ERR_TRUNCATED:

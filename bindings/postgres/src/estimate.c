@@ -16,23 +16,19 @@
 
 static lego_estimate ask_key(FunctionCallInfo fcinfo)
 {
-    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
     uint64_t key = (uint64_t)PG_GETARG_INT64(1);
     lego_estimate estimate;
-    require_ok(sketch->plain != NULL ? lego_sketch_estimate_u64(sketch->plain, key, &estimate)
-                                     : lego_elastic_estimate_u64(sketch->elastic, key, &estimate));
+    require_ok(lego_query_u64(sketch, key, &estimate));
     return estimate;
 }
 
 static lego_estimate ask_bytes(FunctionCallInfo fcinfo)
 {
-    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
     struct varlena *item = PG_GETARG_VARLENA_PP(1);
-    const char *bytes = VARDATA_ANY(item);
-    size_t size = VARSIZE_ANY_EXHDR(item);
     lego_estimate estimate;
-    require_ok(sketch->plain != NULL ? lego_sketch_estimate(sketch->plain, bytes, size, &estimate)
-                                     : lego_elastic_estimate(sketch->elastic, bytes, size, &estimate));
+    require_ok(lego_query(sketch, VARDATA_ANY(item), VARSIZE_ANY_EXHDR(item), &estimate));
     return estimate;
 }
 
@@ -102,7 +98,7 @@ static lego_estimate *room_for(const struct array *array)
 /* A null is asked for as 0, and the answer not looked at. */
 SQL_FUNCTION(estimates_key)
 {
-    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
     struct array array = read_array(fcinfo, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
     lego_estimate *estimates = room_for(&array);
     uint64_t *keys = palloc(BATCH * sizeof *keys);
@@ -111,8 +107,7 @@ SQL_FUNCTION(estimates_key)
         CHECK_FOR_INTERRUPTS();
         for (size_t i = 0; i < n; i++)
             keys[i] = array.nulls[first + i] ? 0 : (uint64_t)DatumGetInt64(array.items[first + i]);
-        require_ok(sketch->plain != NULL ? lego_sketch_estimate_u64s(sketch->plain, keys, n, estimates + first)
-                                         : lego_elastic_estimate_u64s(sketch->elastic, keys, n, estimates + first));
+        require_ok(lego_query_items(sketch, &(lego_items){.n = n, .integers = keys}, estimates + first));
     }
     return answer(&array, estimates);
 }
@@ -120,7 +115,7 @@ SQL_FUNCTION(estimates_key)
 /* ... or as the empty item. */
 SQL_FUNCTION(estimates_bytes)
 {
-    const struct sketch *sketch = cache_sketch(fcinfo, 0);
+    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
     struct array array = read_array(fcinfo, -1, false, TYPALIGN_INT);
     lego_estimate *estimates = room_for(&array);
     uint64_t *offsets = palloc((BATCH + 1) * sizeof *offsets);
@@ -137,9 +132,8 @@ SQL_FUNCTION(estimates_bytes)
             if (item != NULL) appendBinaryStringInfo(&bytes, VARDATA_ANY(item), (int)VARSIZE_ANY_EXHDR(item));
             offsets[i + 1] = (uint64_t)bytes.len;
         }
-        require_ok(sketch->plain != NULL
-                       ? lego_sketch_estimate_batch(sketch->plain, bytes.data, offsets, n, estimates + first)
-                       : lego_elastic_estimate_batch(sketch->elastic, bytes.data, offsets, n, estimates + first));
+        lego_items items = {.n = n, .bytes = bytes.data, .offsets = offsets};
+        require_ok(lego_query_items(sketch, &items, estimates + first));
     }
     return answer(&array, estimates);
 }

@@ -4,40 +4,23 @@
 #include "module.h"
 
 #include "cache.h"
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
 SQL_FUNCTION(total)
 {
-    PG_RETURN_INT64(sketch_total(cache_sketch(fcinfo, 0)));
+    PG_RETURN_INT64(sketch_info(cache_sketch(fcinfo, 0)).total);
 }
 
 /* Names are those of legosketch.h. All are numbers but the model's, whose letters JSON takes as they are. */
 SQL_FUNCTION(info)
 {
-    const struct sketch *sketch = cache_sketch(fcinfo, 0);
-    lego_sketch_info light;
+    lego_info info = sketch_info(cache_sketch(fcinfo, 0));
     lego_model_info model;
-    lego_sketch_describe(sketch_light(sketch), &light);
-    lego_model_describe(light.model, &model);
-    StringInfoData json;
-    initStringInfo(&json);
-    appendStringInfo(&json,
-                     "{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT ", \"bricks\": %u, "
-                     "\"bricks_now\": %u, \"rows\": %u, \"cells\": " UINT64_FORMAT,
-                     model.name, light.seed, sketch_total(sketch), light.bricks, light.bricks_now, light.rows,
-                     light.cells);
-    if (sketch->elastic == NULL) {
-        appendStringInfo(&json, ", \"bytes\": " UINT64_FORMAT ", \"top\": false}", light.bytes);
-    } else {
-        lego_elastic_info heavy;
-        lego_elastic_describe(sketch->elastic, &heavy);
-        appendStringInfo(&json,
-                         ", \"bytes\": " UINT64_FORMAT ", \"top\": true, \"heavy_bytes\": " UINT64_FORMAT
-                         ", \"heavy_total\": " INT64_FORMAT ", \"residents\": " UINT64_FORMAT
-                         ", \"exact\": " UINT64_FORMAT "}",
-                         heavy.bytes, heavy.heavy_bytes, heavy.heavy_total, heavy.residents, heavy.exact);
-    }
-    return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+    lego_model_describe(info.model, &model);
+    char *json = psprintf(
+        "{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT ", \"bytes\": " UINT64_FORMAT
+        ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT ", \"top_total\": " INT64_FORMAT "}",
+        model.name, info.seed, info.total, info.bytes, info.blocks, info.columns, info.top_bytes, info.top_total);
+    return DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
 }

@@ -13,16 +13,16 @@ static const lego_model *find_model(const text *name)
     const lego_model *model = lego_model_builtin(letters);
     if (model == NULL)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: there is no model \"%s\"", letters), errhint("There are compact, paper and rule."));
+                errmsg("legosketch: there is no model \"%s\"", letters), errhint("There are compact and paper."));
     pfree(letters);
     return model;
 }
 
 static const char *const names[] = {"budget", "seed", "model"};
 
-lego_elastic_options options_read(FunctionCallInfo fcinfo, int budget)
+lego_options options_read(FunctionCallInfo fcinfo, int budget, bool top)
 {
-    lego_elastic_options options = LEGO_ELASTIC_OPTIONS_INIT;
+    lego_options options = LEGO_OPTIONS_INIT;
     for (int i = budget; i < PG_NARGS(); i++)
         if (PG_ARGISNULL(i))
             ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -32,18 +32,18 @@ lego_elastic_options options_read(FunctionCallInfo fcinfo, int budget)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: the budget is above 1 GB"),
                 errhint("Values have at most 1 GB."));
     if (bytes < LEGO_BUDGET_MIN) require_ok(LEGO_ERR_BUDGET);
-    options.light.budget = (uint64_t)bytes;
+    options.budget = (uint64_t)bytes;
+    options.top = top ? options.budget / 8 : 0;
     if (PG_NARGS() > budget + 1) {
-        options.light.seed = (uint64_t)PG_GETARG_INT64(budget + 1);
-        options.light.model = find_model(PG_GETARG_TEXT_PP(budget + 2));
+        options.seed = (uint64_t)PG_GETARG_INT64(budget + 1);
+        options.model = find_model(PG_GETARG_TEXT_PP(budget + 2));
     }
     return options;
 }
 
-void options_require_same(const lego_elastic_options *a, const lego_elastic_options *b)
+void options_require_same(const lego_options *a, const lego_options *b)
 {
-    bool same[] = {a->light.budget == b->light.budget, a->light.seed == b->light.seed,
-                   a->light.model == b->light.model};
+    bool same[] = {a->budget == b->budget, a->seed == b->seed, a->model == b->model};
     for (int i = 0; i < lengthof(same); i++)
         if (!same[i])
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

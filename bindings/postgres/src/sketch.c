@@ -1,4 +1,4 @@
-/* A sketch of either kind, from the bytes of a value and back; see sketch.h.
+/* A sketch from the bytes of a value and back; see sketch.h.
  *
  * SPDX-License-Identifier: MIT */
 #include "sketch.h"
@@ -9,15 +9,11 @@
 
 #include <string.h>
 
-struct sketch sketch_load(const struct varlena *value, MemoryContext context)
+lego_sketch *sketch_load(const struct varlena *value, MemoryContext context)
 {
-    struct sketch sketch = {NULL, NULL};
     lego_allocator allocator = memory_in(context);
-    const char *bytes = VARDATA_ANY(value);
-    size_t size = VARSIZE_ANY_EXHDR(value);
-    lego_status status = lego_sketch_load(bytes, size, NULL, &allocator, &sketch.plain);
-    if (status == LEGO_ERR_MAGIC) status = lego_elastic_load(bytes, size, NULL, &allocator, &sketch.elastic);
-    require_ok(status);
+    lego_sketch *sketch;
+    require_ok(lego_load(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), NULL, &allocator, &sketch));
     return sketch;
 }
 
@@ -34,65 +30,53 @@ static int append(void *context, const void *bytes, size_t size)
     return 0;
 }
 
-struct varlena *sketch_save(const struct sketch *sketch)
+struct varlena *sketch_save(const lego_sketch *sketch)
 {
-    uint64_t size =
-        sketch->plain != NULL ? lego_sketch_saved_size(sketch->plain) : lego_elastic_saved_size(sketch->elastic);
+    uint64_t size = lego_saved_size(sketch);
     if (size > MaxAllocSize - VARHDRSZ)
         ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("legosketch: the sketch has more than 1 GB"),
                 errhint("Values have less: make it with a smaller budget, or lego_fold() it."));
     struct varlena *value = palloc(VARHDRSZ + size);
     SET_VARSIZE(value, VARHDRSZ + size);
     struct room room = {VARDATA(value), VARDATA(value) + size};
-    require_ok(sketch->plain != NULL ? lego_sketch_save(sketch->plain, append, &room)
-                                     : lego_elastic_save(sketch->elastic, append, &room));
+    require_ok(lego_save(sketch, append, &room));
     return value;
 }
 
-void sketch_destroy(struct sketch *sketch)
+lego_info sketch_info(const lego_sketch *sketch)
 {
-    lego_sketch_destroy(sketch->plain);
-    lego_elastic_destroy(sketch->elastic);
-    *sketch = (struct sketch){NULL, NULL};
+    lego_info info;
+    lego_describe(sketch, &info);
+    return info;
 }
 
-void sketch_require_near(const struct sketch *a, const struct sketch *b)
+/* Names what is in the way, and a budget that would have fitted. Columns and what keeps the most frequent items do not
+ * fold. */
+static void refuse_shapes(const lego_info *a, const lego_info *b)
 {
-    lego_sketch_info of_a, of_b;
-    lego_sketch_describe(sketch_light(a), &of_a);
-    lego_sketch_describe(sketch_light(b), &of_b);
-    bool near = of_a.bricks % of_b.bricks == 0 || of_b.bricks % of_a.bricks == 0;
-    if (of_a.model == of_b.model && !near)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: sketches of %u and %u bricks have only a smaller one in common", of_a.bricks,
-                       of_b.bricks),
-                errhint("Make sketches that will meet with the same budget%s.",
-                        a->plain != NULL ? ", or lego_fold() both to a common divisor" : ""));
+    const char *what = "bytes for their most frequent items";
+    uint64_t of_a = a->top_bytes, of_b = b->top_bytes;
+    if (a->columns != b->columns) what = "columns in a brick", of_a = a->columns, of_b = b->columns;
+    else if (a->blocks % b->blocks != 0 && b->blocks % a->blocks != 0)
+        what = "blocks", of_a = a->blocks, of_b = b->blocks;
+    bool mixed = (a->top_bytes == 0) != (b->top_bytes == 0);
+    uint64_t fits = Min(a->bytes, b->bytes);
+    if (mixed) fits = a->top_bytes != 0 ? a->bytes - a->top_bytes : b->bytes - b->top_bytes;
+    bool fold = a->columns == b->columns && (a->top_bytes == 0 || b->top_bytes == 0);
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT
+                   " %s do not go together, as neither folds to the other",
+                   of_a, of_b, what),
+            errhint("Make %s with a budget of " UINT64_FORMAT "%s.",
+                    mixed ? "the one that does not keep its most frequent items" : "both", Max(fits, LEGO_BUDGET_MIN),
+                    fold ? ", or lego_fold() both to a common divisor" : ""));
 }
 
-void sketch_merge(struct sketch *into, const struct sketch *from)
+void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b)
 {
-    if ((into->plain == NULL) != (from->plain == NULL))
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: a sketch of lego_top_agg goes only with another such"));
-    sketch_require_near(into, from);
-    require_ok(into->plain != NULL ? lego_sketch_merge(into->plain, from->plain)
-                                   : lego_elastic_merge(into->elastic, from->elastic));
-}
-
-const lego_sketch *sketch_light(const struct sketch *sketch)
-{
-    return sketch->plain != NULL ? sketch->plain : lego_elastic_light(sketch->elastic);
-}
-
-int64 sketch_total(const struct sketch *sketch)
-{
-    if (sketch->plain != NULL) {
-        lego_sketch_info info;
-        lego_sketch_describe(sketch->plain, &info);
-        return info.total;
+    if (status == LEGO_ERR_SHAPE) {
+        lego_info of_a = sketch_info(a), of_b = sketch_info(b);
+        refuse_shapes(&of_a, &of_b);
     }
-    lego_elastic_info info;
-    lego_elastic_describe(sketch->elastic, &info);
-    return info.total;
+    require_ok(status);
 }

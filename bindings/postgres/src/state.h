@@ -10,26 +10,22 @@
 
 #include "sketch.h"
 
-enum items { ITEMS_KEYS, ITEMS_BYTES };
-
 struct state {
-    MemoryContext context;        /* the aggregate's, which all of the state is in */
-    lego_elastic_options options; /* what the rows ask for */
-    bool top;                     /* its sketch keeps the most frequent items */
-    struct sketch sketch;         /* once a buffer was full; or from the start, where the rows are sketches */
+    MemoryContext context; /* the aggregate's, which all of the state is in */
+    lego_options options;  /* what the rows ask for */
+    lego_sketch *sketch;   /* once a buffer was full; or from the start, where the rows are sketches */
 
     size_t n, room, most; /* items in the buffer, places for them now, and at most */
     uint64_t *items;      /* keys; or, of bytes, where each of them starts and the last one ends */
     int64_t *counts;      /* of each; NULL: once */
     char *bytes;          /* NULL: they are keys */
     size_t bytes_room;
-    bool deletes; /* a count in the buffer is negative */
 
     const struct varlena *saved; /* of a state that another process sent: its sketch, and there is nothing else */
 };
 
-struct state *state_start(MemoryContext context, const lego_elastic_options *options, bool top, enum items items,
-                          bool counted);
+/* bytes: the items are bytes, not keys. counted: they come with counts. */
+struct state *state_start(MemoryContext context, const lego_options *options, bool bytes, bool counted);
 struct state *state_load(MemoryContext context, const struct varlena *value);
 
 /* Makes room for one more item where there is none. */
@@ -37,10 +33,7 @@ void state_make_room(struct state *state);
 
 static inline void state_append(struct state *state, uint64_t item, int64_t count)
 {
-    if (state->counts != NULL) {
-        state->counts[state->n] = count;
-        state->deletes |= count < 0;
-    }
+    if (state->counts != NULL) state->counts[state->n] = count;
     state->items[state->n++] = item;
 }
 

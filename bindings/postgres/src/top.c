@@ -11,27 +11,29 @@
 
 #include <string.h>
 
-/* What lego_elastic_top() tells, kept until rows can be made of it: an error there would jump past the library. */
+/* What lego_top() tells, kept until rows can be made of it: an error there would jump past the library. */
 struct listed {
-    struct varlena *item;
+    struct listed *next;
     lego_estimate estimate;
     bool exact;
+    struct varlena *item;
 };
 
 struct list {
-    struct listed *all;
-    size_t n, room;
+    struct listed *first, **end; /* end is where the next is linked */
     bool failed;
 };
 
-static int keep(void *context, const lego_top *top)
+static int keep(void *context, const lego_top_item *top)
 {
     struct list *list = context;
-    struct varlena *item = palloc_extended(VARHDRSZ + top->size, MCXT_ALLOC_NO_OOM);
-    if (item == NULL || list->n == list->room) return list->failed = true, 1;
-    SET_VARSIZE(item, VARHDRSZ + top->size);
-    memcpy(VARDATA(item), top->item, top->size);
-    list->all[list->n++] = (struct listed){item, top->estimate, top->exact != 0};
+    struct listed *made = palloc_extended(sizeof *made + VARHDRSZ + top->size, MCXT_ALLOC_NO_OOM);
+    if (made == NULL) return list->failed = true, 1;
+    *made = (struct listed){NULL, top->estimate, top->exact != 0, (struct varlena *)(made + 1)};
+    SET_VARSIZE(made->item, VARHDRSZ + top->size);
+    memcpy(VARDATA(made->item), top->item, top->size);
+    *list->end = made;
+    list->end = &made->next;
     return 0;
 }
 
@@ -63,23 +65,19 @@ static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena 
     int64 most = PG_NARGS() > 1 ? PG_GETARG_INT64(1) : PG_INT64_MAX;
     if (most < 0)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: a negative number of items"));
-    struct sketch sketch = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
-    if (sketch.elastic == NULL)
+    lego_sketch *sketch = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
+    if (sketch_info(sketch).top_bytes == 0)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: this sketch does not keep its most frequent items"),
                 errhint("Sketches of lego_top_agg do."));
-    lego_elastic_info info;
-    lego_elastic_describe(sketch.elastic, &info);
-    struct list list = {.room = Min(info.residents, (uint64_t)most)};
-    list.all = palloc_extended(list.room * sizeof *list.all, MCXT_ALLOC_HUGE);
-    lego_status status = lego_elastic_top(sketch.elastic, list.room, keep, &list);
+    struct list list = {.end = &list.first};
+    lego_status status = lego_top(sketch, (size_t)most, keep, &list);
     require_ok(list.failed ? LEGO_ERR_MEMORY : status);
-    sketch_destroy(&sketch);
+    lego_destroy(sketch);
 
     InitMaterializedSRF(fcinfo, 0);
     ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
-    for (size_t i = 0; i < list.n; i++) {
-        const struct listed *next = &list.all[i];
+    for (const struct listed *next = list.first; next != NULL; next = next->next) {
         Datum values[] = {datum_of(next->item), Float8GetDatum(next->estimate.value),
                           Int64GetDatum(next->estimate.lower), Int64GetDatum(next->estimate.upper),
                           BoolGetDatum(next->exact)};

@@ -13,8 +13,7 @@
 
 static Datum checked(struct varlena *value)
 {
-    struct sketch sketch = sketch_load(value, CurrentMemoryContext);
-    sketch_destroy(&sketch);
+    lego_destroy(sketch_load(value, CurrentMemoryContext));
     return PointerGetDatum(value);
 }
 

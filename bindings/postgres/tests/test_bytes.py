@@ -1,4 +1,6 @@
 """The same rows give the same bytes as in Python, and these go through the binary protocol as they are."""
+import pathlib
+
 import numpy
 import psycopg
 import pytest
@@ -64,7 +66,7 @@ def test_counts_with_deletions(rows, column, budget, counts):
     assert saved(rows, f"lego_agg({column}, {counts}, {budget})") == sketch.to_bytes()
 
 
-@pytest.mark.parametrize("model", ["compact", "paper", "rule"])
+@pytest.mark.parametrize("model", ["compact", "paper"])
 def test_seed_and_model(rows, model):
     sketch = Sketch(1 << 18, model=model, seed=2**64 - 5)
     sketch.add_many(KEYS)
@@ -73,10 +75,10 @@ def test_seed_and_model(rows, model):
 
 @pytest.mark.parametrize("column", ITEMS)
 def test_top(rows, column):
-    sketch = Sketch(1 << 16, heavy=True)
+    sketch = Sketch(1 << 16, top=True)
     sketch.add_many(ITEMS[column]())
     assert saved(rows, f"lego_top_agg({column}, 65536)") == sketch.to_bytes()
-    counted = Sketch(1 << 16, heavy=True)
+    counted = Sketch(1 << 16, top=True)
     for item, count in zip(ITEMS[column]()[:50_000], LATE[100_000:].tolist()):
         counted.add(item, count)
     rows.execute("CREATE TEMP TABLE counted AS SELECT a.id, a.key, a.word, a.bytes, b.late FROM rows a "
@@ -135,8 +137,8 @@ def test_binary_protocol(connection):
     RawDumper.oid = oid
     connection.adapters.register_dumper(Raw, RawDumper)
     connection.adapters.register_loader(oid, RawLoader)
-    for heavy in (None, True):
-        sketch = Sketch(1 << 16, heavy=heavy)
+    for top in (None, True):
+        sketch = Sketch(1 << 16, top=top)
         sketch.update({"apple": 3, "pear": 1})
         cursor = connection.cursor(binary=True)
         value, estimate, total = cursor.execute("SELECT %s, lego_estimate(%s, 'apple'), lego_total(%s)",
@@ -150,3 +152,10 @@ def test_binary_protocol(connection):
     assert loaded == sketch
     with pytest.raises(psycopg.errors.InvalidBinaryRepresentation):
         connection.execute("SELECT %s", [Raw(sketch.to_bytes()[:-1])])
+
+
+def test_files_of_the_first_format(connection):
+    """Refused by name: their sketches are of models and packings that are gone."""
+    old = (pathlib.Path(__file__).parents[3] / "tests/golden/v1.sketch").read_bytes()
+    with pytest.raises(psycopg.errors.InvalidBinaryRepresentation, match="version"):
+        connection.execute("SELECT %s::bytea::legosketch", [old])

@@ -204,13 +204,22 @@ class Options(ctypes.Structure):
 
     _fields_ = [
         ("budget", ctypes.c_uint64),
+        ("top", ctypes.c_uint64),
         ("model", ctypes.c_void_p),
         ("seed", ctypes.c_uint64),
         ("allocator", ctypes.c_void_p),
-        ("bricks", ctypes.c_uint32),
-        ("columns", ctypes.c_uint32),
-        ("cell_bits", ctypes.c_uint32),
-        ("packing", ctypes.c_int),
+    ]
+
+
+class Items(ctypes.Structure):
+    """lego_items of legosketch.h."""
+
+    _fields_ = [
+        ("n", ctypes.c_size_t),
+        ("integers", ctypes.c_void_p),
+        ("bytes", ctypes.c_void_p),
+        ("offsets", ctypes.c_void_p),
+        ("counts", ctypes.c_void_p),
     ]
 
 
@@ -218,15 +227,15 @@ ESTIMATE = numpy.dtype([("value", "f8"), ("lower", "i8"), ("upper", "i8")])  # l
 
 
 class Library:
-    """One sketch of build/liblegosketch.so; a method is the function lego_sketch_NAME."""
+    """One sketch of build/liblegosketch.so; a method is the function lego_NAME."""
 
     def __init__(self, budget):
         self.library = ctypes.CDLL(str(ROOT / "build" / "liblegosketch.so"))
         self.sketch = ctypes.c_void_p()
-        assert self.library.lego_sketch_create(ctypes.byref(Options(budget=budget)), ctypes.byref(self.sketch)) == 0
+        assert self.library.lego_create(ctypes.byref(Options(budget=budget)), ctypes.byref(self.sketch)) == 0
 
     def call(self, name, *arguments):
-        status = getattr(self.library, "lego_sketch_" + name)(self.sketch, *arguments)
+        status = getattr(self.library, "lego_" + name)(self.sketch, *arguments)
         assert name == "clear" or status == 0
 
 
@@ -251,12 +260,12 @@ def against_c(what, n, python, c, python_before=lambda: None, c_before=lambda: N
 
 def beside_c(budget, keys):
     sketch, c = Sketch(budget), Library(budget)
-    n = ctypes.c_size_t(len(keys))
-    at = pointer(keys.ctypes.data)
     answers = numpy.zeros(len(keys), ESTIMATE)
     out = pointer(answers.ctypes.data)
     words = pyarrow.array([f"item-{key % 1_000_000}" for key in keys.tolist()], pyarrow.large_string())
-    _, offsets, text = (pointer(buffer and buffer.address) for buffer in words.buffers())
+    _, offsets, text = (buffer and buffer.address for buffer in words.buffers())
+    integers = ctypes.byref(Items(len(keys), integers=keys.ctypes.data))
+    strings = ctypes.byref(Items(len(keys), bytes=text, offsets=offsets))
     short = words.cast(pyarrow.string())
     fresh = sketch.clear, lambda: c.call("clear")
 
@@ -267,19 +276,19 @@ def beside_c(budget, keys):
     row("million a second", "Python", "C", "ratio")
     row("---", "---", "---", "---")
     against_c("add_many, uint64 array", len(keys), lambda: sketch.add_many(keys),
-              lambda: c.call("add_u64s", at, None, n), *fresh)  # fmt: skip
+              lambda: c.call("add_items", integers), *fresh)  # fmt: skip
     against_c("estimate_many, uint64 array", len(keys), lambda: sketch.estimate_many(keys),
-              lambda: c.call("estimate_u64s", at, n, out))  # fmt: skip
+              lambda: c.call("query_items", integers, out))  # fmt: skip
     assert (sketch.estimate_many(keys) == answers["value"]).all()
     against_c(f"add_many, {PIECE:,} a call", len(keys), in_pieces(lambda at, n: sketch.add_many(keys[at : at + n])),
-              in_pieces(lambda at, n: c.call("add_u64s", pointer(keys[at:].ctypes.data), None, ctypes.c_size_t(n))),
+              in_pieces(lambda at, n: c.call("add_items", ctypes.byref(Items(n, keys[at:].ctypes.data)))),
               *fresh)  # fmt: skip
     for kind, array in ("large_string", words), ("string", short):
         against_c(f"add_many, Arrow {kind}", len(keys), lambda: sketch.add_many(array),
-                  lambda: c.call("add_batch", text, offsets, None, n), *fresh)  # fmt: skip
+                  lambda: c.call("add_items", strings), *fresh)  # fmt: skip
     for kind, array in ("large_string", words), ("string", short):
         against_c(f"estimate_many, Arrow {kind}", len(keys), lambda: sketch.estimate_many(array),
-                  lambda: c.call("estimate_batch", text, offsets, n, out))  # fmt: skip
+                  lambda: c.call("query_items", strings, out))  # fmt: skip
     assert (sketch.estimate_many(words) == answers["value"]).all()
 
 

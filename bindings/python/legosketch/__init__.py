@@ -14,6 +14,7 @@ sketch may be used from several threads at once. docs/python.md of the project h
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import re
@@ -33,6 +34,7 @@ __all__ = ["LegoError", "Sketch", "Top", "group"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
+_BLOCK = 64  # bytes
 
 
 class Top(NamedTuple):
@@ -68,33 +70,31 @@ def _seed(seed: int) -> int:
     return seed
 
 
+def _frozen(data: bytes | bytearray | memoryview) -> bytes:
+    """The same bytes where nobody can change them: the library checks them before it uses them."""
+    return data if isinstance(data, bytes) else bytes(memoryview(data))
+
+
 def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
     """What _core takes: None, the name of a built-in model, or the capsule of one from bytes or a file."""
     if model is None or (isinstance(model, str) and _core.is_model(model)):
         return model
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return _core.load_model(model)
+        return _core.load_model(_frozen(model))
     path = os.fspath(model)
     try:
         with open(path, "rb") as file:
             return _core.load_model(file.read())
     except FileNotFoundError as error:
-        error.strerror = "There is no such file, nor a built-in model of this name: those are compact, paper and rule"
+        error.strerror = "There is no such file, nor a built-in model of this name: those are compact and paper"
         raise
 
 
-def _heavy(heavy: bool | int | str | None, budget: int) -> int | None:
-    """Bytes for the most frequent items, 0 if the library is to choose; None without them."""
-    if heavy is True:
-        kept = 0
-    else:
-        kept = 0 if heavy is None else _size(heavy)
-        if kept == 0:
-            return None
-        if not 512 <= kept <= budget - _LEAST:
-            raise ValueError(f"heavy is from 512 bytes to {budget - _LEAST}: 4K of the budget are for other items")
-    if budget < 2 * _LEAST:
-        raise ValueError("with heavy, a budget is at least 8K")
+def _top(top: bool | int | str | None, budget: int) -> int:
+    """Bytes of the budget for the most frequent items; 0: none."""
+    kept = 0 if top is None or top is False else budget // 8 if top is True else _size(top)
+    if kept != 0 and not 512 <= kept <= budget - _LEAST:
+        raise ValueError(f"top is from 512 bytes to what leaves 4K of the budget to other items, not {kept}")
     return kept
 
 
@@ -134,9 +134,25 @@ def _shown(item: bytes, items: type[str] | type[bytes] | type[int]) -> str | byt
     return item
 
 
-def _restore(kind: type[Sketch], data: bytes, model: bytes | None, flat: bool, threads: int, kinds: int) -> Sketch:
+def _apart(one: Sketch, other: Sketch) -> str:
+    """Why two sketches do not merge, and what to do."""
+    small, large = sorted((one, other), key=lambda sketch: sketch.blocks)
+    unit = "bricks" if one.columns else "blocks"
+    why = f"{small.blocks:,} {unit} ({small.bytes:,} bytes) and {large.blocks:,} ({large.bytes:,}) do not merge, as "
+    what = "make one with the other's budget" + (" and top" if one.top_bytes or other.top_bytes else "")
+    if one.columns != other.columns:
+        return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: {what}"
+    if large.blocks % small.blocks == 0:
+        tops = f"{small.top_bytes:,} and {large.top_bytes:,} bytes"
+        return f"{why}their tops have {tops}, neither a multiple of the other: {what}"
+    common = math.gcd(small.blocks, large.blocks)
+    size = "" if one.columns else f", to {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
+    return f"{why}neither number is a multiple of the other: {what}, or fold both, as with fold({common}){size}"
+
+
+def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int, kinds: int) -> Sketch:
     """A pickled sketch."""
-    sketch = kind.from_bytes(data, model=model, flat=flat, threads=threads)
+    sketch = kind.from_bytes(data, model=model, threads=threads)
     sketch._kinds = kinds
     return sketch
 
@@ -145,14 +161,13 @@ class Sketch(_core.Sketch):
     """How often did each item of a stream occur? From `budget` bytes, however long the stream.
 
     budget   all bytes of the sketch: 300 * 1024, "300K", "1.5M"
-    model    "compact" (the default), "paper", "rule", or the path or the bytes of a .lego file
-    seed     of the hash; only sketches of one seed merge
-    heavy    True: also keep the most frequent items, with exact counts, for top(), in an eighth of the budget;
+    top      True: also keep the most frequent items, with exact counts, for top(), in an eighth of the budget;
              "100K": in so much of it
-    flat     plain integers as counters: up to five times as fast to count, far less accurate for the same budget
+    model    "compact" (the default), "paper", or the path or the bytes of a .lego file
+    seed     of the hash; only sketches of one seed merge
     threads  how many add_many() and estimate_many() may use; nothing depends on it
 
-    >>> s = Sketch("1M", heavy=True)
+    >>> s = Sketch("1M", top=True)
     >>> s.update({"apple": 3, "pear": 1})
     >>> s.top(1)
     [Top(item='apple', estimate=3.0, lower=3, upper=3, exact=True)]
@@ -163,17 +178,16 @@ class Sketch(_core.Sketch):
     def __new__(
         cls,
         budget: int | str = "1M",
+        top: bool | int | str | None = 0,
         *,
         model: str | os.PathLike[str] | bytes | None = None,
         seed: int = 0,
-        heavy: bool | int | str | None = False,
-        flat: bool = False,
         threads: int = 1,
     ) -> Self:
         size = _size(budget)
         if not _LEAST <= size <= _MOST:
             raise ValueError(f"a budget is from 4K to 64G, not {size}")
-        return super().__new__(cls, size, _model(model), _seed(seed), _heavy(heavy, size), flat, threads)
+        return super().__new__(cls, size, _top(top, size), _model(model), _seed(seed), threads)
 
     def estimate_many(self, keys: Any) -> NDArray[float64] | array[float]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
@@ -199,14 +213,15 @@ class Sketch(_core.Sketch):
         lower, upper = self._bounds_many(keys)
         return _array(lower, "q"), _array(upper, "q")
 
-    def top(self, n: int = 10, items: type[str] | type[bytes] | type[int] | None = None) -> list[Top]:
-        """The n most frequent items, most frequent first; the sketch must have been made with heavy.
+    def top(self, n: int | None = 10, items: type[str] | type[bytes] | type[int] | None = None) -> list[Top]:
+        """The n most frequent items, most frequent first, or all that are kept if n is None; the sketch must have been
+        made with top.
 
         A sketch holds bytes. They are shown as `items`: str, bytes or int; without it as what was added, or as bytes if
         that was of several kinds or is not known, as after load(). Bytes that are no UTF-8, or not the 8 of an
         integer, stay bytes.
 
-        >>> s = Sketch(heavy="10K")
+        >>> s = Sketch(top="10K")
         >>> s.update([7, 8, 7])
         >>> [(t.item, t.estimate) for t in s.top()]
         [(7, 2.0), (8, 1.0)]
@@ -215,11 +230,77 @@ class Sketch(_core.Sketch):
             items = {1: str, 2: bytes, 4: int}.get(self._kinds, bytes)
         elif items not in (str, bytes, int):
             raise TypeError("items is one of the types str, bytes and int")
-        n = operator.index(n)
+        n = _MOST if n is None else operator.index(n)
         if n < 0:
             raise ValueError("n is 0 or more")
         found = self._top(min(n, _MOST))
         return [Top(_shown(item, items), value, lower, upper, exact) for item, value, lower, upper, exact in found]
+
+    def merge(self, other: Sketch) -> None:
+        """Become the sketch of both streams, byte for byte as if this one had counted them all. Model and seed must
+        agree, and one's number of blocks must be a multiple of the other's; the result has the smaller number. If only
+        one was made with top, this one stays what it is.
+
+        >>> monday, tuesday = Sketch(), Sketch()
+        >>> monday.add("apple"); tuesday.add("apple")
+        >>> monday.merge(tuesday)
+        >>> monday.estimate("apple")
+        2.0
+        """
+        if not isinstance(other, Sketch):
+            raise TypeError("merge() takes another Sketch")
+        self._with(other, False)
+
+    def _with(self, other: Sketch, subtract: bool) -> Self:
+        try:
+            self._combine(other, subtract)
+        except LegoError as error:
+            if error.status == _core.LEGO_ERR_SHAPE:
+                error.args = (_apart(self, other),)
+            elif error.status == _core.LEGO_ERR_TOP:
+                error.args = ("sketches with top can not be subtracted, nor subtracted from",)
+            raise
+        return self
+
+    def __iadd__(self, other: Any) -> Self:
+        return self._with(other, False) if isinstance(other, Sketch) else NotImplemented
+
+    def __isub__(self, other: Any) -> Self:
+        return self._with(other, True) if isinstance(other, Sketch) else NotImplemented
+
+    def __add__(self, other: Any) -> Self:
+        return self.copy()._with(other, False) if isinstance(other, Sketch) else NotImplemented
+
+    def __sub__(self, other: Any) -> Self:
+        return self.copy()._with(other, True) if isinstance(other, Sketch) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_bytes() == other.to_bytes() if isinstance(other, Sketch) else NotImplemented
+
+    def fold(self, blocks: int | None = None, *, budget: int | str | None = None) -> None:
+        """Shrink to `blocks`, a divisor of the property blocks, or to the most that fit a budget: the sketch becomes
+        the one that would have been made with so many.
+
+        >>> s = Sketch("1M")
+        >>> s.fold(s.blocks // 2)
+        >>> s.fold(budget="64K")
+        >>> s.bytes <= 64 * 1024
+        True
+        """
+        if blocks is not None and budget is None:
+            size = operator.index(blocks)
+        elif blocks is None and budget is not None:
+            size = _size(budget)
+        else:
+            raise TypeError("fold() takes a number of blocks or a budget: fold(512) or fold(budget='64K')")
+        try:
+            self._fold(max(0, min(size, 2 * _MOST)), blocks is None)
+        except LegoError as error:
+            if error.status == _core.LEGO_ERR_SHAPE:
+                error.args = (f"{self.blocks:,} blocks ({self.bytes:,} bytes) " + (
+                    f"fold to a divisor of that number, not to {size:,}" if budget is None else
+                    f"do not fold to anything that fits {size:,} bytes"),)
+            raise
 
     @classmethod
     def from_bytes(
@@ -227,12 +308,10 @@ class Sketch(_core.Sketch):
         data: bytes | bytearray | memoryview,
         *,
         model: str | os.PathLike[str] | bytes | None = None,
-        flat: bool = False,
         threads: int = 1,
     ) -> Self:
-        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again; with heavy items, it can
-        not become flat and has one thread."""
-        return cls._from_bytes(data, _model(model), flat, threads)
+        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again."""
+        return cls._from_bytes(_frozen(data), _model(model), threads)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .sketch file, as the command reads and writes them: whole, in place of the old one, or not at all.
@@ -273,25 +352,23 @@ class Sketch(_core.Sketch):
         path: str | os.PathLike[str],
         *,
         model: str | os.PathLike[str] | bytes | None = None,
-        flat: bool = False,
         threads: int = 1,
     ) -> Self:
         """The sketch of a .sketch file."""
         with open(path, "rb") as file:
-            return cls.from_bytes(file.read(), model=model, flat=flat, threads=threads)
+            return cls.from_bytes(file.read(), model=model, threads=threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        model = self._model()
-        flat = self.flat and not self.heavy
+        model = self._model
+        if not (model is None or isinstance(model, str)):
+            model = _core.model_bytes(model)
         return _restore, (
-            type(self), self.to_bytes(), model and _core.model_bytes(model), flat, self.threads, self._kinds
+            type(self), self.to_bytes(), model, self.threads, self._kinds
         ), getattr(self, "__dict__", None)  # of a subclass
 
     def __repr__(self) -> str:
-        parts = [f"{self.bytes:,} bytes", self.model] + ["flat"] * self.flat
-        if self.heavy:
-            parts.append(f"{self.residents:,} frequent items")
-        return f"<Sketch of {self.total:,} items: {', '.join(parts)}>"
+        top = f", {self.top_bytes:,} of them for the top" if self.top_bytes else ""
+        return f"<Sketch of {self.total:,} items: {self.model}, {self.bytes:,} bytes{top}>"
 
     def _repr_html_(self) -> str:
         return picture(self)

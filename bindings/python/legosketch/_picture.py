@@ -34,7 +34,7 @@ def _bars(rows: list[tuple[str, float, str]]) -> str:
 
 def picture(sketch: Sketch) -> str:
     """HTML: the most frequent items where they are kept, else how much was counted in how few bytes, as logarithms."""
-    top = sketch.top(10) if sketch.heavy else []
+    top = sketch.top(10) if sketch.top_bytes else []
     if top and top[0].estimate > 0:
         rows = [(str(t.item), max(0.0, t.estimate / top[0].estimate), f"{t.estimate:,.0f}") for t in top]
     else:

@@ -107,7 +107,7 @@ class SketchGroups:
 
         groups    a multiple of the number of masters gives each the same share; the more, the finer they can be moved
         budget    of all groups together: 24 << 30, "24G"
-        model     "compact", "paper" or "rule"
+        model     "compact" or "paper"
         top       how many items top() can list; 0: none
         """
         facts: dict[str, Any] = {"groups": operator.index(groups), "budget": _size(budget), "model": model,

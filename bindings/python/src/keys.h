@@ -10,6 +10,7 @@
 #define PYTHON_KEYS_H
 
 #include <Python.h>
+#include "legosketch.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,13 +21,9 @@
 #define KEYS_TEXT ((size_t)32 << 20)
 
 struct chunk {
-    size_t rows;             /* of the input, those that are null included */
-    size_t n;                /* items in them */
-    const uint64_t *numbers; /* the items, or NULL: item i is text[offsets[i] .. offsets[i + 1]) */
-    const char *text;
-    const uint64_t *offsets;
-    const uint32_t *row;   /* in which row of the chunk item i is; NULL: in row i */
-    const int64_t *counts; /* of pairs, that of each item; else NULL */
+    size_t rows;         /* of the input, those that are null included */
+    lego_items items;    /* in them; counts are those of pairs */
+    const uint32_t *row; /* in which row of the chunk item i is; NULL: in row i */
 };
 
 /* What does not stay where it is: arrays of `rows` and one more each, NULL until they are

@@ -169,14 +169,14 @@ static int next_whole(struct keys *keys, const struct column *column, size_t fro
     struct gathered *to = &keys->gathered;
     if (column->type.layout == INTEGERS) {
         const char *at = (const char *)column->values + (column->offset + from) * column->type.size;
-        chunk->numbers = (const uint64_t *)(const void *)at;
+        chunk->items.integers = (const uint64_t *)(const void *)at;
         if (column->type.size == 8 && (uintptr_t)at % alignof(uint64_t) == 0) { /* the rest of the array, where it is */
             chunk->rows = column->length - from;
         } else {
             if (!keys_room(to, KEYS_NUMBERS, chunk->rows)) return -1;
             keys_widen(to->numbers, at, chunk->rows, (Py_ssize_t)column->type.size, column->type.size,
                        column->type.is_signed);
-            chunk->numbers = to->numbers;
+            chunk->items.integers = to->numbers;
         }
     } else {
         bool in_place = column->type.size == 8 && (uintptr_t)column->values % alignof(uint64_t) == 0, hold = true;
@@ -190,10 +190,10 @@ static int next_whole(struct keys *keys, const struct column *column, size_t fro
             before = next;
         }
         if (!hold) return keys->failure = bad_offsets, -1;
-        chunk->text = column->text == NULL ? "" : column->text;
-        chunk->offsets = in_place ? (const uint64_t *)column->values + column->offset + from : to->offsets;
+        chunk->items.bytes = column->text == NULL ? "" : column->text;
+        chunk->items.offsets = in_place ? (const uint64_t *)column->values + column->offset + from : to->offsets;
     }
-    chunk->n = chunk->rows;
+    chunk->items.n = chunk->rows;
     return 1;
 }
 
@@ -228,12 +228,12 @@ static int next_picked(struct keys *keys, const struct column *column, const str
         to->offsets[n++] = used;
         used += size;
     }
-    chunk->n = n;
+    chunk->items.n = n;
     chunk->row = n < chunk->rows ? to->row : NULL;
-    if (integers) return chunk->numbers = to->numbers, 1;
+    if (integers) return chunk->items.integers = to->numbers, 1;
     to->offsets[n] = used;
-    chunk->text = to->text == NULL ? "" : to->text;
-    chunk->offsets = to->offsets;
+    chunk->items.bytes = to->text == NULL ? "" : to->text;
+    chunk->items.offsets = to->offsets;
     return 1;
 }
 

@@ -22,21 +22,21 @@ static size_t rows_left(const struct keys *keys, size_t most)
 /* All of them at once, where they are. */
 static int next_in_place(struct keys *keys, struct chunk *chunk)
 {
-    chunk->rows = chunk->n = (size_t)keys->length - keys->at;
-    chunk->numbers = keys->view.buf;
+    chunk->rows = chunk->items.n = (size_t)keys->length - keys->at;
+    chunk->items.integers = keys->view.buf;
     keys->at = (size_t)keys->length;
-    return chunk->n > 0;
+    return chunk->items.n > 0;
 }
 
 static int next_widened(struct keys *keys, struct chunk *chunk)
 {
-    chunk->rows = chunk->n = rows_left(keys, KEYS_CHUNK);
-    if (!keys_room(&keys->gathered, KEYS_NUMBERS, chunk->n)) return -1;
-    chunk->numbers = keys->gathered.numbers;
-    keys_widen(keys->gathered.numbers, row_at(keys, keys->at), chunk->n, keys->view.strides[0],
+    chunk->rows = chunk->items.n = rows_left(keys, KEYS_CHUNK);
+    if (!keys_room(&keys->gathered, KEYS_NUMBERS, chunk->items.n)) return -1;
+    chunk->items.integers = keys->gathered.numbers;
+    keys_widen(keys->gathered.numbers, row_at(keys, keys->at), chunk->items.n, keys->view.strides[0],
                (size_t)keys->view.itemsize, keys->is_signed);
-    keys->at += chunk->n;
-    return chunk->n > 0;
+    keys->at += chunk->items.n;
+    return chunk->items.n > 0;
 }
 
 /* UTF-8 of what numpy holds as code points; the size, or 0 for what has none. */
@@ -83,9 +83,9 @@ static int next_texts(struct keys *keys, struct chunk *chunk)
     }
     if (n > 0) to->offsets[n] = used;
     keys->at += n;
-    chunk->rows = chunk->n = n;
-    chunk->text = to->text == NULL ? "" : to->text;
-    chunk->offsets = to->offsets;
+    chunk->rows = chunk->items.n = n;
+    chunk->items.bytes = to->text == NULL ? "" : to->text;
+    chunk->items.offsets = to->offsets;
     return n > 0;
 }
 

@@ -68,11 +68,11 @@ static int next_objects(struct keys *keys, struct chunk *chunk)
     if (PyErr_Occurred()) return -1;
     to->offsets[n] = used; /* there is room: at least one was asked for */
     chunk->rows = rows;
-    chunk->n = n;
-    chunk->text = to->text == NULL ? "" : to->text;
-    chunk->offsets = to->offsets;
+    chunk->items.n = n;
+    chunk->items.bytes = to->text == NULL ? "" : to->text;
+    chunk->items.offsets = to->offsets;
     chunk->row = n < rows ? to->row : NULL;
-    chunk->counts = keys->pairs ? to->counts : NULL;
+    chunk->items.counts = keys->pairs ? to->counts : NULL;
     return rows > 0;
 }
 

@@ -34,14 +34,13 @@ static void destroy(PyObject *capsule)
     lego_model_destroy(PyCapsule_GetPointer(capsule, capsule_name));
 }
 
-PyObject *model_load(PyObject *module, PyObject *object)
+/* Only of `bytes`, which nobody can change between the library's check and its use. */
+PyObject *model_load(PyObject *module, PyObject *bytes)
 {
     (void)module;
-    Py_buffer bytes;
     lego_model *model;
-    if (PyObject_GetBuffer(object, &bytes, PyBUF_SIMPLE) < 0) return NULL;
-    lego_status status = lego_model_load(bytes.buf, (size_t)bytes.len, NULL, &model);
-    PyBuffer_Release(&bytes);
+    if (!PyBytes_Check(bytes)) return PyErr_SetString(PyExc_TypeError, "a model is loaded from bytes"), NULL;
+    lego_status status = lego_model_load(PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), NULL, &model);
     if (status != LEGO_OK) return raise_status(status), NULL;
     PyObject *capsule = PyCapsule_New(model, capsule_name, destroy);
     if (capsule == NULL) lego_model_destroy(model);

@@ -6,15 +6,10 @@
 #include "model.h"
 #include "sketch.h"
 
-extern PyType_Spec sketch_spec;
-
 static PyMethodDef functions[] = {
-    {"group", item_group, METH_VARARGS, NULL},
-    {"item_bytes", item_bytes, METH_O, NULL},
-    {"is_model", model_is_builtin, METH_O, NULL},
-    {"load_model", model_load, METH_O, NULL},
-    {"model_bytes", model_bytes, METH_O, NULL},
-    {0},
+    {"group", item_group, METH_VARARGS, NULL},    {"item_bytes", item_bytes, METH_O, NULL},
+    {"is_model", model_is_builtin, METH_O, NULL}, {"load_model", model_load, METH_O, NULL},
+    {"model_bytes", model_bytes, METH_O, NULL},   {0},
 };
 
 static struct PyModuleDef definition = {
@@ -32,7 +27,8 @@ PyMODINIT_FUNC PyInit__core(void)
     if (module == NULL) return NULL;
     sketch_type = (PyTypeObject *)PyType_FromSpec(&sketch_spec);
     if (sketch_type == NULL || PyModule_AddType(module, sketch_type) < 0 || errors_start(module) < 0 ||
-        PyModule_AddStringConstant(module, "version", LEGO_VERSION) < 0)
+        PyModule_AddStringConstant(module, "version", LEGO_VERSION) < 0 ||
+        PyModule_AddIntMacro(module, LEGO_ERR_SHAPE) < 0 || PyModule_AddIntMacro(module, LEGO_ERR_TOP) < 0)
         Py_CLEAR(module);
     return module;
 }

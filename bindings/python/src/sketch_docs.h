@@ -30,16 +30,6 @@ PyDoc_STRVAR(bounds_doc,
              "    >>> s.bounds(b'key')\n"
              "    (5, 5)\n");
 
-PyDoc_STRVAR(merge_doc,
-             "merge(other)\n--\n\n"
-             "Become the sketch of both streams, byte for byte as if this one had counted them all. Model and "
-             "seed must agree.\nOf sketches of different sizes the result has the largest that both fold to.\n\n"
-             "    >>> monday, tuesday = Sketch(), Sketch()\n"
-             "    >>> monday.add('apple'); tuesday.add('apple')\n"
-             "    >>> monday.merge(tuesday)\n"
-             "    >>> monday.estimate('apple')\n"
-             "    2.0\n");
-
 PyDoc_STRVAR(to_bytes_doc,
              "to_bytes()\n--\n\n"
              "The bytes of a .sketch file, as docs/format.md has them. Equal sketches have equal bytes.\n\n"
@@ -47,21 +37,7 @@ PyDoc_STRVAR(to_bytes_doc,
              "    >>> Sketch.from_bytes(s.to_bytes()) == s\n"
              "    True\n");
 
-PyDoc_STRVAR(fold_doc,
-             "fold(bricks)\n--\n\n"
-             "Shrink to `bricks`, a divisor of the property bricks: the sketch becomes the one that would have been "
-             "made with so many.\n\n"
-             "    >>> s = Sketch('1M')\n"
-             "    >>> s.fold(s.bricks // 2)\n"
-             "    >>> s.bytes < 2**19\n"
-             "    True\n");
-
-PyDoc_STRVAR(scan_doc,
-             "scan(brick)\n--\n\n"
-             "(total, distinct, skew): what is in one of the bricks_now bricks, as the model's scan network sees "
-             "it. Of the built-in\nmodels `paper` has one.\n");
-
-PyDoc_STRVAR(clear_doc, "clear()\n--\n\nAs it was made: empty, unfolded.\n");
+PyDoc_STRVAR(clear_doc, "clear()\n--\n\nEmpty, as it was made.\n");
 
 PyDoc_STRVAR(
     add_many_doc,

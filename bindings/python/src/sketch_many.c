@@ -31,19 +31,20 @@ static int copy_counts(struct counts *counts, size_t length)
     for (size_t at = 0; at < length; at += chunk.rows) {
         if (from->next(from, &chunk) <= 0)
             return from->failure == NULL ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "%s", from->failure), -1;
-        if (chunk.numbers == NULL || chunk.n < chunk.rows) {
+        if (chunk.items.integers == NULL || chunk.items.n < chunk.rows) {
             PyErr_SetString(PyExc_TypeError, "counts are integers, none of them null");
             return -1;
         }
-        for (size_t i = 0; i < chunk.n && !from->is_signed; i++)
-            if (chunk.numbers[i] > INT64_MAX) return PyErr_SetString(PyExc_OverflowError, "a count is below 2**63"), -1;
+        for (size_t i = 0; i < chunk.items.n && !from->is_signed; i++)
+            if (chunk.items.integers[i] > INT64_MAX)
+                return PyErr_SetString(PyExc_OverflowError, "a count is below 2**63"), -1;
         if (chunk.rows == length) { /* all at once, so they can stay */
-            counts->all = (const int64_t *)chunk.numbers;
+            counts->all = (const int64_t *)chunk.items.integers;
             return 0;
         }
         if (counts->copy == NULL) counts->copy = malloc(length * sizeof *counts->copy);
         if (counts->copy == NULL) return PyErr_NoMemory(), -1;
-        memcpy(counts->copy + at, chunk.numbers, chunk.rows * sizeof *chunk.numbers);
+        memcpy(counts->copy + at, chunk.items.integers, chunk.rows * sizeof *chunk.items.integers);
     }
     counts->all = counts->copy;
     return 0;
@@ -99,25 +100,18 @@ static int add_chunk(void *context, const struct chunk *chunk)
 {
     struct adding *adding = context;
     Sketch *sketch = adding->sketch;
-    const int64_t *counts = adding->counts == NULL ? chunk->counts : adding->counts + adding->at;
+    lego_items items = chunk->items;
+    if (adding->counts != NULL) items.counts = adding->counts + adding->at;
     adding->at += chunk->rows;
     if (adding->counts != NULL && chunk->row != NULL) {
-        int64_t *picked = realloc(adding->picked, (chunk->n + 1) * sizeof *picked);
+        int64_t *picked = realloc(adding->picked, (items.n + 1) * sizeof *picked);
         if (picked == NULL) return LEGO_ERR_MEMORY;
-        adding->picked = picked;
-        for (size_t i = 0; i < chunk->n; i++) adding->picked[i] = counts[chunk->row[i]];
-        counts = adding->picked;
+        for (size_t i = 0; i < items.n; i++) picked[i] = items.counts[chunk->row[i]];
+        items.counts = adding->picked = picked;
     }
     pthread_rwlock_wrlock(&sketch->lock);
-    lego_status status;
-    if (chunk->numbers != NULL)
-        status = sketch->plain != NULL ? lego_sketch_add_u64s(sketch->plain, chunk->numbers, counts, chunk->n)
-                                       : lego_elastic_add_u64s(sketch->elastic, chunk->numbers, counts, chunk->n);
-    else
-        status = sketch->plain != NULL
-                     ? lego_sketch_add_batch(sketch->plain, chunk->text, chunk->offsets, counts, chunk->n)
-                     : lego_elastic_add_batch(sketch->elastic, chunk->text, chunk->offsets, counts, chunk->n);
-    pthread_rwlock_unlock(&sketch->lock);
+    lego_status status = lego_add_items(sketch->handle, &items);
+    unlock(sketch);
     if (status == LEGO_OK) adding->kinds = adding->keys->kinds;
     return (int)status;
 }
@@ -174,14 +168,14 @@ struct asking {
     bool unbounded; /* bounds were asked for of a null */
 };
 
-static lego_status ask(const Sketch *sketch, const struct chunk *chunk, size_t from, size_t n, lego_estimate *estimates)
+static void write_out(const struct asking *asking, size_t row, const lego_estimate *estimate)
 {
-    if (chunk->numbers != NULL)
-        return sketch->plain != NULL ? lego_sketch_estimate_u64s(sketch->plain, chunk->numbers + from, n, estimates)
-                                     : lego_elastic_estimate_u64s(sketch->elastic, chunk->numbers + from, n, estimates);
-    return sketch->plain != NULL
-               ? lego_sketch_estimate_batch(sketch->plain, chunk->text, chunk->offsets + from, n, estimates)
-               : lego_elastic_estimate_batch(sketch->elastic, chunk->text, chunk->offsets + from, n, estimates);
+    if (asking->value != NULL) {
+        asking->value[row] = estimate->value;
+    } else {
+        asking->lower[row] = estimate->lower;
+        asking->upper[row] = estimate->upper;
+    }
 }
 
 static int ask_chunk(void *context, const struct chunk *chunk)
@@ -194,20 +188,17 @@ static int ask_chunk(void *context, const struct chunk *chunk)
     for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++) asking->value[asking->at + i] = NAN;
     lego_status status = LEGO_OK;
     pthread_rwlock_rdlock(&asking->sketch->lock);
-    for (size_t from = 0; from < chunk->n && status == LEGO_OK; from += ESTIMATES) {
-        size_t n = chunk->n - from < ESTIMATES ? chunk->n - from : ESTIMATES;
-        status = ask(asking->sketch, chunk, from, n, asking->estimates);
-        for (size_t i = 0; i < n && status == LEGO_OK; i++) {
-            size_t row = asking->at + (chunk->row == NULL ? from + i : chunk->row[from + i]);
-            if (asking->value != NULL) {
-                asking->value[row] = asking->estimates[i].value;
-            } else {
-                asking->lower[row] = asking->estimates[i].lower;
-                asking->upper[row] = asking->estimates[i].upper;
-            }
-        }
+    for (size_t from = 0; from < chunk->items.n && status == LEGO_OK; from += ESTIMATES) {
+        lego_items part = chunk->items;
+        part.n = part.n - from < ESTIMATES ? part.n - from : ESTIMATES;
+        if (part.integers != NULL) part.integers += from;
+        else part.offsets += from;
+        status = lego_query_items(asking->sketch->handle, &part, asking->estimates);
+        for (size_t i = 0; i < part.n && status == LEGO_OK; i++)
+            write_out(asking, asking->at + (chunk->row == NULL ? from + i : chunk->row[from + i]),
+                      &asking->estimates[i]);
     }
-    pthread_rwlock_unlock(&asking->sketch->lock);
+    unlock(asking->sketch);
     asking->at += chunk->rows;
     return (int)status;
 }

@@ -11,7 +11,7 @@ import pytest
 from legosketch import LegoError, Sketch
 
 
-@pytest.mark.parametrize("options", [{}, {"heavy": True}, {"model": "rule"}])
+@pytest.mark.parametrize("options", [{}, {"top": True}, {"model": "paper"}])
 def test_damaged_bytes(options):
     s = Sketch("8K", **options)
     s.update(range(3000))
@@ -53,7 +53,7 @@ def test_iterables_that_fail():
 
 
 def test_items_that_use_the_sketch_meanwhile():
-    s = Sketch("8K", heavy=True)
+    s = Sketch("8K", top=True)
     keys = []
 
     class Busy:
@@ -219,7 +219,7 @@ def test_nothing_leaks():
     keys = [str(i) for i in range(1000)]
 
     def round():
-        s = Sketch("256K", heavy=True)
+        s = Sketch("256K", top=True)
         s.update(keys)
         s.estimate_many(keys)
         s.top(100)

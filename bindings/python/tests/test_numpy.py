@@ -43,7 +43,7 @@ def test_answers():
     assert s.estimate_many(np.array([], "u8")).shape == (0,)
 
 
-@pytest.mark.parametrize("options", [{}, {"heavy": True}, {"flat": True}, {"model": "rule"}])
+@pytest.mark.parametrize("options", [{}, {"top": True}, {"model": "paper"}])
 def test_many_are_one_by_one(options, batched, counted):
     keys = np.random.default_rng(1).zipf(1.2, 3000).astype("u8")
     counts = np.arange(3000) - 5

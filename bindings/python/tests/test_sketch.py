@@ -8,6 +8,7 @@ import gc
 import math
 import os
 import pickle
+import re
 import stat
 import struct
 from array import array
@@ -179,11 +180,7 @@ def test_merge_and_subtract(counted):
 
 def test_merge_refuses():
     s = Sketch("64K")
-    for other, why in (
-        (Sketch("64K", seed=1), "seed"),
-        (Sketch("64K", model="rule"), "model"),
-        (Sketch("64K", heavy=True), "heavy items goes only"),
-    ):
+    for other, why in ((Sketch("64K", seed=1), "seed"), (Sketch("64K", model="paper"), "model")):
         for use in (s.merge, s.__add__, other.merge):
             with pytest.raises(LegoError, match=why):
                 use(s if use == other.merge else other)
@@ -193,26 +190,85 @@ def test_merge_refuses():
         with pytest.raises(TypeError):
             s + wrong
         with pytest.raises(TypeError):
+            s -= wrong
+        with pytest.raises(TypeError):
             wrong + s
 
 
+def test_sizes_that_do_not_merge_are_named(counted):
+    one, other = Sketch("100K"), Sketch("65K")
+    one.add("a")
+    other.add("a")
+    for use in (one.merge, one.__add__, one.__isub__, one.__iadd__):
+        with pytest.raises(LegoError, match="neither number is a multiple") as error:
+            use(other)
+        text = str(error.value)
+        assert error.value.status == legosketch._core.LEGO_ERR_SHAPE
+        for sketch in (one, other):
+            assert f"{sketch.blocks:,}" in text and f"{sketch.bytes:,}" in text
+    assert one.estimate("a") == 1 and one.bytes > 80_000
+    # the advice is good: number and budget are those of a fold that both have
+    blocks, budget = re.search(r"fold\((\d+)\), to ([\d,]+) bytes", text).groups()
+    blocks, budget = int(blocks), int(budget.replace(",", ""))
+    by_budget = [one.copy(), other.copy()]
+    for sketch, same in zip((one, other), by_budget):
+        sketch.fold(blocks)
+        same.fold(budget=budget)
+        assert sketch == same and sketch.bytes == budget
+    assert (one + other).estimate("a") == 2
+
+
+def test_bricks_and_tops_that_do_not_merge_are_named():
+    with pytest.raises(LegoError, match="columns: make one with the other's budget"):
+        Sketch("300K", model="paper") + Sketch("170K", model="paper")
+    with pytest.raises(LegoError, match="make one with the other's budget and top"):
+        Sketch("300K", top="24K") + Sketch("292K", top="16K")
+    with pytest.raises(LegoError, match="budget and top, or fold both"):
+        Sketch("64K", top="8K") + Sketch("64K")
+
+
+def test_budgets_that_nest_merge():
+    for small, large in (("64K", "128K"), ("300K", "600K"), ("1M", "4M")):
+        a, b = Sketch(small), Sketch(large)
+        a.update(WORDS)
+        b.update(WORDS)
+        assert (a + b) == (b + a) and (b + a).blocks == a.blocks
+        b.fold(budget=small)
+        assert a == b
+
+
 def test_fold():
-    a = Sketch("64K")
-    a.update(WORDS)
-    half = a.copy()
-    half.fold(a.bricks // 2)
-    assert half.bricks_now == a.bricks // 2 and half.bytes < a.bytes and half.total == a.total
-    assert (a + half).bricks_now == half.bricks_now
-    for wrong in (0, a.bricks * 2, 2**40):
+    for options in ({}, {"top": "8K"}, {"model": "paper"}):
+        a = Sketch("256K", **options)
+        a.update(WORDS)
+        half = a.copy()
+        half.fold(a.blocks // 2)
+        assert half.blocks == a.blocks // 2 and half.bytes < a.bytes and half.total == a.total
+        assert half.top_bytes == a.top_bytes
+        assert (a + half).blocks == half.blocks
+        for wrong in (0, a.blocks * 2, 2**40, -1):
+            with pytest.raises(LegoError):
+                a.fold(wrong)
+
+
+def test_fold_within_a_budget():
+    s = Sketch("1M")
+    s.update(WORDS)
+    for budget in ("1M", "100K", 65536, "4K"):
+        s.fold(budget=budget)
+        assert legosketch._size(budget) // 2 < s.bytes <= legosketch._size(budget)
+        assert s.estimate("to") == 2
+    for wrong in (0, 10, -5):
         with pytest.raises(LegoError):
-            a.fold(wrong)
-    with pytest.raises(OverflowError):
-        a.fold(-1)
+            s.fold(budget=wrong)
+    for wrong in ({}, {"blocks": 1, "budget": "4K"}):
+        with pytest.raises(TypeError, match="blocks or a budget"):
+            s.fold(**wrong)
 
 
 def test_clear():
-    for heavy in (False, True):
-        s = Sketch("64K", heavy=heavy)
+    for top in (False, True):
+        s = Sketch("64K", top=top)
         empty = s.copy()
         s.update(WORDS)
         assert s != empty
@@ -221,37 +277,58 @@ def test_clear():
 
 
 def test_top():
-    s = Sketch("64K", heavy=True)
+    s = Sketch("64K", top=True)
     s.update(["a", "b", "a", "c", "a", "b"])
     assert [(t.item, t.estimate, t.exact) for t in s.top(2)] == [("a", 3, True), ("b", 2, True)]
-    assert len(s.top()) == s.residents == s.exact == 3 and s.top(0) == []
+    assert len(s.top()) == len(s.top(None)) == 3 and s.top(0) == [] and s.top_total == 6
     assert s.top(1, items=bytes)[0].item == b"a" and s.top(1, items=int)[0].item == b"a"
     s.add(b"\xff", 9)  # of two kinds now
     assert [t.item for t in s.top(2)] == [b"\xff", b"a"]
     assert [t.item for t in s.top(2, items=str)] == [b"\xff", "a"]
-    numbers = Sketch("64K", heavy="10K")
+    numbers = Sketch("64K", "10K")
     numbers.update([5, 2**64 - 1, 5])
     assert [t.item for t in numbers.top()] == [5, 2**64 - 1]
     assert [t.item for t in Sketch.from_bytes(numbers.to_bytes()).top(1)] == [struct.pack("<Q", 5)]
     assert [t.item for t in pickle.loads(pickle.dumps(numbers)).top(1)] == [5]
     assert [t.item for t in numbers.copy().top(1)] == [5]
-    with pytest.raises(LegoError, match="heavy=True"):
+    with pytest.raises(LegoError, match="top=True"):
         Sketch("64K").top()
     with pytest.raises(ValueError):
         s.top(-1)
-    with pytest.raises(LegoError, match="subtracted"):
-        s - s
-    with pytest.raises(LegoError, match="folded"):
-        s.fold(1)
     assert (s + s).top(1)[0].estimate == 18
 
 
+def test_more_are_kept_than_ten():
+    s = Sketch("1M", top=True)
+    s.update({f"item {i}": 1000 - i for i in range(500)})
+    assert [t.item for t in s.top(None)] == [f"item {i}" for i in range(500)]
+    assert len(s.top()) == 10 and s.top_total == s.total
+
+
+def test_top_and_plain_merge():
+    listing, plain = Sketch("64K", top="8K"), Sketch("56K")
+    plain.fold(math.gcd(plain.blocks, listing.blocks))
+    listing.update({"a": 5, "b": 3})
+    plain.update({"a": 2, "c": 4})
+    both = listing + plain
+    assert both.top_bytes == listing.top_bytes and both.total == 14
+    assert [both.estimate(item) for item in "abc"] == [7, 3, 4] and "a" in [t.item for t in both.top()]
+    both = plain + listing
+    assert both.top_bytes == 0 and [both.estimate(item) for item in "abc"] == [7, 3, 4]
+    assert both == plain + listing  # a function of the two
+    for one, other in ((listing, plain), (plain, listing), (listing, listing)):
+        before = one.to_bytes()
+        with pytest.raises(LegoError, match="sketches with top") as error:
+            one - other
+        assert error.value.status == legosketch._core.LEGO_ERR_TOP and one.to_bytes() == before
+
+
 @pytest.mark.parametrize("options", [
-    {}, {"heavy": True}, {"flat": True}, {"model": "paper"}, {"model": "rule", "seed": 2**64 - 1}, {"threads": 3},
+    {}, {"top": True}, {"model": "paper"}, {"model": "paper", "top": "8K", "seed": 2**64 - 1}, {"threads": 3},
+    {"top": True, "threads": 3},
 ])
 def test_copies(options, tmp_path):
-    budget = "600K" if options.get("model") == "paper" else "64K"
-    s = Sketch(budget, **options)
+    s = Sketch("64K", **options)
     s.update(WORDS)
     path = tmp_path / "words.sketch"
     s.save(path)
@@ -265,11 +342,12 @@ def test_copies(options, tmp_path):
         other.add("more")
         assert other != s
     again = pickle.loads(pickle.dumps(s))
-    assert (again.flat, again.threads) == (s.flat, s.threads)
+    assert (again.threads, again.top_bytes) == (s.threads, s.top_bytes)
+    assert s.copy().threads == s.threads == options.get("threads", 1)
 
 
 def test_a_model_of_ones_own(tmp_path):
-    data = legosketch._core.model_bytes("rule")
+    data = legosketch._core.model_bytes("compact")
     path = tmp_path / "mine.lego"
     path.write_bytes(data)
     ways = [Sketch("64K", model=m) for m in (data, bytearray(data), path, str(path))]
@@ -282,7 +360,7 @@ def test_a_model_of_ones_own(tmp_path):
     both = ways[1] + larger  # of two shapes
     del ways, larger, s
     gc.collect()  # the models of what is left must still be there
-    assert again.estimate("to") == 2 and both.estimate("to") == 4 and again.model == "rule"
+    assert again.estimate("to") == 2 and both.estimate("to") == 4 and again.model == "compact"
     with pytest.raises(LegoError):
         Sketch(model=data[:-1])
     with pytest.raises(FileNotFoundError):
@@ -339,15 +417,15 @@ def test_budgets():
     with pytest.raises(ValueError):
         Sketch(seed=-1)
     with pytest.raises(ValueError):
-        Sketch("64K", heavy="64K")
+        Sketch("64K", top="64K")
 
 
 def test_facts():
     s = Sketch("64K", seed=7)
     s.update(WORDS)
     assert s.total == len(WORDS) and s.seed == 7 and s.model == "compact" and s.bytes <= 65536
-    assert s.bricks == s.bricks_now > 0 and s.cells > 0 and s.cache_bytes >= 0
-    assert (s.flat, s.heavy, s.residents, s.threads) == (False, 0, 0, 1)
+    assert s.blocks > 0 and s.cache_bytes >= 0
+    assert (s.columns, s.top_bytes, s.top_total, s.threads) == (0, 0, 0, 1)
     s.threads = 2
     assert s.threads == 2
     for wrong in (0, -1, 2**40, 2**70, "a", None):
@@ -355,33 +433,28 @@ def test_facts():
                     lambda w: Sketch.from_bytes(s.to_bytes(), threads=w)):
             with pytest.raises((ValueError, OverflowError, TypeError)):
                 use(wrong)
+    assert s.threads == 2
     with pytest.raises(AttributeError):
         del s.threads
-    with pytest.raises(LegoError, match="flat"):
-        Sketch.from_bytes(Sketch("64K", heavy=True).to_bytes(), flat=True)
-    assert Sketch.from_bytes(s.to_bytes(), flat=True).flat
     with pytest.raises(AttributeError):
         s.total = 5
-    heavy = Sketch("64K", heavy="8K", threads=4)
-    assert 0 < heavy.heavy <= 8192 and heavy.threads == 1
-    with pytest.raises(LegoError, match="network"):
-        s.scan(0)
-    paper = Sketch("600K", model="paper")
-    paper.add_many(range(1000))
-    totals = [paper.scan(i)[0] for i in range(paper.bricks_now)]
-    assert sum(totals) == 1000
+    top = Sketch("64K", top="8K", threads=4)
+    assert 0 < top.top_bytes <= 8192 and top.threads == 4
+    assert 0 < Sketch("64K", top=True).top_bytes <= 8192 < Sketch("64K", top="16K").top_bytes
+    assert Sketch("64K", model="paper").columns > 0
 
 
 def test_shown():
     s = Sketch("64K")
     s.update(WORDS)
-    assert repr(s).startswith("<Sketch of 10 items: ")
+    assert repr(s) == f"<Sketch of 10 items: compact, {s.bytes:,} bytes>"
     assert "<svg" in s._repr_html_() and "items counted" in s._repr_html_()
-    assert "<svg" in Sketch("64K", heavy=True)._repr_html_()
-    heavy = Sketch("64K", heavy=True)
-    heavy.add("<script>", 5)
-    heavy.add("x" * 100, 3)
-    assert "&lt;script&gt;" in heavy._repr_html_() and "<script>" not in heavy._repr_html_()
+    assert "<svg" in Sketch("64K", top=True)._repr_html_()
+    top = Sketch("64K", top=True)
+    top.add("<script>", 5)
+    top.add("x" * 100, 3)
+    assert "&lt;script&gt;" in top._repr_html_() and "<script>" not in top._repr_html_()
+    assert f"{top.top_bytes:,} of them for the top" in repr(top)
 
 
 def test_save_is_all_or_nothing(tmp_path):
@@ -416,26 +489,30 @@ def test_arguments_that_mean_nothing_are_refused():
             Sketch("4K", seed=wrong)
     with pytest.raises(TypeError):
         Sketch("4K", seed="a")
-    for wrong in (100, "97K", "1M"):
-        with pytest.raises(ValueError, match="heavy"):
-            Sketch("100K", heavy=wrong)
-    with pytest.raises(ValueError, match="heavy"):
-        Sketch("7K", heavy=True)
-    assert not Sketch("100K", heavy=0).heavy and not Sketch("100K", heavy=None).heavy
+    for wrong in (100, "97K", "1M", -1, 2**70):
+        with pytest.raises(ValueError, match="top is from"):
+            Sketch("100K", top=wrong)
+    with pytest.raises(ValueError, match="top is from"):
+        Sketch("4K", top=True)
+    for none in (0, None, False, "0"):
+        assert Sketch("100K", top=none).top_bytes == 0
+    for wrong in ({"heavy": True}, {"flat": True}, {"model": "rule"}):  # of versions before
+        with pytest.raises((TypeError, FileNotFoundError)):
+            Sketch("100K", **wrong)
     with pytest.raises(TypeError, match="items"):
-        Sketch("100K", heavy=True).top(items="str")
+        Sketch("100K", top=True).top(items="str")
     s = Sketch("4K")
     for wrong in (5, "ab", [1.5, 2], [1]):
         with pytest.raises((TypeError, ValueError), match="counts|integer"):
             s.add_many([1, 2], wrong)
-    for wrong in (0, 3 * s.bricks, 2**40):
+    for wrong in (3 * s.blocks, 2**40):
         with pytest.raises(LegoError, match="divisor"):
             s.fold(wrong)
     assert s.total == 0
 
 
 def test_what_was_refused_is_of_no_kind():
-    s = Sketch("100K", heavy=True)
+    s = Sketch("100K", top=True)
     with pytest.raises(TypeError):
         s.update([1, 1, 2.5])
     s.update(["a"])

@@ -80,7 +80,7 @@ def test_partitions_do_not_matter(table, partitions):
     assert ls.sketch_column(shuffled, "word", BUDGET).to_bytes() == sketch_here(WORDS).to_bytes()
 
 
-@pytest.mark.parametrize("options", [{"model": "rule"}, {"model": str(OWN_MODEL)}, {"model": OWN_MODEL}, {"seed": 7}])
+@pytest.mark.parametrize("options", [{"model": "paper"}, {"model": str(OWN_MODEL)}, {"model": OWN_MODEL}, {"seed": 7}])
 def test_options_arrive(table, options):
     expected = sketch_here(NUMBERS, budget="512K", **options)
     assert ls.sketch_column(table, "number", "512K", **options) == expected

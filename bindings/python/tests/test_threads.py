@@ -30,8 +30,8 @@ def run(*functions):
 
 
 def test_writers_and_readers():
-    for heavy in (False, True):
-        s = Sketch("64K", heavy=heavy)
+    for top in (False, True):
+        s = Sketch("64K", top=top)
         keys = array("q", range(20000))
         words = [str(i) for i in range(5000)]
 
@@ -52,12 +52,12 @@ def test_writers_and_readers():
                 s.estimate_many(words[:100])
                 assert s.bounds("7")[1] >= 0
                 s.copy(), s.total, s.to_bytes()
-                if heavy:
+                if top:
                     s.top(5)
 
         run(numbers, numbers, texts, texts, singles, reads, reads)
         assert s.total == 20 * 20000 + 20 * 5000 + 20000
-        if not heavy:  # where order does not matter
+        if not top:  # where order does not matter
             expected = Sketch("64K")
             for _ in range(20):
                 expected.add_many(keys)

@@ -82,9 +82,14 @@ static RedisModuleCommandArg merge_arguments[] = {
     {.name = "source", .type = REDISMODULE_ARG_TYPE_KEY, .key_spec_index = 1, SEVERAL},
     {0},
 };
+static RedisModuleCommandArg blocks_or_bytes[] = {
+    {.name = "blocks", .type = REDISMODULE_ARG_TYPE_INTEGER},
+    {.name = "bytes", .type = REDISMODULE_ARG_TYPE_INTEGER, .token = "BUDGET"},
+    {0},
+};
 static RedisModuleCommandArg fold_arguments[] = {
     KEY,
-    {.name = "bricks", .type = REDISMODULE_ARG_TYPE_INTEGER},
+    {.name = "size", .type = REDISMODULE_ARG_TYPE_ONEOF, .subargs = blocks_or_bytes},
     {0},
 };
 static RedisModuleCommandArg load_arguments[] = {
@@ -145,15 +150,15 @@ static const struct command commands[] = {
     {"lego.fold",
      command_fold,
      "write",
-     {VERSION, .arity = 3, .key_specs = changed, .args = fold_arguments,
-      .summary = "Shrinks a sketch to a divisor of its bricks: the one that would have been made with so many.",
+     {VERSION, .arity = -3, .key_specs = changed, .args = fold_arguments,
+      .summary = "Shrinks a sketch to a divisor of its blocks, or to the most that fit a budget.",
       .complexity = "O(bytes)"}},
     {"lego.info",
      command_info,
      "readonly",
      {VERSION, .arity = 2, .key_specs = read_only, .args = key_only,
-      .summary = "What a sketch is made of: model, seed, total, bytes, bricks, cells, and what TOP keeps.",
-      .complexity = "O(bytes)"}},
+      .summary = "What a sketch is made of: model, seed, total, bytes, blocks, and what TOP keeps.",
+      .complexity = "O(1)"}},
     {"lego.dump",
      command_dump,
      "readonly",

@@ -10,12 +10,11 @@
 
 /* ---- several items at once --------------------------------------------------------------------------------------- */
 
-/* As the library takes them: item i is bytes[offsets[i] .. offsets[i+1]). All is one allocation, which starts with the
- * offsets; numbers are counts or estimates. */
+/* All of them are one allocation, which starts with the offsets. numbers are counts or estimates. */
 struct batch {
     uint64_t *offsets;
     void *numbers;
-    char *bytes;
+    lego_items items;
 };
 
 /* Every step-th argument is an item. number_size: bytes for a number of each, which are not set. */
@@ -29,13 +28,14 @@ static bool batch_gather(struct batch *batch, RedisModuleString **argv, size_t n
     batch->offsets = RedisModule_TryAlloc((n + 1) * sizeof *batch->offsets + n * number_size + total);
     if (batch->offsets == NULL) return false;
     batch->numbers = batch->offsets + n + 1;
-    batch->bytes = (char *)batch->numbers + n * number_size;
+    char *bytes = (char *)batch->numbers + n * number_size;
     batch->offsets[0] = 0;
     for (size_t i = 0; i < n; i++) {
         const char *item = RedisModule_StringPtrLen(argv[i * step], &size);
-        memcpy(batch->bytes + batch->offsets[i], item, size);
+        memcpy(bytes + batch->offsets[i], item, size);
         batch->offsets[i + 1] = batch->offsets[i] + size;
     }
+    batch->items = (lego_items){.n = n, .bytes = bytes, .offsets = batch->offsets};
     return true;
 }
 
@@ -50,23 +50,24 @@ static bool read_count(const RedisModuleString *argument, int64_t *count)
 }
 
 /* argv[0] is the first item, and the count of an item follows it if step is 2. *bad: there is one that is none. */
-static lego_status add_one(struct value *value, RedisModuleString **argv, size_t step, bool *bad)
+static lego_status add_one(lego_sketch *sketch, RedisModuleString **argv, size_t step, bool *bad)
 {
     int64_t count = 1;
     size_t size;
     const char *item = RedisModule_StringPtrLen(argv[0], &size);
     *bad = step == 2 && !read_count(argv[1], &count);
-    return *bad ? LEGO_ERR_ARGUMENT : value_add(value, item, size, count);
+    return *bad ? LEGO_ERR_ARGUMENT : lego_add(sketch, item, size, count);
 }
 
-static lego_status add_many(struct value *value, RedisModuleString **argv, size_t n, size_t step, bool *bad)
+static lego_status add_many(lego_sketch *sketch, RedisModuleString **argv, size_t n, size_t step, bool *bad)
 {
     struct batch batch;
     *bad = false;
     if (!batch_gather(&batch, argv, n, step, step == 2 ? sizeof(int64_t) : 0)) return LEGO_ERR_MEMORY;
     int64_t *counts = step == 2 ? batch.numbers : NULL;
     for (size_t i = 0; i < n && step == 2 && !*bad; i++) *bad = !read_count(argv[2 * i + 1], &counts[i]);
-    lego_status status = *bad ? LEGO_ERR_ARGUMENT : value_add_batch(value, batch.bytes, batch.offsets, counts, n);
+    batch.items.counts = counts;
+    lego_status status = *bad ? LEGO_ERR_ARGUMENT : lego_add_items(sketch, &batch.items);
     RedisModule_Free(batch.offsets);
     return status;
 }
@@ -79,15 +80,16 @@ static int count_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
     if (value == NULL) return REDISMODULE_OK;
     size_t n = (size_t)((argc - 2) / step);
     bool bad;
-    lego_status status =
-        n == 1 ? add_one(value, argv + 2, (size_t)step, &bad) : add_many(value, argv + 2, n, (size_t)step, &bad);
-    int64_t total = value->total; /* whoever hears of the change may delete the key */
+    lego_status status = n == 1 ? add_one(value->sketch, argv + 2, (size_t)step, &bad)
+                                : add_many(value->sketch, argv + 2, n, (size_t)step, &bad);
+    lego_info info;
+    lego_describe(value->sketch, &info); /* now: whoever hears of the change may delete the key */
     RedisModule_CloseKey(key);
     if (bad) return reply_refused(ctx, "ERR a count is an integer of 64 bits");
     if (status != LEGO_OK) return reply_status(ctx, status);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, argv[1], event);
-    return RedisModule_ReplyWithLongLong(ctx, total);
+    return RedisModule_ReplyWithLongLong(ctx, info.total);
 }
 
 int command_incrby(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -117,22 +119,22 @@ static void reply_estimates(RedisModuleCtx *ctx, const lego_estimate *estimates,
     for (size_t i = 0; i < n; i++) reply_estimate(ctx, &estimates[i], bounds);
 }
 
-static lego_status ask_one(RedisModuleCtx *ctx, const struct value *value, RedisModuleString *argument, bool bounds)
+static lego_status ask_one(RedisModuleCtx *ctx, const lego_sketch *sketch, RedisModuleString *argument, bool bounds)
 {
     size_t size;
     const char *item = RedisModule_StringPtrLen(argument, &size);
     lego_estimate estimate;
-    lego_status status = value_estimate(value, item, size, &estimate);
+    lego_status status = lego_query(sketch, item, size, &estimate);
     if (status == LEGO_OK) reply_estimates(ctx, &estimate, 1, bounds);
     return status;
 }
 
-static lego_status ask_many(RedisModuleCtx *ctx, const struct value *value, RedisModuleString **argv, size_t n,
+static lego_status ask_many(RedisModuleCtx *ctx, const lego_sketch *sketch, RedisModuleString **argv, size_t n,
                             bool bounds)
 {
     struct batch batch;
     if (!batch_gather(&batch, argv, n, 1, sizeof(lego_estimate))) return LEGO_ERR_MEMORY;
-    lego_status status = value_estimate_batch(value, batch.bytes, batch.offsets, n, batch.numbers);
+    lego_status status = lego_query_items(sketch, &batch.items, batch.numbers);
     if (status == LEGO_OK) reply_estimates(ctx, batch.numbers, n, bounds);
     RedisModule_Free(batch.offsets);
     return status;
@@ -146,8 +148,8 @@ int command_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     RedisModuleKey *key;
     const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
     if (value == NULL) return REDISMODULE_OK;
-    lego_status status = argc - first == 1 ? ask_one(ctx, value, argv[first], bounds)
-                                           : ask_many(ctx, value, argv + first, (size_t)(argc - first), bounds);
+    lego_status status = argc - first == 1 ? ask_one(ctx, value->sketch, argv[first], bounds)
+                                           : ask_many(ctx, value->sketch, argv + first, (size_t)(argc - first), bounds);
     RedisModule_CloseKey(key);
     return status == LEGO_OK ? REDISMODULE_OK : reply_status(ctx, status);
 }
@@ -161,7 +163,7 @@ struct list {
 };
 
 /* The array starts with its first item, when nothing can fail any more. */
-static int list_item(void *context, const lego_top *top)
+static int list_item(void *context, const lego_top_item *top)
 {
     struct list *list = context;
     if (list->n == 0) RedisModule_ReplyWithArray(list->ctx, REDISMODULE_POSTPONED_LEN);
@@ -180,8 +182,8 @@ int command_top(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     RedisModuleKey *key;
     const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
     if (value == NULL) return REDISMODULE_OK;
-    bool has_top = value->elastic != NULL;
-    lego_status status = has_top ? lego_elastic_top(value->elastic, value->top, list_item, &list) : LEGO_ERR_ARGUMENT;
+    bool has_top = value->top != 0;
+    lego_status status = has_top ? lego_top(value->sketch, value->top, list_item, &list) : LEGO_ERR_ARGUMENT;
     RedisModule_CloseKey(key);
     if (!has_top) return reply_refused(ctx, "ERR this sketch was made without TOP, so it does not know its items");
     if (status != LEGO_OK) return reply_status(ctx, status);

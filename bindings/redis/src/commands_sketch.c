@@ -13,9 +13,6 @@
 
 /* ---- LEGO.RESERVE ------------------------------------------------------------------------------------------------ */
 
-/* What legosketch.h asks of a sketch that keeps its most frequent items. */
-enum { BUDGET_TOP_MIN = 8192 };
-
 static const lego_model *find_model(const RedisModuleString *argument)
 {
     size_t size;
@@ -36,7 +33,7 @@ static bool read_options(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
                        false;
         } else if (argument_is(argv[i], "MODEL")) {
             if ((options->model = find_model(given)) == NULL)
-                return reply_refused(ctx, "ERR MODEL is compact, paper or rule"), false;
+                return reply_refused(ctx, "ERR MODEL is compact or paper"), false;
         } else if (argument_is(argv[i], "SEED")) {
             if (!argument_number(given, 0, UINT64_MAX, &options->seed))
                 return reply_refused(ctx, "ERR SEED is 0 to %" PRIu64, UINT64_MAX), false;
@@ -46,8 +43,6 @@ static bool read_options(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
         } else return reply_refused(ctx, "ERR the options of LEGO.RESERVE are BUDGET, MODEL, SEED and TOP"), false;
     }
     if (options->budget == 0) return reply_refused(ctx, "ERR LEGO.RESERVE needs BUDGET and a number of bytes"), false;
-    if (*top > 0 && options->budget < BUDGET_TOP_MIN)
-        return reply_refused(ctx, "ERR with TOP, BUDGET is %u bytes or more", BUDGET_TOP_MIN), false;
     return true;
 }
 
@@ -85,26 +80,40 @@ int command_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- LEGO.MERGE -------------------------------------------------------------------------------------------------- */
 
-/* The sum is a copy of the first source, to which the others are added. */
+/* The sum is a copy of the first source, to which the others are added; so it has TOP if the first has. */
 static lego_status add_source(RedisModuleCtx *ctx, const struct value *source, struct value **sum)
 {
     if (*sum != NULL) return value_merge(*sum, source);
     return memory_has_room(ctx, value_memory(source)) ? value_copy(source, sum) : LEGO_ERR_MEMORY;
 }
 
-/* The library would fold any two to what divides both, 1552 and 1016 bricks to 8, where estimates say nothing any more.
- * Models may differ: those it refuses. false: replied. */
-static bool are_near(RedisModuleCtx *ctx, const struct value *a, const struct value *b)
+static uint32_t common_divisor(uint32_t a, uint32_t b)
 {
-    lego_sketch_info of_a, of_b;
-    lego_sketch_describe(value_light(a), &of_a);
-    lego_sketch_describe(value_light(b), &of_b);
-    if (of_a.model != of_b.model || of_a.bricks % of_b.bricks == 0 || of_b.bricks % of_a.bricks == 0) return true;
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Of two sketches neither folds to the other: names what is in the way, and a BUDGET that would have fitted. Columns and
+ * what is kept for TOP do not fold. */
+static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const struct value *other)
+{
+    lego_info a, b;
+    lego_describe(one->sketch, &a);
+    lego_describe(other->sketch, &b);
+    const char *what = "bytes for TOP";
+    uint64_t of_a = a.top_bytes, of_b = b.top_bytes;
+    if (a.columns != b.columns) what = "columns in a brick", of_a = a.columns, of_b = b.columns;
+    else if (a.blocks % b.blocks != 0 && b.blocks % a.blocks != 0) what = "blocks", of_a = a.blocks, of_b = b.blocks;
+    bool mixed = (one->top == 0) != (other->top == 0);
+    uint64_t fits = a.bytes < b.bytes ? a.bytes : b.bytes;
+    if (mixed) fits = one->top != 0 ? a.bytes - a.top_bytes : b.bytes - b.top_bytes;
+    char fold[48] = "";
+    if (a.columns == b.columns && (one->top == 0 || other->top == 0))
+        snprintf(fold, sizeof fold, ", or LEGO.FOLD both to %" PRIu32, common_divisor(a.blocks, b.blocks));
     reply_refused(ctx,
-                  "ERR sketches of %" PRIu32 " and %" PRIu32 " bricks have only a smaller one in common: "
-                  "make them with one BUDGET%s",
-                  of_a.bricks, of_b.bricks, a->elastic == NULL ? ", or LEGO.FOLD both to a common divisor" : "");
-    return false;
+                  "ERR sketches that have %" PRIu64 " and %" PRIu64 " %s do not merge, as neither folds to the other: "
+                  "make %s with BUDGET %" PRIu64 "%s",
+                  of_a, of_b, what, mixed ? "the one without TOP" : "both",
+                  fits < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : fits, fold);
 }
 
 /* One source more; false: replied. */
@@ -113,12 +122,10 @@ static bool merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct va
     RedisModuleKey *key;
     const struct value *source = key_open(ctx, name, REDISMODULE_READ, &key);
     if (source == NULL) return false;
-    bool mixed = *sum != NULL && ((*sum)->plain == NULL) != (source->plain == NULL);
-    if (mixed) reply_refused(ctx, "ERR sketches with TOP merge only with others that have it");
-    bool fits = !mixed && (*sum == NULL || are_near(ctx, *sum, source));
-    lego_status status = fits ? add_source(ctx, source, sum) : LEGO_ERR_ARGUMENT;
+    lego_status status = add_source(ctx, source, sum);
+    if (status == LEGO_ERR_SHAPE) refuse_shapes(ctx, *sum, source);
+    else if (status != LEGO_OK) reply_status(ctx, status);
     RedisModule_CloseKey(key);
-    if (fits && status != LEGO_OK) reply_status(ctx, status);
     return status == LEGO_OK;
 }
 
@@ -167,22 +174,26 @@ static uint32_t divisor_below(uint32_t n, uint64_t most)
 
 int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    if (argc != 3) return RedisModule_WrongArity(ctx);
-    uint64_t bricks;
-    if (!argument_number(argv[2], 1, UINT32_MAX, &bricks))
-        return reply_refused(ctx, "ERR bricks are 1 to %" PRIu32, UINT32_MAX);
+    bool within = argc == 4;
+    if (argc != 3 && !within) return RedisModule_WrongArity(ctx);
+    if (within && !argument_is(argv[2], "BUDGET"))
+        return reply_refused(ctx, "ERR LEGO.FOLD takes a number of blocks, or BUDGET and a number of bytes");
+    uint64_t size, least = within ? LEGO_BUDGET_MIN : 1, most = within ? LEGO_BUDGET_MAX : UINT32_MAX;
+    if (!argument_number(argv[argc - 1], least, most, &size))
+        return reply_refused(ctx, "ERR %s %" PRIu64 " to %" PRIu64, within ? "BUDGET is" : "blocks are", least, most);
     RedisModuleKey *key;
     struct value *value = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, &key);
     if (value == NULL) return REDISMODULE_OK;
-    lego_sketch_info info;
-    lego_sketch_describe(value_light(value), &info);
-    bool has_top = value->elastic != NULL;
-    lego_status status = has_top ? LEGO_ERR_ARGUMENT : lego_sketch_fold(value->plain, (uint32_t)bricks);
+    lego_info info;
+    lego_describe(value->sketch, &info);
+    lego_status status = within ? lego_fold_within(value->sketch, size) : lego_fold(value->sketch, (uint32_t)size);
     RedisModule_CloseKey(key);
-    if (has_top) return reply_refused(ctx, "ERR a sketch with TOP can not be folded");
+    if (status == LEGO_ERR_SHAPE && within)
+        return reply_refused(ctx, "ERR no fold of this sketch has %" PRIu64 " bytes or fewer", size);
     if (status == LEGO_ERR_SHAPE)
-        return reply_refused(ctx, "ERR a sketch of %u bricks folds to a divisor of that: the next below is %u",
-                             info.bricks, divisor_below(info.bricks, bricks));
+        return reply_refused(
+            ctx, "ERR a sketch of %" PRIu32 " blocks folds to a divisor of that: the next below is %" PRIu32,
+            info.blocks, divisor_below(info.blocks, size));
     if (status != LEGO_OK) return reply_status(ctx, status);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, argv[1], "lego.fold");
@@ -191,40 +202,34 @@ int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- LEGO.INFO --------------------------------------------------------------------------------------------------- */
 
-static void reply_field(RedisModuleCtx *ctx, const char *name, uint64_t number)
+static void reply_field(RedisModuleCtx *ctx, const char *name, int64_t number)
 {
     RedisModule_ReplyWithCString(ctx, name);
-    RedisModule_ReplyWithLongLong(ctx, (long long)number);
+    RedisModule_ReplyWithLongLong(ctx, number);
 }
 
 static void reply_info(RedisModuleCtx *ctx, const struct value *value)
 {
-    lego_sketch_info light;
+    lego_info info;
     lego_model_info model;
     char seed[24];
-    lego_sketch_describe(value_light(value), &light);
-    lego_model_describe(light.model, &model);
-    snprintf(seed, sizeof seed, "%" PRIu64, light.seed);
-    RedisModule_ReplyWithMap(ctx, value->elastic == NULL ? 9 : 13);
+    lego_describe(value->sketch, &info);
+    lego_model_describe(info.model, &model);
+    snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
+    RedisModule_ReplyWithMap(ctx, 10);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
     /* A string: it has 64 bits without a sign, an integer 63; and redis-cli 7.0 ends at a big number of RESP3. */
     RedisModule_ReplyWithCString(ctx, seed);
-    reply_field(ctx, "total", (uint64_t)value->total);
-    reply_field(ctx, "bytes", value->elastic == NULL ? light.bytes : lego_elastic_bytes(value->elastic));
-    reply_field(ctx, "cache-bytes", light.cache_bytes);
-    reply_field(ctx, "bricks", light.bricks);
-    reply_field(ctx, "bricks-now", light.bricks_now);
-    reply_field(ctx, "cells", light.cells);
+    reply_field(ctx, "total", info.total);
+    reply_field(ctx, "bytes", (int64_t)info.bytes);
+    reply_field(ctx, "cache-bytes", (int64_t)info.cache_bytes);
+    reply_field(ctx, "blocks", info.blocks);
+    reply_field(ctx, "columns", info.columns);
     reply_field(ctx, "top", value->top);
-    if (value->elastic == NULL) return;
-    lego_elastic_info heavy;
-    lego_elastic_describe(value->elastic, &heavy);
-    reply_field(ctx, "heavy-bytes", heavy.heavy_bytes);
-    reply_field(ctx, "heavy-total", (uint64_t)heavy.heavy_total);
-    reply_field(ctx, "residents", heavy.residents);
-    reply_field(ctx, "residents-exact", heavy.exact);
+    reply_field(ctx, "top-bytes", (int64_t)info.top_bytes);
+    reply_field(ctx, "top-total", info.top_total);
 }
 
 int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -16,28 +16,21 @@ enum { ENCODING_VERSION = 0 };
 
 RedisModuleType *sketch_type;
 
-/* The canonical bytes, to be freed. The server can not be told that saving fails, so without memory for it this process
- * ends, as it does where keys of the server's own are saved; mostly it is one that was forked to save. */
-struct bytes {
-    char *at;
-    size_t size;
-};
-
-static struct bytes bytes_of(const struct value *value)
+/* The server can not be told that saving fails, so without memory for it RedisModule_Alloc() ends this process, as it
+ * does where keys of the server's own are saved; mostly it is one that was forked to save. */
+static char *bytes_of(const struct value *value, size_t *size)
 {
-    size_t size = value_saved_size(value);
-    struct bytes bytes = {RedisModule_Alloc(size), size};
-    value_save(value, bytes.at);
-    return bytes;
+    return value_save(value, RedisModule_Alloc, size);
 }
 
 static void save(RedisModuleIO *rdb, void *context)
 {
     const struct value *value = context;
-    struct bytes bytes = bytes_of(value);
+    size_t size;
+    char *bytes = bytes_of(value, &size);
     RedisModule_SaveUnsigned(rdb, value->top);
-    RedisModule_SaveStringBuffer(rdb, bytes.at, bytes.size);
-    RedisModule_Free(bytes.at);
+    RedisModule_SaveStringBuffer(rdb, bytes, size);
+    RedisModule_Free(bytes);
 }
 
 static void *load(RedisModuleIO *rdb, int version)
@@ -50,31 +43,38 @@ static void *load(RedisModuleIO *rdb, int version)
     uint64_t top = RedisModule_LoadUnsigned(rdb);
     char *bytes = RedisModule_IsIOError(rdb) ? NULL : RedisModule_LoadStringBuffer(rdb, &size);
     if (bytes == NULL) return NULL;
-    struct value *value = NULL;
-    lego_status status = value_load(bytes, size, top, &value);
-    if (status != LEGO_OK) RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
+    struct value *value;
+    lego_status status = value_load(bytes, size, &value);
     RedisModule_Free(bytes);
-    return value;
+    if (status == LEGO_OK && value_set_top(value, top)) return value;
+    if (status == LEGO_OK) {
+        value_destroy(value);
+        status = LEGO_ERR_CORRUPT;
+    }
+    RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
+    return NULL;
 }
 
 static void rewrite(RedisModuleIO *aof, RedisModuleString *key, void *context)
 {
     const struct value *value = context;
-    struct bytes bytes = bytes_of(value);
-    if (value->top == 0) RedisModule_EmitAOF(aof, "LEGO.LOAD", "sb", key, bytes.at, bytes.size);
-    else RedisModule_EmitAOF(aof, "LEGO.LOAD", "sbcl", key, bytes.at, bytes.size, "TOP", (long long)value->top);
-    RedisModule_Free(bytes.at);
+    size_t size;
+    char *bytes = bytes_of(value, &size);
+    if (value->top == 0) RedisModule_EmitAOF(aof, "LEGO.LOAD", "sb", key, bytes, size);
+    else RedisModule_EmitAOF(aof, "LEGO.LOAD", "sbcl", key, bytes, size, "TOP", (long long)value->top);
+    RedisModule_Free(bytes);
 }
 
 /* What DEBUG DIGEST compares: equal if and only if LEGO.DUMP and LEGO.TOP give the same. */
 static void digest(RedisModuleDigest *into, void *context)
 {
     const struct value *value = context;
-    struct bytes bytes = bytes_of(value);
+    size_t size;
+    char *bytes = bytes_of(value, &size);
     RedisModule_DigestAddLongLong(into, value->top);
-    RedisModule_DigestAddStringBuffer(into, bytes.at, bytes.size);
+    RedisModule_DigestAddStringBuffer(into, bytes, size);
     RedisModule_DigestEndSequence(into);
-    RedisModule_Free(bytes.at);
+    RedisModule_Free(bytes);
 }
 
 static size_t memory_usage(const void *value)

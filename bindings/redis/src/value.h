@@ -1,4 +1,4 @@
-/* value: what a key holds, and what the library does with it: plain or with TOP, the rest of the module need not ask.
+/* value: what a key holds, a sketch and how many items LEGO.TOP lists of it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VALUE_H
@@ -12,36 +12,29 @@
 #define TOP_MAX 1000000u
 
 struct value {
-    lego_sketch *plain;    /* of these two one is there, */
-    lego_elastic *elastic; /* this if it was made with TOP */
-    uint32_t top;          /* how many items LEGO.TOP lists; 0 without TOP */
-    int64_t total;         /* the sum of all counts, for which lego_sketch_describe() has to look at every block */
+    lego_sketch *sketch;
+    uint32_t top; /* how many items LEGO.TOP lists; 0 if and only if the sketch does not keep its most frequent items */
 };
 
+/* top is 0 to TOP_MAX; options->top and options->allocator follow from it and from the server. */
 lego_status value_create(const lego_options *options, uint32_t top, struct value **value);
 void value_destroy(struct value *value); /* in any thread */
 lego_status value_copy(const struct value *value, struct value **copy);
 
-lego_status value_add(struct value *value, const char *item, size_t size, int64_t count);
-lego_status value_add_batch(struct value *value, const char *bytes, const uint64_t *offsets, const int64_t *counts,
-                            size_t n);
-lego_status value_estimate(const struct value *value, const char *item, size_t size, lego_estimate *estimate);
-lego_status value_estimate_batch(const struct value *value, const char *bytes, const uint64_t *offsets, size_t n,
-                                 lego_estimate *estimates);
-
-/* Both are plain, or both have TOP. */
+/* into becomes the sketch of both streams, and lists as many as the longer list of both if it has one. */
 lego_status value_merge(struct value *into, const struct value *from);
-
-/* The sketch, or the light part of it: to look at. */
-const lego_sketch *value_light(const struct value *value);
 
 /* What it takes of the server's memory, the cache of what its networks say included. */
 uint64_t value_memory(const struct value *value);
 
-/* top is 0 for bytes of a plain sketch; for others 1 to TOP_MAX. Otherwise LEGO_ERR_ARGUMENT. */
-bool value_bytes_have_top(const char *bytes, size_t size);
-lego_status value_load(const char *bytes, size_t size, uint64_t top, struct value **value);
-uint64_t value_saved_size(const struct value *value);
-void value_save(const struct value *value, char *bytes);
+/* The sketch of bytes from anywhere, which lists TOP_DEFAULT items if it keeps them. */
+lego_status value_load(const char *bytes, size_t size, struct value **value);
+
+/* Lists so many from now on; false, and nothing changes, unless the sketch keeps items and top is 1 to TOP_MAX, or it
+ * does not and top is 0. */
+bool value_set_top(struct value *value, uint64_t top);
+
+/* The canonical bytes of the sketch, in memory of alloc, to be freed; NULL if there is none. */
+char *value_save(const struct value *value, void *(*alloc)(size_t size), size_t *size);
 
 #endif

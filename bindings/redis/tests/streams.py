@@ -4,7 +4,7 @@ import random
 
 from legosketch import Sketch
 
-MODELS = ["compact", "paper", "rule"]
+MODELS = ["compact", "paper"]
 
 
 def stream(n, seed=1, deletions=True):
@@ -24,7 +24,7 @@ def reserve(server, key, budget, model=None, seed=0, top=None):
     words += ["MODEL", model] if model else []
     words += ["TOP", top] if top else []
     assert server(*words) == b"OK"
-    return Sketch(budget, model=model, seed=seed, heavy=top is not None)
+    return Sketch(budget, model=model, seed=seed, top=top is not None)
 
 
 def count(server, key, sketch, counted, most=100):

@@ -72,7 +72,7 @@ def test_create_again_open_delete(cluster, client):
     for again in (SketchGroups.create(client, "made", 6, "600K", seed=7, top=5), SketchGroups.open(client, "made")):
         assert (again.keys, again.groups, again.seed) == (made.keys, 6, 7)
         assert again.estimate("apple") == 3
-    for other in ({"groups": 3}, {"budget": "1M"}, {"seed": 8}, {"model": "rule"}, {"top": 6}):
+    for other in ({"groups": 3}, {"budget": "1M"}, {"seed": 8}, {"model": "paper"}, {"top": 6}):
         with pytest.raises(ValueError, match="already"):
             SketchGroups.create(client, "made", **{"groups": 6, "budget": BUDGET, "seed": 7, "top": 5, **other})
     cluster.holder_of(made.keys[4])("DEL", made.keys[4])  # not made again by itself: that would hide a loss

@@ -85,10 +85,8 @@ def test_merge(server, model, top):
     assert server("LEGO.DUMP", "day1") == sketches[1].to_bytes()
 
 
-def test_merge_of_one_is_a_copy_and_one_of_half_the_bricks_merges(server):
-    a, b = reserve(server, "a", 64 * 1024), reserve(server, "b", 64 * 1024)
-    b.fold(b.bricks // 2)
-    server("LEGO.FOLD", "b", b.bricks)
+def test_merge_of_one_is_a_copy_and_one_of_half_the_budget_merges(server):
+    a, b = reserve(server, "a", 64 * 1024), reserve(server, "b", 32 * 1024)
     count(server, "a", a, stream(500, 1))
     count(server, "b", b, stream(500, 2))
     server("LEGO.MERGE", "copy", 1, "a")
@@ -99,16 +97,50 @@ def test_merge_of_one_is_a_copy_and_one_of_half_the_bricks_merges(server):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_fold(server, model):
-    sketch = reserve(server, "key", 300000, model)
+def test_merge_of_plain_and_top(server, model):
+    """The sum has TOP if the first source has."""
+    kept = reserve(server, "kept", 64 * 1024, model, 5, 20)
+    fields = info(server, "kept")
+    plain = reserve(server, "plain", fields["bytes"] - fields["top-bytes"], model, 5)
+    assert info(server, "plain")["blocks"] == fields["blocks"]
+    count(server, "kept", kept, stream(1000, 1))
+    count(server, "plain", plain, stream(1000, 2))
+    for first, second, a, b, top in (("kept", "plain", kept, plain, 20), ("plain", "kept", plain, kept, 0)):
+        assert server("LEGO.MERGE", "both", 2, first, second) == b"OK"
+        both = a.copy()
+        both.merge(b)
+        assert server("LEGO.DUMP", "both") == both.to_bytes()
+        assert info(server, "both")["top"] == top and info(server, "both")["total"] == kept.total + plain.total
+    assert len(server("LEGO.TOP", "kept")) == 20
+
+
+@pytest.mark.parametrize("top", [None, 20])
+@pytest.mark.parametrize("model", MODELS)
+def test_fold(server, model, top):
+    sketch = reserve(server, "key", 600000, model, 0, top)
     count(server, "key", sketch, stream(2000))
-    bricks = sketch.bricks
-    divisor = max(d for d in range(1, bricks) if bricks % d == 0)
-    before = server("MEMORY", "USAGE", "key")
-    assert server("LEGO.FOLD", "key", divisor) == b"OK"
-    sketch.fold(divisor)
+    server("COPY", "key", "copy")
+    whole = sketch.copy()
+    before = info(server, "key")
+    half = next(d for d in range(before["blocks"] // 2, 0, -1) if before["blocks"] % d == 0)
+    used = server("MEMORY", "USAGE", "key")
+    assert server("LEGO.FOLD", "key", half) == b"OK"
+    sketch.fold(half)
     assert server("LEGO.DUMP", "key") == sketch.to_bytes()
-    assert server("MEMORY", "USAGE", "key") < before
+    after = info(server, "key")
+    assert server("MEMORY", "USAGE", "key") < used
+    assert (after["blocks"], after["total"], after["top-bytes"]) == (half, before["total"], before["top-bytes"])
+    # A budget: the most that fit it; what fits already stays as it is.
+    assert server("LEGO.FOLD", "copy", "BUDGET", before["bytes"]) == b"OK"
+    assert info(server, "copy") == before
+    assert server("LEGO.FOLD", "copy", "budget", after["bytes"]) == b"OK"
+    whole.fold(budget=after["bytes"])
+    assert server("LEGO.DUMP", "copy") == whole.to_bytes()
+    assert after["bytes"] / 2 < info(server, "copy")["bytes"] <= after["bytes"]
+    if top is None:
+        assert whole == sketch
+    else:
+        assert len(server("LEGO.TOP", "key")) == len(server("LEGO.TOP", "copy")) == 20
 
 
 @pytest.mark.parametrize("top", [None, 20])
@@ -147,12 +179,12 @@ def test_info(server):
     plain = info(server, "plain")
     assert plain["model"] == b"compact" and plain["seed"] == b"18446744073709551615"
     assert (plain["total"], plain["bytes"], plain["top"]) == (sketch.total, sketch.bytes, 0)
-    assert plain["bricks"] == plain["bricks-now"] == sketch.bricks and plain["cells"] == sketch.cells
+    assert (plain["blocks"], plain["columns"], plain["top-bytes"], plain["top-total"]) == (sketch.blocks, 0, 0, 0)
     reserve(server, "kept", 50000, top=5)
     server("LEGO.INCRBY", "kept", "a", 5, "b", 2)
     kept = info(server, "kept")
-    assert (kept["top"], kept["residents"], kept["residents-exact"], kept["heavy-total"]) == (5, 2, 2, 7)
-    assert kept.keys() > plain.keys() and kept["bytes"] <= 50000
+    assert (kept["top"], kept["top-total"], kept["total"]) == (5, 7, 7)
+    assert kept.keys() == plain.keys() and 50000 / 10 < kept["top-bytes"] <= 50000 / 8 and kept["bytes"] <= 50000
     with server.connect(protocol=3) as newer:
         assert newer.execute_command("LEGO.INFO", "plain") == {k.encode(): v for k, v in plain.items()}
     # redis-cli 7.0 ends at a reply of a type that it does not know.

@@ -17,7 +17,7 @@ def key(server):
     ("words", "keys"),
     [
         ("RESERVE a BUDGET 10000", "a"), ("INCRBY a x 1 y 2", "a"), ("ADD a x", "a"), ("QUERY a x y", "a"),
-        ("TOP a", "a"), ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"),
+        ("TOP a", "a"), ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"), ("FOLD a BUDGET 5000", "a"),
         ("INFO a", "a"), ("DUMP a", "a"), ("LOAD a x TOP 1", "a"),
     ],
 )  # fmt: skip
@@ -131,7 +131,7 @@ def test_copy_rename_dump_restore(server, top):
 
 
 def test_digest_tells_apart(server):
-    for name, words in {"a": [], "b": ["SEED", 1], "c": ["MODEL", "rule"], "d": ["TOP", 3], "e": ["TOP", 4]}.items():
+    for name, words in {"a": [], "b": ["SEED", 1], "c": ["MODEL", "paper"], "d": ["TOP", 3], "e": ["TOP", 4]}.items():
         server("LEGO.RESERVE", name, "BUDGET", 20000, *words)
     assert len(set(server("DEBUG", "DIGEST-VALUE", *"abcde"))) == 5
 
@@ -141,7 +141,7 @@ def test_type_and_memory(key):
     assert key("OBJECT", "ENCODING", "key") == b"raw"
     assert list(key.client.scan_iter(_type="LEGO-SKCH")) == [b"key"]
     before = key.client.info("memory")["used_memory"]
-    key("LEGO.RESERVE", "large", "BUDGET", 20_000_000)
+    key("LEGO.RESERVE", "large", "BUDGET", 32 << 20)
     used = key("MEMORY", "USAGE", "large")
     # what it says is what it took, but for the allocator's rounding
     assert abs(key.client.info("memory")["used_memory"] - before - used) < 0.1 * used

@@ -1,5 +1,7 @@
 """What is refused says why, and changes nothing."""
 
+import pathlib
+import re
 import resource
 
 import pytest
@@ -22,6 +24,7 @@ def refused(server, *words):
 def keys(server):
     server("LEGO.RESERVE", "plain", "BUDGET", 20000)
     server("LEGO.RESERVE", "kept", "BUDGET", 20000, "TOP", 10)
+    server("LEGO.RESERVE", "brick", "BUDGET", 20000, "MODEL", "paper")
     server("LEGO.ADD", "plain", "a", "b")
     server("LEGO.ADD", "kept", "a", "b")
     server("SET", "text", "x")
@@ -33,7 +36,7 @@ def keys(server):
     [
         "RESERVE", "RESERVE k", "RESERVE k BUDGET", "RESERVE k BUDGET 10000 TOP", "INCRBY plain", "INCRBY plain a",
         "INCRBY plain a 1 b", "ADD plain", "QUERY plain", "TOP", "TOP kept WITHCOUNT x", "MERGE d", "MERGE d 1",
-        "FOLD plain", "FOLD plain 1 1", "INFO", "INFO plain x", "DUMP", "DUMP plain x", "LOAD d", "LOAD d x TOP",
+        "FOLD plain", "FOLD plain BUDGET 1 1", "INFO", "INFO plain x", "DUMP", "DUMP plain x", "LOAD d", "LOAD d x TOP",
         "LOAD d x TOP 1 1",
     ],
 )  # fmt: skip
@@ -71,20 +74,21 @@ def test_wrong_types(keys):
         ("RESERVE k SEED 1", "needs BUDGET"),
         ("RESERVE k BUDGET 20000 SEED -1", "SEED is"),
         ("RESERVE k BUDGET 20000 SEED 18446744073709551616", "SEED is"),
-        ("RESERVE k BUDGET 20000 MODEL nice", "compact, paper or rule"),
-        ("RESERVE k BUDGET 20000 MODEL compact\0x", "compact, paper or rule"),
+        ("RESERVE k BUDGET 20000 MODEL nice", "compact or paper"),
+        ("RESERVE k BUDGET 20000 MODEL compact\0x", "compact or paper"),
         ("RESERVE k BUDGET 20000 TOP 0", "TOP is 1 to 1000000"),
         ("RESERVE k BUDGET 20000 TOP 1000001", "TOP is"),
-        ("RESERVE k BUDGET 8191 TOP 5", "8192"),
+        ("RESERVE k BUDGET 4600 TOP 5", "4 KB of it beside the top"),
         ("RESERVE k BUDGET 20000 FLAT 1", "the options"),
         ("TOP plain", "without TOP"),
         ("TOP kept COUNTS", "WITHCOUNT"),
-        ("FOLD kept 1", "can not be folded"),
-        ("FOLD plain 0", "bricks are 1 to"),
-        ("FOLD plain 4294967296", "bricks are 1 to"),
-        ("FOLD plain x", "bricks are 1 to"),
-        ("MERGE d 2 plain kept", "TOP merge only"),
-        ("MERGE d 2 kept plain", "TOP merge only"),
+        ("FOLD plain 0", "blocks are 1 to"),
+        ("FOLD plain 4294967296", "blocks are 1 to"),
+        ("FOLD plain x", "blocks are 1 to"),
+        ("FOLD plain 1 1", "or BUDGET and"),
+        ("FOLD plain BUDGET 4095", "BUDGET is 4096 to 68719476736"),
+        ("FOLD plain BUDGET 5K", "BUDGET is"),
+        ("FOLD brick BUDGET 5000", "no fold of this sketch has 5000 bytes"),
         ("MERGE d 2 plain", "numkeys"),
         ("MERGE d 1 plain plain", "numkeys"),
         ("MERGE d 0 plain", "numkeys"),
@@ -101,32 +105,70 @@ def test_words(keys, words, why):
 
 def test_fold_names_a_number_that_works(keys):
     words = keys("LEGO.INFO", "plain")
-    bricks = dict(zip(words[::2], words[1::2]))[b"bricks"]
-    asked = next(n for n in range(bricks // 2, 0, -1) if bricks % n)
+    blocks = dict(zip(words[::2], words[1::2]))[b"blocks"]
+    asked = next(n for n in range(blocks // 2, 0, -1) if blocks % n)
     said = refused(keys, "LEGO.FOLD", "plain", asked)
-    assert str(bricks) in said
+    assert str(blocks) in said
     assert keys("LEGO.FOLD", "plain", int(said.split()[-1])) == b"OK"
 
 
 def test_merge_of_what_does_not_fit(keys):
     keys("LEGO.RESERVE", "seed", "BUDGET", 20000, "SEED", 1)
-    keys("LEGO.RESERVE", "model", "BUDGET", 20000, "MODEL", "rule")
-    keys("LEGO.RESERVE", "heavier", "BUDGET", 80000, "TOP", 10)
+    keys("LEGO.RESERVE", "model", "BUDGET", 20000, "MODEL", "paper")
     assert "another seed" in refused(keys, "LEGO.MERGE", "plain", 2, "plain", "seed")
     assert "another model" in refused(keys, "LEGO.MERGE", "d", 2, "model", "plain")
-    said = refused(keys, "LEGO.MERGE", "d", 2, "kept", "heavier")
-    assert "bricks" in said and "FOLD" not in said  # which such sketches can not
 
 
-def test_merge_does_not_ruin(keys):
-    """Numbers of bricks that have only a small divisor in common; one that divides the other is fine."""
-    keys("LEGO.RESERVE", "other", "BUDGET", 30000)
-    said = refused(keys, "LEGO.MERGE", "d", 2, "plain", "other")
-    few, many = (int(word) for word in said.split() if word.isdigit())
-    assert many % few and "LEGO.FOLD" in said
-    keys("LEGO.RESERVE", "part", "BUDGET", 20000)
-    keys("LEGO.FOLD", "part", next(n for n in range(few // 2, 0, -1) if few % n == 0))
-    assert keys("LEGO.MERGE", "d", 2, "plain", "part") == b"OK"
+@pytest.mark.parametrize(("a", "b", "remade"), [([], [], "both"), (["TOP", 5], ["TOP", 5], "both"),
+                                                ([], ["TOP", 5], "a"), (["TOP", 5], [], "b")])  # fmt: skip
+def test_a_merge_that_would_ruin_names_what_fits(server, a, b, remade):
+    """Numbers of blocks that have only a small divisor in common: both are named, and a budget, and a number."""
+    for name, budget, top in (("a", 20000, a), ("b", 30000, b)):
+        server("LEGO.RESERVE", name, "BUDGET", budget, *top)
+        server("LEGO.ADD", name, "x", "y")
+    said = refused(server, "LEGO.MERGE", "d", 2, "a", "b")
+    found = re.fullmatch(r"sketches that have (\d+) and (\d+) blocks do not merge, as neither folds to the other: make "
+                         r"(?:both|the one without TOP) with BUDGET (\d+)(?:, or LEGO.FOLD both to (\d+))?", said)
+    assert found, said
+    one, other, budget = (int(found[i]) for i in (1, 2, 3))
+    assert one % other and other % one and (found[4] is None) == (a == b != [])
+    if found[4] is not None:
+        for name in "ab":
+            server("COPY", name, "folded " + name)
+            assert server("LEGO.FOLD", "folded " + name, found[4]) == b"OK"
+        assert server("LEGO.MERGE", "d", 2, "folded a", "folded b") == b"OK"
+    for name, top in (("a", a), ("b", b)):
+        if remade in (name, "both"):
+            server("DEL", name)
+            assert server("LEGO.RESERVE", name, "BUDGET", budget, *top) == b"OK"
+    assert server("LEGO.MERGE", "d", 2, "a", "b") == b"OK"
+
+
+def test_bricks_of_other_columns(server):
+    for name, budget in (("a", 30000), ("b", 40000)):
+        server("LEGO.RESERVE", name, "BUDGET", budget, "MODEL", "paper")
+    said = refused(server, "LEGO.MERGE", "d", 2, "a", "b")
+    found = re.search(r"have (\d+) and (\d+) columns in a brick .* make both with BUDGET (\d+)$", said)
+    assert found, said
+    assert int(found[1]) < int(found[2])
+    server("DEL", "a", "b")
+    for name in "ab":
+        server("LEGO.RESERVE", name, "BUDGET", found[3], "MODEL", "paper")
+    assert server("LEGO.MERGE", "d", 2, "a", "b") == b"OK"
+
+
+def test_parts_for_top_that_do_not_fit(server):
+    """The blocks do: of sketches with much the same budget."""
+    server("LEGO.RESERVE", "a", "BUDGET", 40000, "TOP", 5)
+    for budget in range(40200, 44000, 200):
+        server("LEGO.RESERVE", "b", "BUDGET", budget, "TOP", 5)
+        infos = [dict(zip(words[::2], words[1::2])) for words in (server("LEGO.INFO", key) for key in "ab")]
+        if infos[0][b"blocks"] == infos[1][b"blocks"] and infos[0][b"top-bytes"] != infos[1][b"top-bytes"]:
+            said = refused(server, "LEGO.MERGE", "d", 2, "a", "b")
+            assert all(f" {info[b'top-bytes']} " in said for info in infos) and "BUDGET" in said
+            return
+        server("DEL", "b")
+    pytest.fail("no budgets were found")
 
 
 @pytest.mark.parametrize("key", ["plain", "kept"])
@@ -156,7 +198,9 @@ def test_load_of_other_things(keys):
         assert "TOP is 1 to" in refused(keys, "LEGO.LOAD", "d", kept, "TOP", number)
     assert "shorter or longer" in refused(keys, "LEGO.LOAD", "d", plain[:-1])
     assert "damaged" in refused(keys, "LEGO.LOAD", "d", plain[:-1] + bytes([plain[-1] ^ 1]))
-    assert "later version" in refused(keys, "LEGO.LOAD", "plain", plain[:8] + b"\2" + plain[9:])
+    assert "version" in refused(keys, "LEGO.LOAD", "plain", plain[:8] + b"\3" + plain[9:])
+    old = pathlib.Path(__file__).parents[3] / "tests/golden/v1.sketch"  # its model and its spill are gone
+    assert "version" in refused(keys, "LEGO.LOAD", "d", old.read_bytes())
 
 
 def test_models_that_are_not_built_in(keys):
@@ -199,7 +243,7 @@ def test_the_system_has_no_memory(keys):
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     before = resource.prlimit(keys.process.pid, resource.RLIMIT_AS, (mapped + (64 << 20), resource.RLIM_INFINITY))
     try:
-        for model in ("compact", "paper", "rule"):
+        for model in ("compact", "paper"):
             for top in ([], ["TOP", 10]):
                 said = refused(keys, "LEGO.RESERVE", "k", "BUDGET", 400 << 20, "MODEL", model, *top)
                 assert "out of memory" in said

@@ -12,16 +12,22 @@ SELECT lego_plus(a.sketch, b.sketch) = a.sketch + b.sketch AS plus,
     lego_minus(a.sketch, b.sketch) = a.sketch - b.sketch AS minus,
        a.sketch + NULL IS NULL AS nothing FROM parts a, parts b WHERE a.p = 0 AND b.p = 1;
 
--- A fold is the sketch that fewer bricks would have made. Sketches meet at the smaller number, if it divides the other.
-SELECT (lego_info(sketch)->'bricks')::int AS bricks FROM whole;
-SELECT (lego_info(f)->'bricks')::int AS bricks, lego_total(f), lego_estimate(f, 5)
-    FROM (SELECT lego_fold(sketch, 508) AS f FROM whole) t;
-SELECT lego_fold(w.sketch, 254) = lego_merge_agg(lego_fold(p.sketch, 254)) AS same FROM parts p, whole w
+-- A fold is the sketch that fewer blocks would have made. Sketches meet at the smaller number, if it divides the other.
+SELECT (lego_info(sketch)->'blocks')::int AS blocks FROM whole;
+SELECT (lego_info(f)->'blocks')::int AS blocks, lego_total(f), lego_estimate(f, 5)
+    FROM (SELECT lego_fold(sketch, 480) AS f FROM whole) t;
+SELECT lego_fold(w.sketch, 240) = lego_merge_agg(lego_fold(p.sketch, 240)) AS same FROM parts p, whole w
     GROUP BY w.sketch;
-SELECT lego_fold(w.sketch, 508) + p.sketch = lego_fold(w.sketch + p.sketch, 508) AS same FROM parts p, whole w
+SELECT lego_fold(w.sketch, 480) + p.sketch = lego_fold(w.sketch + p.sketch, 480) AS same FROM parts p, whole w
     WHERE p = 0;
 SELECT lego_fold(lego_empty(65536), 1) + sketch = lego_fold(sketch, 1) AS same FROM whole;
 SELECT lego_fold(lego_empty(100000), 8) + sketch = lego_fold(sketch, 8) AS same FROM whole;
+
+-- To a budget: the most blocks that fit it, all of them if it is large enough. Budgets of twice the other's nest.
+SELECT lego_fold_within(sketch, 32768) = lego_fold(sketch, 480) AS half, lego_fold_within(sketch, 65536) = sketch AS all,
+    lego_fold_within(sketch, 40000) = lego_fold(sketch, 480) AS less FROM whole;
+SELECT lego_fold_within(a, 65536) = b AS same, a + b = b + b AS sum FROM (SELECT lego_agg(g % 777, 131072) AS a,
+    lego_agg(g % 777, 65536) AS b FROM generate_series(1, 20000) g) t;
 
 -- Sketches that keep their most frequent items add up too.
 SELECT lego_total(s), t.* FROM (SELECT lego_merge_agg(s) AS s FROM (
@@ -30,8 +36,26 @@ SELECT lego_total(s), t.* FROM (SELECT lego_merge_agg(s) AS s FROM (
 SELECT lego_total(a + a), lego_estimate(a + a, 3) FROM (SELECT lego_top_agg(g % 10, 16384) AS a
     FROM generate_series(1, 1000) g) t;
 
+-- They fold, and keep their items; their exact counts stay.
+SELECT lego_info(f)->'blocks' = to_jsonb(blocks / 2) AS half, lego_total(f), t.* FROM
+    (SELECT s, (lego_info(s)->'blocks')::int AS blocks FROM
+        (SELECT lego_top_agg(g % 10, 16384) AS s FROM generate_series(1, 1000) g) a) b,
+    LATERAL (SELECT lego_fold(s, blocks / 2) AS f) c, LATERAL lego_top_int(f, 2) t;
+
+-- With one that does not keep them: into that one everything is counted; the other goes on with its own.
+CREATE TABLE both_kinds AS SELECT top, lego_fold(lego_agg(g % 10, budget), 1) AS one_block, lego_agg(g % 10, budget) AS plain
+    FROM (SELECT top, (lego_info(top)->'bytes')::bigint - (lego_info(top)->'top_bytes')::bigint AS budget
+        FROM (SELECT lego_top_agg(g % 10, 16384) AS top FROM generate_series(1, 1000) g) t) t, generate_series(1, 1000) g
+    GROUP BY top;
+SELECT lego_info(plain)->'blocks' = lego_info(top)->'blocks' AS meet, plain + top = plain + plain AS counted,
+    lego_total(top + plain), lego_estimates(top + plain, '{3, 10}'::bigint[]), (lego_bounds(top + plain, 3)).upper
+    FROM both_kinds;
+SELECT lego_total(top + one_block), t.* FROM both_kinds, LATERAL lego_top_int(top + one_block, 2) t;
+SELECT lego_total(lego_merge_agg(s)) FROM (SELECT plain FROM both_kinds UNION ALL SELECT top FROM both_kinds) t(s);
+DROP TABLE both_kinds;
+
 -- The empty sketch.
-SELECT lego_info(lego_empty(4096)), lego_info(lego_empty(1 << 20, 5, 'rule'))->'model' AS model,
+SELECT lego_info(lego_empty(4096)), lego_info(lego_empty(1 << 20, 5, 'paper'))->'model' AS model,
     lego_estimate(lego_empty(4096), 'x');
 
 -- Loops that keep a running sum.

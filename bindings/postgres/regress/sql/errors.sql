@@ -34,10 +34,10 @@ SELECT lego_agg('a'::text, 1, NULL);
 SELECT lego_agg(1, 1, 65536, NULL, 'compact');
 SELECT lego_agg(1, 1, 65536, 0, NULL);
 SELECT lego_agg(1, 1, 65536, 0, 'large');
-SELECT lego_top_agg(1, 4096);
+SELECT lego_top_agg(1, 4600);
 SELECT lego_agg(g, 65536 + g) FROM generate_series(1, 3) g;
 SELECT lego_agg(g, 1, 65536, g, 'compact') FROM generate_series(1, 3) g;
-SELECT lego_agg(g, 1, 65536, 0, CASE g WHEN 1 THEN 'compact' ELSE 'rule' END) FROM generate_series(1, 3) g;
+SELECT lego_agg(g, 1, 65536, 0, CASE g WHEN 1 THEN 'compact' ELSE 'paper' END) FROM generate_series(1, 3) g;
 SELECT lego_empty(100);
 SELECT lego_empty(65536, 0, 'none');
 
@@ -51,18 +51,21 @@ SELECT lego_agg(1.5, 65536);
 SELECT sketch + top FROM s;
 SELECT top - top FROM s;
 SELECT sketch - top FROM s;
-SELECT lego_fold(top, 1) FROM s;
 SELECT lego_fold(sketch, 0) FROM s;
-SELECT lego_fold(sketch, 1015) FROM s;
+SELECT lego_fold(sketch, 959) FROM s;
 SELECT lego_fold(sketch, 1::bigint << 40) FROM s;
+SELECT lego_fold(top, 5) FROM s;
+SELECT lego_fold_within(sketch, -1) FROM s;
+SELECT lego_fold_within(sketch, 4095) FROM s;
+SELECT lego_fold_within(lego_empty(65536, 0, 'paper'), 8192); -- one brick is larger
 SELECT sketch + lego_empty(100000) FROM s;
 SELECT sketch - lego_empty(100000) FROM s;
 SELECT lego_merge_agg(x) FROM (SELECT lego_agg(1, b) FROM unnest('{65536, 100000}'::int[]) b GROUP BY b
     ORDER BY b) t(x);
 SELECT sketch + lego_empty(65536, 1, 'compact') FROM s;
-SELECT sketch + lego_empty(65536, 0, 'rule') FROM s;
+SELECT sketch + lego_empty(65536, 0, 'paper') FROM s;
 SELECT lego_merge_agg(x) FROM (SELECT sketch FROM s UNION ALL SELECT top FROM s) t(x);
-SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 32768}'::int[]) b GROUP BY b
+SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(1, b) FROM unnest('{65536, 40000}'::int[]) b GROUP BY b
     ORDER BY b) t(x);
 
 -- The most frequent items.

@@ -26,7 +26,7 @@ SELECT lego_agg(number, 65536) IS NULL AS nothing FROM rows WHERE grp = 7;
 SELECT lego_total(lego_agg(number, 65536)) FROM rows WHERE number = 1 AND grp = 1;
 
 -- Of sketches; their shapes may differ there.
-CREATE TABLE sketches AS SELECT word, lego_fold(lego_agg(number, 16384), CASE WHEN word < 'word 2' THEN 83 ELSE 249 END) AS sketch
+CREATE TABLE sketches AS SELECT word, lego_fold(lego_agg(number, 16384), CASE WHEN word < 'word 2' THEN 80 ELSE 240 END) AS sketch
     FROM rows WHERE number < 200 GROUP BY word;
 ALTER TABLE sketches SET (parallel_workers = 2);
 ANALYZE sketches;
@@ -68,6 +68,6 @@ SELECT count(*) FROM serial_groups s JOIN (SELECT grp, lego_agg(number, 1 << 18)
 
 -- Where each part has a budget or a model of its own, it is found when they are combined.
 SELECT lego_agg(number, CASE grp WHEN 0 THEN 65536 ELSE 131072 END) FROM parts;
-SELECT lego_agg(number, 1, 65536, 0, CASE grp WHEN 0 THEN 'rule' ELSE 'compact' END) FROM parts;
+SELECT lego_agg(number, 1, 65536, 0, CASE grp WHEN 0 THEN 'paper' ELSE 'compact' END) FROM parts;
 
 DROP TABLE rows, serial, serial_groups, sketches, parts;

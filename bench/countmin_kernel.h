@@ -1,5 +1,5 @@
-/* The batch functions of countmin.h, for the instructions that the including file is compiled for: it defines KERNELS,
- * KERNELS_NAME and SUPPORTED.
+/* The batch function of countmin.h, for the instructions that the including file is compiled for: it defines KERNEL,
+ * KERNEL_NAME and SUPPORTED.
  *
  * SPDX-License-Identifier: MIT */
 #include "countmin.h"
@@ -48,8 +48,8 @@ static inline size_t chunk_size(size_t left)
     return left < COUNTMIN_CHUNK ? left : COUNTMIN_CHUNK;
 }
 
-/* Adds the keys, or if there is room for answers asks for them; always a chunk behind its hashes. */
-static inline void walk(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch)
+/* It is always a chunk behind its hashes. */
+static void walk(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch)
 {
     chunk at[2];
     size_t now = chunk_size(n);
@@ -65,20 +65,10 @@ static inline void walk(const countmin *table, const uint64_t *keys, size_t n, u
     }
 }
 
-static void add(const countmin *table, const uint64_t *keys, size_t n, bool prefetch)
-{
-    walk(table, keys, n, NULL, prefetch);
-}
-
-static void least(const countmin *table, const uint64_t *keys, size_t n, uint32_t *answers, bool prefetch)
-{
-    walk(table, keys, n, answers, prefetch);
-}
-
 static bool supported(void)
 {
     return SUPPORTED;
 }
 
-extern const countmin_kernels KERNELS;
-const countmin_kernels KERNELS = {KERNELS_NAME, supported, add, least};
+extern const countmin_kernel KERNEL;
+const countmin_kernel KERNEL = {KERNEL_NAME, supported, walk};

@@ -1,0 +1,653 @@
+/* The paper's bricks: exact sums in rows that widen in place, shapes that fill a budget, merges, files, and the networks
+ * against the golden vectors of an independent double-precision program (tests/reference). */
+#include <math.h>
+#include <pthread.h>
+
+#include "paper/bricks.h"
+#include "paper/decode.h"
+#include "paper/embed.h"
+#include "support.h"
+
+/* ---- what the tests share ---------------------------------------------------------------------------------------- */
+
+static struct bricks make_bricks(const lego_model *model, uint32_t bricks, uint32_t columns)
+{
+    assert_true(bricks_valid_shape(model, bricks, columns));
+    struct bricks made;
+    void *bytes = malloc(bricks_bytes(model, bricks, columns) + bricks_cache_bytes(model, bricks));
+    assert_non_null(bytes);
+    bricks_init(&made, model, bricks, columns, bytes);
+    return made;
+}
+
+static void free_bricks(struct bricks *bricks)
+{
+    free(bricks->cells);
+}
+
+static bool is_wide(const struct bricks *bricks, uint32_t brick, uint32_t k)
+{
+    return bricks->marks[brick] >> k & 1;
+}
+
+static struct cells cells_of(const struct bricks *bricks, uint32_t brick, uint32_t k)
+{
+    uint32_t columns = bricks->columns.d;
+    bool wide = is_wide(bricks, brick, k);
+    return (struct cells){bricks->cells + ((size_t)brick * bricks->model->rows + k) * 4 * columns,
+                          wide ? columns / 2 : columns, wide};
+}
+
+static unsigned wide_rows(const struct bricks *bricks)
+{
+    unsigned n = 0;
+    for (uint32_t b = 0; b < bricks->bricks.d; b++) n += (unsigned)__builtin_popcount(bricks->marks[b]);
+    return n;
+}
+
+static size_t saved_size(const struct bricks *bricks)
+{
+    return (size_t)bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d);
+}
+
+static void assert_equal_bricks(const struct bricks *a, const struct bricks *b)
+{
+    assert_int_equal(saved_size(a), saved_size(b));
+    assert_memory_equal(a->cells, b->cells, saved_size(a));
+    assert_int_equal(a->total, b->total);
+}
+
+/* A stream in columns: items and counts, which are above 0 unless told otherwise. */
+struct drawn {
+    size_t n;
+    uint64_t *items;
+    int64_t *counts;
+};
+
+static struct drawn draw_items(uint64_t *state, size_t n, uint64_t domain, unsigned digits)
+{
+    struct drawn drawn = {n, malloc((n + 1) * 8), malloc((n + 1) * 8)};
+    assert_true(drawn.items && drawn.counts);
+    for (size_t i = 0; i < n; i++) {
+        drawn.items[i] = draw_below(state, domain);
+        drawn.counts[i] = draw_count(state, digits);
+    }
+    return drawn;
+}
+
+static void free_drawn(struct drawn *drawn)
+{
+    free(drawn->items);
+    free(drawn->counts);
+}
+
+static void add_drawn(struct bricks *bricks, const struct drawn *drawn)
+{
+    for (size_t i = 0; i < drawn->n; i++) bricks_add(bricks, hash_u64(drawn->items[i], 0), drawn->counts[i]);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void a_row_widens_at_the_last_moment(void **unused)
+{
+    (void)unused;
+    static const int64_t edges[] = {INT32_MAX, INT32_MIN};
+    for (int e = 0; e < 2; e++) {
+        unsigned char bytes[16 * 4] = {0};
+        struct cells cells = {bytes, 16, false};
+        int64_t one = edges[e] > 0 ? 1 : -1;
+        row_add(&cells, 3, edges[e]);
+        row_add(&cells, 11, 5 * one);
+        assert_false(cells.wide);
+        assert_int_equal(row_get(&cells, 3), edges[e]);
+        row_add(&cells, 3, one);
+        assert_true(cells.wide);
+        assert_int_equal(cells.n, 8);
+        for (uint32_t i = 0; i < 8; i++) assert_int_equal(row_get(&cells, i), i == 3 ? edges[e] + 6 * one : 0);
+        row_add(&cells, 11, INT64_MAX / 2 * one);
+        assert_int_equal(row_get(&cells, row_cell(&cells, 11)), edges[e] + 6 * one + INT64_MAX / 2 * one);
+    }
+}
+
+static void the_widest_row_widens_in_place(void **unused)
+{
+    (void)unused;
+    static unsigned char bytes[4 * ROW_COLUMNS_MAX + 8];
+    struct cells cells = {bytes, ROW_COLUMNS_MAX, false};
+    memset(bytes + 4 * ROW_COLUMNS_MAX, 0x5a, 8);
+    for (uint32_t c = 0; c < ROW_COLUMNS_MAX; c++) row_add(&cells, c, (int64_t)c * 131071 - INT32_MAX);
+    assert_false(cells.wide);
+    row_widen(&cells);
+    for (uint32_t c = 0; c < ROW_COLUMNS_MAX / 2; c++)
+        assert_int_equal(row_get(&cells, c), (2 * (int64_t)c + ROW_COLUMNS_MAX / 2) * 131071 - 2 * (int64_t)INT32_MAX);
+    for (int i = 0; i < 8; i++) assert_int_equal(bytes[4 * ROW_COLUMNS_MAX + i], 0x5a);
+}
+
+/* ---- bricks against plain sums ----------------------------------------------------------------------------------- */
+
+enum { BRICKS = 3, COLUMNS = 64, ROWS = 5 };
+struct truth {
+    int64_t cells[BRICKS][ROWS][COLUMNS], totals[BRICKS];
+    bool left[BRICKS][ROWS]; /* whether a sum has left 32 bits at some time, with columns as they are then */
+};
+
+static void truth_add(struct truth *truth, const lego_model *model, uint64_t item, int64_t count)
+{
+    struct place place;
+    uint32_t weight[ROWS_MAX];
+    hash_place(hash_u64(item, 0), model->rows, model->table_size, &place);
+    embed_weights(model, place.index, weight);
+    uint32_t b = place.brick % BRICKS;
+    truth->totals[b] += count;
+    for (uint32_t k = 0; k < ROWS; k++) {
+        int64_t *cell = &truth->cells[b][k][place.column[k] % COLUMNS];
+        *cell += count * (int64_t)weight[k];
+        if (*cell != (int32_t)*cell) truth->left[b][k] = true;
+    }
+}
+
+static void assert_exact(const struct bricks *bricks, const struct truth *truth)
+{
+    for (uint32_t b = 0; b < BRICKS; b++) {
+        assert_int_equal(row_get64(bricks->totals + 8 * b), truth->totals[b]);
+        for (uint32_t k = 0; k < ROWS; k++) {
+            const int64_t *sum = truth->cells[b][k];
+            struct cells cells = cells_of(bricks, b, k);
+            assert_int_equal(cells.wide, truth->left[b][k]);
+            for (uint32_t c = 0; c < cells.n; c++)
+                assert_int_equal(row_get(&cells, c), cells.wide ? sum[c] + sum[c + COLUMNS / 2] : sum[c]);
+        }
+    }
+}
+
+static void sums_are_exact(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    struct bricks bricks = make_bricks(model, BRICKS, COLUMNS);
+    unsigned narrow = 0, mixed = 0, wide = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(200); seed++) {
+        uint64_t state = seed;
+        struct drawn drawn = draw_items(&state, 1 + draw_below(&state, 400), 300, (unsigned)(seed / 2 % 14));
+        struct truth truth = {0};
+        bricks_clear(&bricks);
+        for (size_t i = 0; i < drawn.n; i++) {
+            if (seed % 2 && draw_below(&state, 3) == 0) drawn.counts[i] = -drawn.counts[i];
+            truth_add(&truth, model, drawn.items[i], drawn.counts[i]);
+        }
+        add_drawn(&bricks, &drawn);
+        assert_exact(&bricks, &truth);
+        unsigned rows = wide_rows(&bricks);
+        if (rows == 0) narrow++;
+        else if (rows < BRICKS * ROWS) mixed++;
+        else wide++;
+        free_drawn(&drawn);
+    }
+    assert_true(narrow > 0 && mixed > 0 && wide > 0);
+    free_bricks(&bricks);
+}
+
+static void the_upper_bound_holds_in_wide_rows(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    struct bricks bricks = make_bricks(model, 2, 512);
+    int64_t truth[1000] = {0};
+    uint64_t state = 5, below = 0;
+    for (int i = 0; i < 5000; i++) {
+        uint64_t item = draw_below(&state, 1000);
+        int64_t count = draw_count(&state, 7);
+        truth[item] += count;
+        bricks_add(&bricks, hash_u64(item, 0), count);
+    }
+    assert_int_equal(wide_rows(&bricks), 10);
+    for (uint64_t item = 0; item < 1000; item++) {
+        lego_estimate e = bricks_query(&bricks, hash_u64(item, 0));
+        assert_true(e.upper >= truth[item] && e.value <= (double)e.upper && (double)e.lower <= e.value);
+        below += e.lower <= truth[item];
+    }
+    assert_true(below >= 950);
+    free_bricks(&bricks);
+}
+
+static void order_and_threads_do_not_matter(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    for (unsigned digits = 1; digits <= 12; digits++) {
+        uint64_t state = digits, offsets[2001];
+        struct drawn drawn = draw_items(&state, 2000, 500, digits);
+        struct bricks forth = make_bricks(model, 7, 128), other = make_bricks(model, 7, 128);
+        for (size_t i = 0; i <= drawn.n; i++) offsets[i] = 8 * i;
+        lego_items integers = {.n = drawn.n, .integers = drawn.items, .counts = drawn.counts};
+        lego_items bytes = {.n = drawn.n, .bytes = drawn.items, .offsets = offsets, .counts = drawn.counts};
+        add_drawn(&forth, &drawn);
+        for (size_t i = drawn.n; i-- > 0;) bricks_add(&other, hash_u64(drawn.items[i], 0), drawn.counts[i]);
+        assert_equal_bricks(&forth, &other);
+        for (unsigned threads = 1; threads <= 9; threads += 4) {
+            bricks_clear(&other);
+            bricks_add_items(&other, threads == 5 ? &bytes : &integers, 0, threads);
+            assert_equal_bricks(&forth, &other);
+        }
+        if (digits == 1) assert_int_equal(wide_rows(&forth), 0);
+        if (digits == 12) assert_int_equal(wide_rows(&forth), 35);
+        free_bricks(&forth);
+        free_bricks(&other);
+        free_drawn(&drawn);
+    }
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+enum { HANDLE = 300 }; /* what a sketch takes besides */
+
+static void assert_fills(const lego_model *model, uint64_t budget)
+{
+    uint32_t bricks, columns;
+    assert_true(bricks_fit(model, budget - HANDLE, &bricks, &columns));
+    assert_true(bricks_valid_shape(model, bricks, columns));
+    uint64_t used = HANDLE + bricks_bytes(model, bricks, columns);
+    if (used > budget || used < budget / 50 * 49) fail_msg("%lu bytes of %lu", (long)used, (long)budget);
+    if (budget < 100 * 1024) assert_int_equal(bricks, 1);
+    else
+        assert_true(columns >= model->columns / 1.45 &&
+                    columns <= model->columns * 1.45); /* at most the root of 2 off */
+    if (bricks >= 16) assert_true(columns >= model->columns / 1.08 && columns <= model->columns * 1.08);
+}
+
+static void any_budget_is_filled(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    for (uint64_t budget = 16384; budget <= LEGO_BUDGET_MAX; budget += 1 + budget / 997) assert_fills(model, budget);
+    assert_fills(model, LEGO_BUDGET_MAX);
+    uint32_t bricks, columns;
+    assert_true(bricks_fit(model, 16 * 5 * 4 + 16, &bricks, &columns));
+    assert_int_equal(columns, 16);
+    assert_false(bricks_fit(model, 16 * 5 * 4, &bricks, &columns)); /* and its total */
+    assert_false(bricks_fit(model, 0, &bricks, &columns));
+}
+
+static void budgets_that_double_nest(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    static const uint64_t kilobytes[][2] = {{300, 600}, {300, 1200}, {600, 1200}, {1024, 4096}, {2048, 1 << 20}};
+    for (int i = 0; i < 5; i++) {
+        uint32_t bricks[2], columns[2];
+        for (int j = 0; j < 2; j++) bricks_fit(model, kilobytes[i][j] * 1024 - HANDLE, &bricks[j], &columns[j]);
+        assert_int_equal(columns[0], columns[1]);
+        assert_int_equal(bricks[1], bricks[0] * (kilobytes[i][1] / kilobytes[i][0]));
+    }
+}
+
+static void impossible_shapes_are_refused(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    assert_true(bricks_valid_shape(model, 1, 16));
+    assert_true(bricks_valid_shape(model, 1, ROW_COLUMNS_MAX));
+    assert_false(bricks_valid_shape(model, 0, 64));
+    assert_false(bricks_valid_shape(model, 1, 0));
+    assert_false(bricks_valid_shape(model, 1, 14));
+    assert_false(bricks_valid_shape(model, 1, 65));
+    assert_false(bricks_valid_shape(model, 1, ROW_COLUMNS_MAX + 2));
+    assert_false(bricks_valid_shape(model, BRICKS_MAX, 5120));
+    assert_false(bricks_valid_shape(model, UINT32_MAX, 16));
+}
+
+/* ---- merges ------------------------------------------------------------------------------------------------------ */
+
+static void a_merge_is_the_sum(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    for (uint64_t seed = 1; seed <= ROUNDS(60); seed++) {
+        uint64_t state = seed;
+        unsigned digits = (unsigned)(seed % 11), others = seed % 2 ? digits : (unsigned)draw_below(&state, 11);
+        struct drawn one = draw_items(&state, 300, 200, digits), two = draw_items(&state, 300, 200, others);
+        struct bricks into = make_bricks(model, 2, 128), from = make_bricks(model, seed % 3 ? 6 : 2, 128);
+        struct bricks both = make_bricks(model, 2, 128), before = make_bricks(model, 2, 128);
+        add_drawn(&into, &one);
+        add_drawn(&before, &one);
+        add_drawn(&from, &two);
+        add_drawn(&both, &one);
+        add_drawn(&both, &two);
+        bricks_merge(&into, &from, 1);
+        assert_equal_bricks(&into, &both);
+        for (uint64_t i = 0; i < 20; i++) {
+            lego_estimate a = bricks_query(&into, hash_u64(i, 0)), b = bricks_query(&both, hash_u64(i, 0));
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+        bricks_merge(&into, &from, -1); /* back to the sums before, in rows that stay wide */
+        for (uint32_t b = 0; b < 2; b++)
+            for (uint32_t k = 0; k < ROWS; k++) {
+                struct cells is = cells_of(&into, b, k), was = cells_of(&before, b, k);
+                if (is.wide && !was.wide) row_widen(&was);
+                for (uint32_t i = 0; i < is.n; i++) assert_int_equal(row_get(&is, i), row_get(&was, i));
+            }
+        struct bricks *all[] = {&into, &from, &both, &before};
+        for (int i = 0; i < 4; i++) free_bricks(all[i]);
+        free_drawn(&one);
+        free_drawn(&two);
+    }
+}
+
+/* Narrow rows whose sum is not, and a wide row into a narrow one and the other way round. */
+static void merges_widen_rows(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    struct bricks half = make_bricks(model, 1, 64), into = make_bricks(model, 1, 64), both = make_bricks(model, 1, 64);
+    const int64_t count = INT32_MAX / (int64_t)model->quantum; /* item 3 has weights from 177 to 238 of 1024 */
+    static const int64_t parts[][2] = {{3, 3}, {1, 5}, {5, 1}};
+    for (int i = 0; i < 3; i++) {
+        bricks_clear(&half);
+        bricks_clear(&into);
+        bricks_clear(&both);
+        bricks_add(&into, hash_u64(3, 0), parts[i][0] * count);
+        bricks_add(&half, hash_u64(3, 0), parts[i][1] * count);
+        bricks_add(&both, hash_u64(3, 0), (parts[i][0] + parts[i][1]) * count);
+        unsigned before = (unsigned)__builtin_popcount(into.marks[0] | half.marks[0]);
+        assert_true(wide_rows(&into) < ROWS && wide_rows(&half) < ROWS);
+        bricks_merge(&into, &half, 1);
+        assert_equal_bricks(&into, &both);
+        assert_true(i == 0 ? wide_rows(&both) > before : before > 0);
+    }
+    free_bricks(&half);
+    free_bricks(&into);
+    free_bricks(&both);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static void files_are_read_as_written(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    for (unsigned digits = 3; digits <= 11; digits += 2) { /* all rows narrow at first, all wide in the end */
+        uint64_t state = digits, mass = 0;
+        int64_t sum = 0;
+        struct bricks bricks = make_bricks(model, 3, 64), loaded = make_bricks(model, 3, 64);
+        struct drawn drawn = draw_items(&state, 500, 300, digits);
+        add_drawn(&bricks, &drawn);
+        add_drawn(&loaded, &drawn); /* to be overwritten */
+        (void)bricks_query(&loaded, hash_u64(0, 0));
+        drawn.counts[0] = -1000 * drawn.counts[0];
+        bricks_add(&bricks, hash_u64(drawn.items[0], 0), drawn.counts[0]);
+        assert_ptr_equal(bricks_load(&loaded, bricks.cells, bricks.total), bricks.cells + saved_size(&bricks));
+        assert_true(bricks_check(&loaded, &mass));
+        for (uint32_t b = 0; b < 3; b++) sum += row_get64(bricks.totals + 8 * b);
+        assert_int_equal(bricks.total, sum);
+        for (uint32_t k = 0; k < ROWS; k++) {
+            uint64_t values = 0;
+            for (uint32_t b = 0; b < 3; b++) {
+                struct cells cells = cells_of(&bricks, b, k);
+                for (uint32_t i = 0; i < cells.n; i++) values += (uint64_t)llabs(row_get(&cells, i));
+            }
+            assert_true(mass >= values);
+        }
+        assert_equal_bricks(&bricks, &loaded);
+        for (uint64_t i = 0; i < 30; i++) {
+            lego_estimate a = bricks_query(&bricks, hash_u64(i, 0)), b = bricks_query(&loaded, hash_u64(i, 0));
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+        assert_int_equal(digits == 3 ? wide_rows(&loaded) : digits == 11 ? 15 - wide_rows(&loaded) : 0, 0);
+        free_bricks(&bricks);
+        free_bricks(&loaded);
+        free_drawn(&drawn);
+    }
+}
+
+/* With the total that the bricks add up to, so that it is the rest that is looked at. */
+static bool check(struct bricks *bricks)
+{
+    uint64_t mass, total = 0;
+    for (uint32_t b = 0; b < bricks->bricks.d; b++) total += (uint64_t)row_get64(bricks->totals + 8 * (size_t)b);
+    bricks->total = (int64_t)total;
+    return bricks_check(bricks, &mass);
+}
+
+static void hostile_bytes_are_refused(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    struct bricks bricks = make_bricks(model, 2, 64);
+    uint64_t mass;
+    assert_true(check(&bricks));
+    bricks.total = 1;
+    assert_false(bricks_check(&bricks, &mass));
+
+    bricks.marks[1] = 1u << 5; /* a sixth row */
+    assert_false(check(&bricks));
+    bricks.marks[1] = 1u << 4;
+    assert_true(check(&bricks));
+    struct cells cells = cells_of(&bricks, 1, 4);
+    row_set64(cells.bytes, INT64_MAX);
+    assert_true(check(&bricks));
+    row_set64(cells.bytes + 8, -1);
+    assert_false(check(&bricks)); /* the row's mass leaves 63 bits */
+    row_set64(cells.bytes + 8, 0);
+    row_set64(cells.bytes, INT64_MIN);
+    assert_false(check(&bricks));
+    row_set64(cells.bytes, 0);
+    row_set64(bricks.totals, INT64_MAX / model->quantum); /* as much as can be counted */
+    assert_true(check(&bricks));
+    row_set64(bricks.totals + 8, 1);
+    assert_false(check(&bricks));
+    row_set64(bricks.totals + 8, INT64_MIN);
+    assert_false(check(&bricks));
+    free_bricks(&bricks);
+}
+
+/* ---- networks ---------------------------------------------------------------------------------------------------- */
+
+static lego_model *load_random(void)
+{
+    struct bytes file = read_file("tests/golden/random.lego");
+    lego_model *model;
+    assert_int_equal(lego_model_load(file.p, file.size, NULL, &model), LEGO_OK);
+    free(file.p);
+    return model;
+}
+
+static void assert_close(double ours, double theirs)
+{
+    if (!(fabs(ours - theirs) <= 1e-5 * fmax(1e-3, fabs(theirs)))) fail_msg("%.17g, expected %.17g", ours, theirs);
+}
+
+static void read_numbers(FILE *f, double numbers[], int n)
+{
+    for (int i = 0; i < n; i++) assert_int_equal(fscanf(f, "%lf", &numbers[i]), 1);
+}
+
+static void check_scan(const lego_model *model, FILE *f)
+{
+    uint64_t state, modulus;
+    double expected[6];
+    struct stream stream;
+    assert_int_equal(fscanf(f, "%lu %lu", &state, &modulus), 2);
+    read_numbers(f, expected, 6);
+    struct bricks bricks = make_bricks(model, 1, 5120);
+    for (uint32_t k = 0; k < 5; k++) {
+        struct cells cells = cells_of(&bricks, 0, k);
+        for (uint32_t c = 0; c < 512; c++) {
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            row_add(&cells, c, (int64_t)((state >> 33) % modulus));
+        }
+        assert_false(cells.wide);
+    }
+    bricks_scan(&bricks, 0, &stream);
+    for (int i = 0; i < SCAN_IMPLICIT; i++) assert_close(stream.implicit[i], expected[i]);
+    assert_close(stream.skew, expected[4]);
+    assert_close(stream.distinct, expected[5]);
+    free_bricks(&bricks);
+}
+
+static void check_decode(const lego_model *model, FILE *f)
+{
+    struct reads reads = {.rows = 5};
+    double m[5], w[5], rest[9];
+    read_numbers(f, m, 5);
+    read_numbers(f, w, 5);
+    read_numbers(f, rest, 9); /* implicit[4] N alpha n f2 f1 */
+    for (int k = 0; k < 5; k++) {
+        reads.value[k] = (int64_t)m[k];
+        reads.weight[k] = (uint32_t)w[k];
+    }
+    reads.total = (int64_t)rest[4];
+    struct stream stream = {rest[6], rest[5], {rest[0], rest[1], rest[2], rest[3]}};
+    assert_close(decode_network(model, &reads, &stream), rest[8]);
+
+    lego_estimate e = decode_item(model, &reads, &stream); /* random.lego always chooses the network */
+    assert_int_equal(e.upper, (int64_t)floor(rest[7]));
+    double most = (double)e.upper;
+    assert_true((double)e.lower <= e.value);
+    assert_close(e.value, rest[8] > most ? most : rest[8] < 0 && most > 0 ? 0 : rest[8]);
+}
+
+static void golden_vectors(void **unused)
+{
+    (void)unused;
+    lego_model *model = load_random();
+    FILE *f = fopen("tests/golden/networks.txt", "r");
+    assert_non_null(f);
+    char word[256];
+    int scans = 0, decodes = 0;
+    while (fscanf(f, "%255s", word) == 1) {
+        if (word[0] == '#') {
+            assert_non_null(fgets(word, sizeof word, f));
+        } else if (strcmp(word, "scan") == 0) {
+            check_scan(model, f);
+            scans++;
+        } else {
+            assert_string_equal(word, "dec");
+            check_decode(model, f);
+            decodes++;
+        }
+    }
+    fclose(f);
+    assert_true(scans >= 5 && decodes >= 30);
+    lego_model_destroy(model);
+}
+
+/* The choice of Algorithm 2: the rule unless s(n) > beta and s(alpha) < limit. */
+static void the_rule_decodes_outside_the_range(void **unused)
+{
+    (void)unused;
+    lego_model *model = load_random();
+    struct reads reads = {5, {4096, 8192, 2048, 9000, 5000}, {205, 205, 204, 205, 205}, {20, 20, 20, 20, 20}, 100000};
+    struct stream stream = {20000, 0.5, {1, 1, 1, 1}};
+    double network = decode_network(model, &reads, &stream);
+    model->distinct_min = 10000;
+    model->skew_max = 1;
+    double inside = decode_item(model, &reads, &stream).value;
+    assert_true(inside == (network > 10 ? 10 : network < 0 ? 0 : network));
+    struct stream few = stream, skewed = stream, edge = stream;
+    few.distinct = 9999;
+    skewed.skew = 1.01;
+    edge.distinct = 10000;
+    assert_true(decode_item(model, &reads, &few).value == 10);
+    assert_true(decode_item(model, &reads, &skewed).value == 10);
+    assert_true(decode_item(model, &reads, &edge).value == 10);
+    struct stream broken = stream;
+    broken.implicit[0] = NAN; /* must not reach the caller */
+    assert_true(decode_item(model, &reads, &broken).value == 10);
+    lego_model_destroy(model);
+}
+
+/* The sums that a scan is made of follow single stores: after any of them, through deletions, rows that widen and long
+ * pauses, a brick is seen as one that is scanned afresh. */
+static void scans_follow_stores(void **unused)
+{
+    (void)unused;
+    lego_model *model = load_random();
+    unsigned widened = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(12); seed++) {
+        uint64_t state = seed;
+        struct bricks bricks = make_bricks(model, 2, 640), fresh = make_bricks(model, 2, 640);
+        for (int i = 0; i < 400; i++) {
+            int stores = draw_below(&state, 40) ? 1 + (int)draw_below(&state, 4) : 100; /* more than are followed */
+            for (int j = 0; j < stores; j++) {
+                int64_t count = draw_count(&state, (unsigned)(4 * seed % 9));
+                bricks_add(&bricks, hash_u64(draw_below(&state, 300), 0), seed % 3 || j % 2 ? count : -count);
+            }
+            bricks_copy(&fresh, &bricks);
+            for (uint32_t b = 0; b < 2; b++) {
+                struct stream one, other;
+                assert_int_equal(bricks_scan(&bricks, b, &one), bricks_scan(&fresh, b, &other));
+                assert_memory_equal(&one, &other, sizeof one);
+            }
+        }
+        widened += wide_rows(&bricks) > 0;
+        free_bricks(&bricks);
+        free_bricks(&fresh);
+    }
+    assert_true(widened > 0);
+    lego_model_destroy(model);
+}
+
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
+
+struct reader {
+    const struct bricks *bricks;
+    lego_estimate answers[50];
+};
+
+static void *ask(void *context)
+{
+    struct reader *reader = context;
+    for (uint64_t i = 0; i < 50; i++) reader->answers[i] = bricks_query(reader->bricks, hash_u64(i, 0));
+    return NULL;
+}
+
+/* Readers at the same time find nothing scanned, or sums that are ahead of what was seen; all answer as one alone. */
+static void readers_agree(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("paper");
+    struct bricks bricks = make_bricks(model, 2, 1280), quiet = make_bricks(model, 2, 1280);
+    uint64_t state = 11;
+    struct drawn drawn = draw_items(&state, 20000, 6000, 2);
+    add_drawn(&bricks, &drawn);
+    for (int round = 0; round < 5; round++) {
+        struct reader readers[4];
+        pthread_t threads[4];
+        bricks_add(&bricks, hash_u64((uint64_t)round, 0), 7); /* the first round scans, the others follow */
+        for (int i = 0; i < 4; i++) {
+            readers[i].bricks = &bricks;
+            assert_int_equal(pthread_create(&threads[i], NULL, ask, &readers[i]), 0);
+        }
+        for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+        bricks_copy(&quiet, &bricks);
+        struct reader alone = {.bricks = &quiet};
+        ask(&alone);
+        for (int i = 0; i < 4; i++) assert_memory_equal(readers[i].answers, alone.answers, sizeof alone.answers);
+    }
+    free_bricks(&bricks);
+    free_bricks(&quiet);
+    free_drawn(&drawn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_widens_at_the_last_moment),
+        cmocka_unit_test(the_widest_row_widens_in_place),
+        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(the_upper_bound_holds_in_wide_rows),
+        cmocka_unit_test(order_and_threads_do_not_matter),
+        cmocka_unit_test(any_budget_is_filled),
+        cmocka_unit_test(budgets_that_double_nest),
+        cmocka_unit_test(impossible_shapes_are_refused),
+        cmocka_unit_test(a_merge_is_the_sum),
+        cmocka_unit_test(merges_widen_rows),
+        cmocka_unit_test(files_are_read_as_written),
+        cmocka_unit_test(hostile_bytes_are_refused),
+        cmocka_unit_test(golden_vectors),
+        cmocka_unit_test(the_rule_decodes_outside_the_range),
+        cmocka_unit_test(scans_follow_stores),
+        cmocka_unit_test(readers_agree),
+    };
+    return cmocka_run_group_tests_name("paper", tests, NULL, NULL);
+}
