@@ -134,7 +134,8 @@ static void bricks_out_of_range_are_refused(void **unused)
     }
     put_number(good.p + 64, 0, 8);
     put_number(good.p + totals, 0, 8);
-    good.p[marks] = 1; /* row 0 is wide */
+    good.p[marks] = 1; /* row 0 is wide: 14 cells, of which the first four are two pairs */
+    good.p[88 + 4 * 14] = 3;
     for (int large = 0; large < 2; large++) {
         put_number(good.p + 88, INT64_MAX, 8);
         put_number(good.p + 96, (uint64_t)large, 8);

@@ -28,7 +28,7 @@ LAYERS = [
 
 Shape = namedtuple("Shape", "bricks columns seed", defaults=[0])
 Place = namedtuple("Place", "lo hi brick columns weights")
-Brick = namedtuple("Brick", "total rows")  # rows: lists of Python integers
+Brick = namedtuple("Brick", "total rows")  # rows: of Row
 
 
 def check(condition, what):
@@ -157,7 +157,7 @@ def mean(x):
 def g_scan(model, memory):
     """memory: the first tenth of the columns of each row, in the scale of the paper. -> implicit[4], s(alpha), s(n)"""
     rows = []
-    for row in memory:  # of which wide ones have half as many cells
+    for row in memory:  # of which wide ones have fewer cells
         x = np.asarray(row, float)[..., None]
         for i in range(3):
             x = relu(linear(model, f"scan.cell.{i}", x))
@@ -217,9 +217,73 @@ def read_head(data, kind):
     return seed, fingerprint, name.rstrip(b"\0").decode(), blocks, columns, total
 
 
-def widen(row):
-    half = len(row) // 2
-    return [a + b for a, b in zip(row[:half], row[half:], strict=True)]
+class Row:
+    """Exact sums. `cells` are those of C columns; of a wide row, of n. `pairs`: numbers of two cells that are one, whose
+    sum both of them have."""
+
+    def __init__(self, columns):
+        self.columns, self.cells, self.wide, self.pairs = columns, [0] * columns, False, set()
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def read(self, column):
+        return self.cells[column % len(self.cells)]  # the last columns are with the first ones where a row is wide
+
+    def pair(self, j):
+        if j not in self.pairs:
+            self.pairs.add(j)
+            self.cells[2 * j:2 * j + 2] = [sum(self.cells[2 * j:2 * j + 2])] * 2
+
+    def widen(self):
+        if not self.wide:
+            tail = 2 * math.ceil(self.columns / 130)
+            moved, self.cells, self.wide = self.cells[-tail:], self.cells[:-tail], True
+            for column, value in enumerate(moved):
+                self.add(column, value)
+
+    def add(self, column, value):
+        i = column % len(self.cells)
+        if i // 2 in self.pairs:
+            self.cells[i // 2 * 2:i // 2 * 2 + 2] = [self.cells[i] + value] * 2
+        elif -NARROW <= self.cells[i] + value < NARROW:
+            self.cells[i] += value
+        else:
+            if self.wide:
+                self.pair(i // 2)
+            self.widen()
+            self.add(column, value)
+
+    def add_all(self, other):
+        """A wide row makes this one wide, a pair a pair."""
+        if other.wide:
+            self.widen()
+        for j in other.pairs:
+            self.pair(j)
+        for i, value in enumerate(other.cells):
+            if i // 2 not in other.pairs or i % 2 == 0:
+                self.add(i, value)
+
+    def to_bytes(self):
+        data = b""
+        for j in range(len(self.cells) // 2):
+            both = self.cells[2 * j:2 * j + 2]
+            data += struct.pack("<q", both[0]) if j in self.pairs else struct.pack("<ii", *both)
+        tail = 4 * (self.columns - len(self.cells))
+        return data + sum(1 << j for j in self.pairs).to_bytes(tail, "little")
+
+    @staticmethod
+    def from_bytes(data, wide):
+        row = Row(len(data) // 4)
+        if wide:
+            row.wide, row.cells = True, row.cells[:-2 * math.ceil(row.columns / 130)]
+            bits = int.from_bytes(data[4 * len(row.cells):], "little")
+            check(bits < 1 << len(row.cells) // 2, "a pair beyond the cells")
+            row.pairs = {j for j in range(len(row.cells) // 2) if bits >> j & 1}
+        for j in range(len(row.cells) // 2):
+            both = struct.unpack_from("<q" if j in row.pairs else "<ii", data, 8 * j)
+            row.cells[2 * j:2 * j + 2] = both * 2 if j in row.pairs else both
+        return row
 
 
 @dataclass
@@ -228,57 +292,51 @@ class Sketch:
     rows: int
     fingerprint: int
     name: str
-    bricks: list  # of Brick; a row with half as many cells as the shape has columns is wide
+    bricks: list  # of Brick
     scans: dict = field(default_factory=dict)
 
     def total(self):
         return sum(brick.total for brick in self.bricks)
 
-    def is_wide(self, row):
-        return len(row) < self.shape.columns
-
     def wide_rows(self):
-        return sum(self.is_wide(row) for brick in self.bricks for row in brick.rows)
+        return sum(row.wide for brick in self.bricks for row in brick.rows)
+
+    def add(self, model, item, count):
+        place = item_to_cells(model, self.shape, item)
+        brick = self.bricks[place.brick]
+        self.bricks[place.brick] = Brick(brick.total + count, brick.rows)
+        for row, column, weight in zip(brick.rows, place.columns, place.weights):
+            row.add(column, count * weight)
+
+
+def empty_bricks(shape, rows):
+    return [Brick(0, [Row(shape.columns) for _ in range(rows)]) for _ in range(shape.bricks)]
 
 
 def build(model, shape, counted):
-    """The sketch of a stream of (item, count). A row becomes wide when one of its sums leaves 32 bits."""
-    totals = [0] * shape.bricks
-    cells = [[[0] * shape.columns for _ in range(model.rows)] for _ in range(shape.bricks)]
+    """The sketch of a stream of (item, count)."""
+    sketch = Sketch(shape, model.rows, model.fingerprint, model.name, empty_bricks(shape, model.rows))
     for item, count in counted:
-        place = item_to_cells(model, shape, item)
-        totals[place.brick] += count
-        rows = cells[place.brick]
-        for k, (column, weight) in enumerate(zip(place.columns, place.weights)):
-            rows[k][column % len(rows[k])] += count * weight
-            if len(rows[k]) == shape.columns and not -NARROW <= rows[k][column] < NARROW:
-                rows[k] = widen(rows[k])
-    bricks = [Brick(total, rows) for total, rows in zip(totals, cells)]
-    return Sketch(shape, model.rows, model.fingerprint, model.name, bricks)
+        sketch.add(model, item, count)
+    return sketch
 
 
 def fold(sketch, bricks):
-    """The same stream in so many bricks, a divisor of those there are; without deletions, byte for byte."""
-    folded = [Brick(0, [[0] * sketch.shape.columns for _ in range(sketch.rows)]) for _ in range(bricks)]
+    """The same stream in so many bricks, a divisor of those there are."""
+    shape = sketch.shape._replace(bricks=bricks)
+    folded = empty_bricks(shape, sketch.rows)
     for b, brick in enumerate(sketch.bricks):
-        there, rows = folded[b % bricks], []
+        there = folded[b % bricks]
+        folded[b % bricks] = Brick(there.total + brick.total, there.rows)
         for row, other in zip(there.rows, brick.rows):
-            row = widen(row) if sketch.is_wide(other) and not sketch.is_wide(row) else row
-            other = widen(other) if sketch.is_wide(row) and not sketch.is_wide(other) else other
-            row = [a + c for a, c in zip(row, other, strict=True)]
-            fits = all(-NARROW <= cell < NARROW for cell in row)
-            rows.append(row if fits or sketch.is_wide(row) else widen(row))
-        folded[b % bricks] = Brick(there.total + brick.total, rows)
-    return dataclasses.replace(sketch, shape=sketch.shape._replace(bricks=bricks), bricks=folded, scans={})
+            row.add_all(other)
+    return dataclasses.replace(sketch, shape=shape, bricks=folded, scans={})
 
 
 def write_sketch(sketch):
-    body, marks = b"", b""
-    for brick in sketch.bricks:
-        for row in brick.rows:
-            body += struct.pack(f"<{len(row)}{'q' if sketch.is_wide(row) else 'i'}", *row)
-        marks += bytes([sum(sketch.is_wide(row) << k for k, row in enumerate(brick.rows))])
-    body += struct.pack(f"<{len(sketch.bricks)}q", *(brick.total for brick in sketch.bricks)) + marks
+    body = b"".join(row.to_bytes() for brick in sketch.bricks for row in brick.rows)
+    body += struct.pack(f"<{len(sketch.bricks)}q", *(brick.total for brick in sketch.bricks))
+    body += bytes(sum(row.wide << k for k, row in enumerate(brick.rows)) for brick in sketch.bricks)
     return write_head(1, sketch.shape.seed, sketch.fingerprint, sketch.name, *sketch.shape[:2], sketch.total(), body)
 
 
@@ -291,11 +349,8 @@ def read_sketch(data, rows):
     marks, bricks = data[-8 - count:-8], []
     for b in range(count):
         check(marks[b] < 2**rows, "marks")
-        cells = []
-        for k in range(rows):
-            wide = marks[b] >> k & 1
-            cells.append(list(struct.unpack_from(f"<{columns // 2}q" if wide else f"<{columns}i", data,
-                                                 88 + (b * rows + k) * 4 * columns)))
+        at = [88 + (b * rows + k) * 4 * columns for k in range(rows)]
+        cells = [Row.from_bytes(data[at[k]:at[k] + 4 * columns], marks[b] >> k & 1) for k in range(rows)]
         bricks.append(Brick(totals[b], cells))
     check(sum(totals) == total, "stream length")
     return Sketch(Shape(count, columns, seed), rows, fingerprint, name, bricks)
@@ -305,7 +360,7 @@ def read_cells(model, sketch, item):
     """-> the item's brick, its cells, its weights"""
     place = item_to_cells(model, sketch.shape, item)
     rows = sketch.bricks[place.brick].rows
-    return place.brick, [row[c % len(row)] for row, c in zip(rows, place.columns)], place.weights
+    return place.brick, [row.read(c) for row, c in zip(rows, place.columns)], place.weights
 
 
 def rule_estimate(model, sketch, item):
@@ -315,7 +370,8 @@ def rule_estimate(model, sketch, item):
 
 def scan(model, sketch, brick):
     if brick not in sketch.scans:
-        first = [row[:max(1, len(row) // 10)] for row in sketch.bricks[brick].rows]  # few columns: at least one
+        rows = [row.cells for row in sketch.bricks[brick].rows]
+        first = [cells[:max(1, len(cells) // 10)] for cells in rows]  # few columns: at least one
         sketch.scans[brick] = g_scan(model, [[to_paper(model, cell) for cell in row] for row in first])
     return sketch.scans[brick]
 
