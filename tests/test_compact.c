@@ -269,7 +269,7 @@ static void kernels_read_as_the_scalar_code(void **unused)
 
 static lego_sketch *sketch_of(uint32_t blocks)
 {
-    return make(blocks, 0, 0, lego_model_builtin("compact"));
+    return make(blocks, 0, NULL);
 }
 
 static void assert_same_estimates(const lego_estimate *a, const lego_estimate *b, size_t n)
