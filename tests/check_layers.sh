@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# check_layers.sh BUILD: dependencies point one way, and the library neither speaks nor remembers.
-#   src  on libc, xxHash and (for large pages) madvise()   lab  on legosketch.h and xxHash   train  on src and xxHash
+# check_layers.sh BUILD: dependencies point one way, headers stand alone, and the library neither speaks nor remembers.
+#
+# The rooms of src, on libc, xxHash and (for large pages) madvise(), and on each other:
+#   core  on nothing   block  on core   model  on core, block   paper  on core, model   top  on core
+#   sketch  on core, block, model, paper, top   file  on all of these   cuda  on all of these and CUDA
+# The other folders:
+#   lab  on legosketch.h, legosketch_lab.h and xxHash   train  on src, CUDA and xxHash
 #   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd   bench  on legosketch.h, cli, lab, train, xxHash
 #   bindings/python  on legosketch.h and Python   bindings/redis  on legosketch.h and redismodule.h
 #   bindings/postgres  on legosketch.h and PostgreSQL
@@ -13,14 +18,13 @@ report() { # title, offending lines
     [ -z "$2" ] || { echo "$1:"; echo "$2"; status=1; }
 }
 
-# Every #include of a folder as `file: "name"` or `file: <name>`.
+# Every #include of the folders named, and those below them, as `file: "name"` or `file: <name>`.
 includes() {
-    shopt -s nullglob
-    local files=("$1"/*.[ch])
-    [ ${#files[@]} = 0 ] || awk '/^ *# *include/ { sub(/^ *# *include */, ""); print FILENAME ": " $1 }' "${files[@]}"
+    find "$@" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort |
+        xargs -r awk '/^ *# *include/ { sub(/^ *# *include */, ""); print FILENAME ": " $1 }'
 }
 
-# Those of our own headers that are neither legosketch.h nor in one of the folders named after the first.
+# Those of our own headers that a folder includes, and that are neither public nor in a folder named after it.
 foreign() {
     local from=$1 file name folder found
     includes "$from" | sed -n 's/"//gp' | while IFS=': ' read -r file name; do
@@ -32,27 +36,59 @@ foreign() {
     done
 }
 
+# Those that a room of src includes, and that are of another room than those named after it. In src a header is always
+# "room/name.h", but for the public ones.
+foreign_rooms() {
+    local room=$1 allowed=legosketch.h other
+    for other in "$@"; do allowed+="|$other/[a-z0-9_]+\.cuh|$other/[a-z0-9_]+\.h"; done
+    includes "src/$room" | grep '"' | grep -vE ": \"($allowed|legosketch_(lab|cuda)\.h)\"$" || true
+}
+
 libc='assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic'
 libc+='|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|threads|time|wchar|wctype'
 posix='dirent|fcntl|getopt|poll|pthread|sched|unistd|termios|glob|sys/[a-z]*'
-vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/kernels*
+vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/block and src/model
+cuda='cuda[a-z_]*|cub/[a-z_]*|cooperative_groups|mma'
 
-system() { includes "$1" | grep '<' | grep -vE "<($2)\.h>" || true; }
-report 'src includes more than libc and xxHash' "$(foreign src; system src "$libc|pthread|sys/mman|xxhash|$vectors")"
+system() { includes "$1" | grep '<' | grep -vE "<($2)(\.h|\.cuh)?>" || true; }
+rooms='core block model paper top sketch file cuda'
+report 'src has other rooms than check_layers.sh knows' "$(ls -d src/*/ | sed 's|src/\(.*\)/|\1|' | grep -vxF "${rooms// /$'\n'}" || true)"
+report 'src/core includes another room' "$(foreign_rooms core)"
+report 'src/block includes more than core' "$(foreign_rooms block core)"
+report 'src/model includes more than core and block' "$(foreign_rooms model core block)"
+report 'src/paper includes more than core and model' "$(foreign_rooms paper core model)"
+report 'src/top includes more than core' "$(foreign_rooms top core)"
+report 'src/sketch includes what it may not' "$(foreign_rooms sketch core block model paper top)"
+report 'src/file includes what it may not' "$(foreign_rooms file core block model paper top sketch)"
+report 'src/cuda includes what it may not' "$(foreign_rooms cuda core block model paper top sketch file)"
+for room in core block model paper top sketch file; do
+    report "src/$room includes more than libc and xxHash" "$(system "src/$room" "$libc|pthread|sys/mman|xxhash|$vectors")"
+done
+report 'src/cuda includes more than libc, xxHash and CUDA' "$(system src/cuda "$libc|pthread|xxhash|$cuda")"
 report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
-report 'train includes more than src and xxHash' "$(foreign train src; system train "$libc|$posix|xxhash")"
+report 'train includes more than src, CUDA and xxHash' "$(foreign train $(find train src -type d) src |
+    grep -vE ": ($(tr ' ' '|' <<<"$rooms"))/[a-z0-9_]+\.h$" || true; system train "$libc|$posix|xxhash|$vectors|$cuda")"
 report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma and libzstd' \
     "$(foreign cli lab train; system cli "$libc|$posix|cjson/cJSON|zlib|lzma|zstd|zstd_errors")"
 report 'bench includes more than legosketch.h, cli, lab, train and xxHash' \
-    "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash")"
+    "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash|$vectors|$cuda|cmath|cstdio|cstdlib|vector|algorithm")"
 report 'bindings/python includes more than legosketch.h and Python' \
-    "$(foreign bindings/python/src; system bindings/python/src "$libc|$posix|Python")"
+    "$(foreign bindings/python/src; system bindings/python/src "$libc|$posix|Python|structmember")"
 report 'bindings/redis includes more than legosketch.h and redismodule.h' \
     "$(foreign bindings/redis/src; system bindings/redis/src "$libc|$posix|legosketch|redismodule")"
 # PostgreSQL's headers are found by name only where it is installed.
 report 'bindings/postgres includes more than legosketch.h and PostgreSQL' "$(foreign bindings/postgres/src |
     grep -vE ': (postgres|fmgr|funcapi|miscadmin|(catalog|lib|libpq|mb|utils)/[a-z_]+)\.h$' || true
     system bindings/postgres/src "$libc")"
+
+# Every header says itself what it needs.
+alone() {
+    local header
+    for header in include/legosketch.h include/legosketch_lab.h $(find src -name '*.h' ! -path 'src/cuda/*') ; do
+        "${CC:-gcc}" -std=c17 -Iinclude -Isrc -fsyntax-only -x c "$header" >/dev/null 2>&1 || echo "$header"
+    done
+}
+report 'headers that do not compile alone' "$(alone)"
 
 # Read first, where a failure ends the script; inside a pipe or an argument it would look like nothing found.
 undefined=$(nm -u "$build/liblegosketch.a")
@@ -70,5 +106,6 @@ report 'the library has writable globals' "$(awk -F '\t' '
         if (section ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && section !~ /^\.data\.rel\.ro/ && right[1] !~ /^0*$/)
             print section, right[2] }' <<<"$symbols")"
 
-[ $status = 0 ] && echo 'layers point one way; the library prints nothing, never exits and has no global state'
+[ $status = 0 ] &&
+    echo 'layers point one way, headers stand alone; the library prints nothing, never exits and has no global state'
 exit $status

@@ -12,7 +12,11 @@
 
 #include <cmocka.h>
 
-#include "sketch.h"
+#include "core/allocate.h"
+#include "file/envelope.h"
+#include "legosketch_lab.h"
+#include "paper/embed.h"
+#include "sketch/sketch.h"
 
 /* How many rounds of a test: a sanitizer makes it slow, and sees what it sees in fewer. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -61,10 +65,10 @@ static inline int append_bytes(void *context, const void *p, size_t size)
 
 static inline struct bytes sketch_to_bytes(const lego_sketch *sketch)
 {
-    struct bytes bytes = {malloc(lego_sketch_saved_size(sketch)), 0};
+    struct bytes bytes = {malloc(lego_saved_size(sketch)), 0};
     assert_non_null(bytes.p);
-    assert_int_equal(lego_sketch_save(sketch, append_bytes, &bytes), LEGO_OK);
-    assert_int_equal(bytes.size, lego_sketch_saved_size(sketch));
+    assert_int_equal(lego_save(sketch, append_bytes, &bytes), LEGO_OK);
+    assert_int_equal(bytes.size, lego_saved_size(sketch));
     return bytes;
 }
 
@@ -108,18 +112,57 @@ static inline lego_allocator books_allocator(struct books *books)
 
 /* ---- sketches and streams ---------------------------------------------------------------------------------------- */
 
-/* Bricks; model NULL: `rule`. */
-static inline lego_sketch *make(uint32_t bricks, uint32_t columns, uint32_t bits, const lego_model *model)
+/* Of a shape by hand. columns 0: blocks of the compact model, else bricks; model NULL: the built-in one of these. */
+static inline lego_sketch *make(uint32_t blocks, uint32_t columns, const lego_model *model)
 {
     lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = 0;
-    options.bricks = bricks;
-    options.columns = columns;
-    options.cell_bits = bits;
-    options.model = model ? model : lego_model_builtin("rule");
+    options.model = model ? model : lego_model_builtin(columns ? "paper" : "compact");
     lego_sketch *sketch;
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_lab_create(&options, blocks, columns, &sketch), LEGO_OK);
     return sketch;
+}
+
+/* What a budget gives. */
+static inline lego_sketch *make_within(const char *model, uint64_t budget, uint64_t top)
+{
+    lego_options options = {budget, top, lego_model_builtin(model), 7, NULL};
+    lego_sketch *sketch;
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+    return sketch;
+}
+
+static inline lego_info info_of(const lego_sketch *sketch)
+{
+    lego_info info;
+    lego_describe(sketch, &info);
+    return info;
+}
+
+static inline uint64_t bytes_of(const lego_sketch *sketch)
+{
+    return info_of(sketch).bytes;
+}
+
+static inline lego_status add_u64s(lego_sketch *sketch, const uint64_t *items, const int64_t *counts, size_t n)
+{
+    return lego_add_items(sketch, &(lego_items){.n = n, .integers = items, .counts = counts});
+}
+
+static inline lego_status query_u64s(const lego_sketch *sketch, const uint64_t *items, size_t n, lego_estimate *answers)
+{
+    return lego_query_items(sketch, &(lego_items){.n = n, .integers = items}, answers);
+}
+
+static inline lego_status add_strings(lego_sketch *sketch, const void *bytes, const uint64_t *offsets,
+                                      const int64_t *counts, size_t n)
+{
+    return lego_add_items(sketch, &(lego_items){.n = n, .bytes = bytes, .offsets = offsets, .counts = counts});
+}
+
+static inline lego_status query_strings(const lego_sketch *sketch, const void *bytes, const uint64_t *offsets, size_t n,
+                                        lego_estimate *answers)
+{
+    return lego_query_items(sketch, &(lego_items){.n = n, .bytes = bytes, .offsets = offsets}, answers);
 }
 
 struct stream_of {
@@ -163,20 +206,43 @@ static inline void shuffle_stream(struct stream_of *s, uint64_t *state)
 static inline void add_stream(lego_sketch *sketch, const struct stream_of *s, int sign)
 {
     for (size_t i = 0; i < s->n; i++)
-        assert_int_equal(lego_sketch_add_u64(sketch, s->items[i], sign * s->counts[i]), LEGO_OK);
+        assert_int_equal(lego_add_u64(sketch, s->items[i], sign * s->counts[i]), LEGO_OK);
 }
 
-/* A model like the built-in one but of other dimensions; valid while `model` lives. */
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+/* Like the paper's model but of other dimensions, with a table of halves of powers of two; valid while `model` lives. */
 static inline const lego_model *model_of(struct lego_model *model, uint32_t rows, uint32_t columns, uint32_t quantum)
 {
-    *model = *lego_model_builtin("rule");
+    *model = *lego_model_builtin("paper");
     model->rows = rows;
     model->columns = columns;
     model->quantum = quantum;
+    model->table_size = 16;
+    for (int i = 0; i < 16; i++) model->table[i] = 1 / (float)(1 << i / 3);
     model->fingerprint = rows * 1000003 + columns * 1009 + quantum;
     model_derive(model);
     return model;
 }
+
+/* The compact model with networks that answer anything, so that an answer from the scan of other content is seen. */
+static inline const lego_model *random_compact(void)
+{
+    static struct lego_model model;
+    static struct decode_weights decoder;
+    static float weights[COMPACT_WEIGHTS];
+    if (model.weights) return &model;
+    uint64_t state = 1;
+    for (int i = 0; i < COMPACT_WEIGHTS; i++) weights[i] = (float)draw_below(&state, 2001) / 5000 - 0.2F;
+    model = *lego_model_builtin("compact");
+    model.weights = weights;
+    compact_pack(weights, &decoder);
+    model.decoder = &decoder;
+    model.fingerprint = 1;
+    return &model;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static inline struct bytes read_file(const char *path)
 {
@@ -187,6 +253,18 @@ static inline struct bytes read_file(const char *path)
     bytes.size = fread(bytes.p, 1, 1 << 20, f);
     fclose(f);
     return bytes;
+}
+
+static inline void put_number(unsigned char *p, uint64_t x, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) p[i] = (unsigned char)(x >> (8 * i));
+}
+
+/* Sets length and checksum right, so that what is wrong inside is reached. */
+static inline void seal(struct bytes *file)
+{
+    put_number(file->p + 16, file->size, 8);
+    put_number(file->p + file->size - 8, XXH3_64bits(file->p, file->size - 8), 8);
 }
 
 #endif

@@ -269,7 +269,7 @@ static void kernels_read_as_the_scalar_code(void **unused)
 
 static lego_sketch *sketch_of(uint32_t blocks)
 {
-    return make(blocks, 0, 0, lego_model_builtin("compact"));
+    return make(blocks, 0, NULL);
 }
 
 static void assert_same_estimates(const lego_estimate *a, const lego_estimate *b, size_t n)
@@ -288,20 +288,20 @@ static void batches_answer_as_single_queries(void **unused)
         lego_sketch *sketch = sketch_of(blocks[trial % 4]);
         unsigned digits = trial < 4 ? 2 : 14; /* up to 10^14 each: far beyond 2^53 in all */
         for (int i = 0; i < 3000; i++)
-            lego_sketch_add_u64(sketch, draw_below(&state, 1000), draw_count(&state, digits));
+            lego_add_u64(sketch, draw_below(&state, 1000), draw_count(&state, digits));
         for (int i = 0; i < MOST; i++) {
             keys[i] = draw_below(&state, 1500);
-            lego_sketch_estimate_u64(sketch, keys[i], &one[i]);
+            lego_query_u64(sketch, keys[i], &one[i]);
         }
         for (size_t n = 1; n <= MOST; n++) {
             memset(many, 0xee, sizeof many);
-            lego_sketch_estimate_u64s(sketch, keys + MOST - n, n, many);
+            query_u64s(sketch, keys + MOST - n, n, many);
             assert_same_estimates(many, one + MOST - n, n);
             unsigned char after[sizeof *many];
             memset(after, 0xee, sizeof after);
             assert_memory_equal(&many[n], after, sizeof after);
         }
-        lego_sketch_destroy(sketch);
+        lego_destroy(sketch);
     }
 }
 
@@ -319,17 +319,17 @@ static void questions_leave_no_trace(void **unused)
             int64_t count = draw_count(&state, digits);
             lego_estimate a, b;
             if (trial % 3 == 2 && i % 5 == 0) count = -count;
-            assert_int_equal(lego_sketch_add_u64(asked, item, count), LEGO_OK);
+            assert_int_equal(lego_add_u64(asked, item, count), LEGO_OK);
             if (i % 1000 >= 700) continue; /* a while without questions */
-            lego_sketch_estimate_u64(asked, item + 1, &a);
+            lego_query_u64(asked, item + 1, &a);
             if (i % 40 != 0) continue;
             lego_sketch *fresh;
-            assert_int_equal(lego_sketch_copy(asked, &fresh), LEGO_OK);
-            lego_sketch_estimate_u64(fresh, item + 1, &b);
+            assert_int_equal(lego_copy(asked, &fresh), LEGO_OK);
+            lego_query_u64(fresh, item + 1, &b);
             assert_same_estimates(&a, &b, 1);
-            lego_sketch_destroy(fresh);
+            lego_destroy(fresh);
         }
-        lego_sketch_destroy(asked);
+        lego_destroy(asked);
     }
 }
 

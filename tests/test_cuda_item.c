@@ -3,21 +3,21 @@
 #include "cuda/prepare.h"
 #include "support.h"
 
-static lego_sketch *random_sketch(uint64_t *state, bool deletions)
+/* stream: what it counts, for the caller to free; or NULL. */
+static lego_sketch *random_sketch(uint64_t *state, bool deletions, struct stream_of *stream)
 {
     static const uint32_t blocks[] = {1, 2, 3, 12, 70, 96, 200, 1536};
     lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = 0;
-    options.bricks = blocks[draw_below(state, 8)];
-    options.packing = LEGO_FLAT;
+    uint32_t n_blocks = blocks[draw_below(state, 8)];
     options.seed = draw_below(state, 2) ? draw(state) : 0;
     lego_sketch *sketch;
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_lab_create(&options, n_blocks, 0, &sketch), LEGO_OK);
     unsigned digits = (unsigned)draw_below(state, 14);
     size_t n = 1 + draw_below(state, draw_below(state, 2) ? 30000 : 100);
     struct stream_of s = make_stream(state, n, 1 + draw_below(state, 5000), digits, deletions);
-    assert_int_equal(lego_sketch_add_u64s(sketch, s.items, s.counts, s.n), LEGO_OK);
-    free_stream(&s);
+    assert_int_equal(add_u64s(sketch, s.items, s.counts, s.n), LEGO_OK);
+    if (stream) *stream = s;
+    else free_stream(&s);
     return sketch;
 }
 
@@ -57,15 +57,30 @@ static bool fits(const int64_t value[], unsigned cells)
     return false;
 }
 
+/* The sums of every block at step 0, which a block further on has no longer: from the items once more. */
+static int64_t *sums_of(const lego_sketch *sketch, const struct stream_of *s)
+{
+    int64_t *sums = calloc((size_t)sketch->dense.blocks * BLOCK_CELLS, sizeof *sums);
+    assert_non_null(sums);
+    for (size_t i = 0; i < s->n; i++)
+        for (unsigned k = 0; k < BLOCK_ROWS; k++) {
+            struct half half = dense_half(&sketch->dense, hash_u64(s->items[i], sketch->seed), k % 2);
+            sums[(size_t)half.block * BLOCK_CELLS + block_place(0, k, half.column[k / 2])] += s->counts[i];
+        }
+    return sums;
+}
+
 static void blocks_fit_where_they_are_packed(void **unused)
 {
     (void)unused;
     uint64_t state = 2;
     unsigned stayed = 0, went = 0;
     for (int round = 0; round < ROUNDS(50); round++) {
-        lego_sketch *sketch = random_sketch(&state, round % 2);
+        struct stream_of s;
+        lego_sketch *sketch = random_sketch(&state, false, &s);
+        int64_t *sums = sums_of(sketch, &s);
         for (uint32_t b = 0; b < sketch->dense.blocks; b++) {
-            struct block packed = flat_block(&sketch->flat, b);
+            struct block packed = sketch->dense.block[b];
             int64_t value[BLOCK_CELLS];
             unsigned step = block_step(&packed), cells = block_unpack(&packed, value);
             assert_int_equal(cells, item_first(block_columns[step], BLOCK_ROWS));
@@ -74,21 +89,20 @@ static void blocks_fit_where_they_are_packed(void **unused)
                 stayed++;
                 continue;
             }
-            went++; /* it did not fit one step before: from the flat cells, those of that step */
+            went++; /* it did not fit one step before */
             int64_t before[BLOCK_CELLS];
             unsigned n = 0;
             for (unsigned k = 0; k < BLOCK_ROWS; k++)
                 for (unsigned c = 0; c < block_columns[step - 1][k]; c++, n++) {
                     before[n] = 0;
-                    for (unsigned i = c; i < block_columns[0][k]; i += block_columns[step - 1][k]) {
-                        size_t at = (size_t)b * BLOCK_CELLS + block_place(0, k, 0) + i;
-                        before[n] += sketch->flat.is_wide ? ((int64_t *)sketch->flat.cells)[at]
-                                                          : ((int32_t *)sketch->flat.cells)[at];
-                    }
+                    for (unsigned i = c; i < block_columns[0][k]; i += block_columns[step - 1][k])
+                        before[n] += sums[(size_t)b * BLOCK_CELLS + block_place(0, k, 0) + i];
                 }
             assert_false(fits(before, n));
         }
-        lego_sketch_destroy(sketch);
+        free(sums);
+        free_stream(&s);
+        lego_destroy(sketch);
     }
     assert_true(stayed > 100 && went > 100);
 }
@@ -107,7 +121,7 @@ static void estimate_pair(const lego_sketch *sketch, const struct places *places
         item_hash(key[t], places->flip, &lo, &hi);
         for (unsigned which = 0; which < 2; which++) {
             struct item_half half = item_half_of(places, lo, hi, which);
-            struct block block = flat_block(&sketch->flat, half.block);
+            struct block block = sketch->dense.block[half.block];
             step[which] = block_step(&block);
             for (unsigned i = 0; i < 2; i++) {
                 unsigned s = step[which], row = which + 2 * i;
@@ -129,16 +143,16 @@ static void estimates_agree_to_the_bit(void **unused)
     (void)unused;
     uint64_t state = 3;
     for (int round = 0; round < ROUNDS(100); round++) {
-        lego_sketch *sketch = random_sketch(&state, round % 2);
+        lego_sketch *sketch = random_sketch(&state, round % 2, NULL);
         if (round == 0) { /* a read that is as large as one can be */
-            lego_sketch_clear(sketch);
-            assert_int_equal(lego_sketch_add_u64(sketch, 0, INT64_MAX / 4), LEGO_OK);
+            lego_clear(sketch);
+            assert_int_equal(lego_add_u64(sketch, 0, INT64_MAX / 4), LEGO_OK);
         }
         struct block block[COMPACT_SCANNED];
         struct places places;
         struct decoder decoder;
         for (uint32_t i = 0; i < COMPACT_SCANNED && i < sketch->dense.blocks; i++)
-            block[i] = flat_block(&sketch->flat, i);
+            block[i] = sketch->dense.block[i];
         prepare_places(&sketch->dense, sketch->seed, &places);
         prepare_decoder(sketch->model, &sketch->dense, block, &decoder);
         for (uint64_t item = 0; item < 100; item += ITEM_TOGETHER) {
@@ -147,11 +161,11 @@ static void estimates_agree_to_the_bit(void **unused)
             for (unsigned t = 0; t < ITEM_TOGETHER; t++) key[t] = item + t;
             estimate_pair(sketch, &places, &decoder, key, estimate);
             for (unsigned t = 0; t < ITEM_TOGETHER; t++) {
-                assert_int_equal(lego_sketch_estimate_u64(sketch, key[t], &want), LEGO_OK);
+                assert_int_equal(lego_query_u64(sketch, key[t], &want), LEGO_OK);
                 assert_memory_equal(&estimate[t], &want, sizeof want);
             }
         }
-        lego_sketch_destroy(sketch);
+        lego_destroy(sketch);
     }
 }
 

@@ -16,12 +16,12 @@ static struct errors measure(uint64_t bytes, uint64_t n, int64_t (*count)(uint64
     options.budget = bytes;
     lego_sketch *sketch;
     struct errors e = {0};
-    assert_int_equal(lego_sketch_create(&options, &sketch), LEGO_OK);
-    for (uint64_t i = 1; i <= n; i++) assert_int_equal(lego_sketch_add_u64(sketch, i, count(i)), LEGO_OK);
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+    for (uint64_t i = 1; i <= n; i++) assert_int_equal(lego_add_u64(sketch, i, count(i)), LEGO_OK);
     for (uint64_t i = 1; i <= n; i++) {
         lego_estimate found;
         double truth = (double)count(i);
-        assert_int_equal(lego_sketch_estimate_u64(sketch, i, &found), LEGO_OK);
+        assert_int_equal(lego_query_u64(sketch, i, &found), LEGO_OK);
         assert_true(isfinite(found.value));
         assert_true(found.lower <= found.upper && found.upper >= count(i));
         assert_true(found.value >= (double)found.lower && found.value <= (double)found.upper);
@@ -30,7 +30,7 @@ static struct errors measure(uint64_t bytes, uint64_t n, int64_t (*count)(uint64
         e.value_relative += fabs(found.value - truth) / truth / (double)n;
         e.upper_relative += fabs((double)found.upper - truth) / truth / (double)n;
     }
-    lego_sketch_destroy(sketch);
+    lego_destroy(sketch);
     return e;
 }
 

@@ -2,7 +2,7 @@
 #include "support.h"
 
 /* Of bricks, and of blocks. */
-static const char *const models[] = {"rule", "compact"};
+static const char *const models[] = {"paper", "compact"};
 enum { MODELS = 2 };
 
 /* Two sketches of unequal shape, so that a merge and a fold allocate. */
@@ -12,51 +12,52 @@ struct pair {
 
 static lego_status make_pair(const lego_allocator *allocator, int model, struct pair *pair)
 {
-    lego_options options = LEGO_OPTIONS_INIT;
-    options.budget = 0;
-    options.model = lego_model_builtin(models[model]);
-    options.columns = has_blocks(options.model) ? 0 : 64;
-    options.allocator = allocator;
-    options.bricks = 8;
+    lego_options options = {0, 0, lego_model_builtin(models[model]), 0, allocator};
+    uint32_t columns = has_blocks(options.model) ? 0 : 64;
     *pair = (struct pair){NULL, NULL};
-    lego_status status = lego_sketch_create(&options, &pair->large);
+    lego_status status = lego_lab_create(&options, 8, columns, &pair->large);
     if (status != LEGO_OK) return status;
-    options.bricks = 4;
-    status = lego_sketch_create(&options, &pair->small);
+    status = lego_lab_create(&options, 4, columns, &pair->small);
     for (uint64_t i = 0; status == LEGO_OK && i < 300; i++) {
-        lego_sketch_add_u64(pair->large, i, 3);
-        lego_sketch_add_u64(pair->small, i, 5);
+        lego_add_u64(pair->large, i, 3);
+        lego_add_u64(pair->small, i, 5);
     }
     return status;
 }
 
 static void destroy_pair(struct pair *pair)
 {
-    lego_sketch_destroy(pair->large);
-    lego_sketch_destroy(pair->small);
+    lego_destroy(pair->large);
+    lego_destroy(pair->small);
 }
 
 static lego_status do_merge(struct pair *pair)
 {
-    return lego_sketch_merge(pair->large, pair->small);
+    return lego_merge(pair->large, pair->small);
 }
 
 static lego_status do_self_merge(struct pair *pair)
 {
-    return lego_sketch_merge(pair->large, pair->large);
+    return lego_merge(pair->large, pair->large);
 }
 
 static lego_status do_fold(struct pair *pair)
 {
-    return lego_sketch_fold(pair->large, 2);
+    return lego_fold(pair->large, 2);
+}
+
+static lego_status do_fold_within(struct pair *pair)
+{
+    lego_sketch *large = pair->large; /* at least 4096 bytes are asked of a budget */
+    return bytes_of(large) <= LEGO_BUDGET_MIN ? lego_fold(large, 1) : lego_fold_within(large, LEGO_BUDGET_MIN);
 }
 
 static lego_status do_copy(struct pair *pair)
 {
     lego_sketch *copy = NULL;
-    lego_status status = lego_sketch_copy(pair->large, &copy);
+    lego_status status = lego_copy(pair->large, &copy);
     assert_true((copy != NULL) == (status == LEGO_OK));
-    lego_sketch_destroy(copy);
+    lego_destroy(copy);
     return status;
 }
 
@@ -64,9 +65,9 @@ static lego_status do_load(struct pair *pair)
 {
     struct bytes bytes = sketch_to_bytes(pair->large);
     lego_sketch *loaded = NULL;
-    lego_status status = lego_sketch_load(bytes.p, bytes.size, NULL, &pair->large->allocator, &loaded);
+    lego_status status = lego_load(bytes.p, bytes.size, NULL, &pair->large->allocator, &loaded);
     assert_true((loaded != NULL) == (status == LEGO_OK));
-    lego_sketch_destroy(loaded);
+    lego_destroy(loaded);
     free(bytes.p);
     return status;
 }
@@ -93,10 +94,10 @@ static void refuse_allocations(int model, lego_status (*operation)(struct pair *
         lego_allocator allocator = books_allocator(&books);
         assert_int_equal(make_pair(&allocator, model, &pair), LEGO_OK);
         lego_sketch *large, *small;
-        lego_allocator plain = sketch_allocator(NULL);
+        lego_allocator plain = allocator_or_default(NULL);
         pair.large->allocator = pair.small->allocator = plain; /* copies that the books do not see */
-        lego_sketch_copy(pair.large, &large);
-        lego_sketch_copy(pair.small, &small);
+        lego_copy(pair.large, &large);
+        lego_copy(pair.small, &small);
         pair.large->allocator = pair.small->allocator = allocator;
 
         size_t before = books.now;
@@ -112,8 +113,8 @@ static void refuse_allocations(int model, lego_status (*operation)(struct pair *
         assert_same(pair.small, small);
         destroy_pair(&pair);
         assert_int_equal(books.now, 0);
-        lego_sketch_destroy(large);
-        lego_sketch_destroy(small);
+        lego_destroy(large);
+        lego_destroy(small);
     }
     assert_true(failures >= 1);
 }
@@ -121,7 +122,7 @@ static void refuse_allocations(int model, lego_status (*operation)(struct pair *
 static void every_allocation_may_fail(void **unused)
 {
     (void)unused;
-    static lego_status (*const operations[])(struct pair *) = {do_merge, do_self_merge, do_fold,
+    static lego_status (*const operations[])(struct pair *) = {do_merge, do_self_merge, do_fold,      do_fold_within,
                                                                do_copy,  do_load,       do_load_model};
     for (int model = 0; model < MODELS; model++)
         for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) refuse_allocations(model, operations[o]);
@@ -155,17 +156,18 @@ static void batches_do_without_scratch(void **unused)
         lego_allocator allocator = books_allocator(&books);
         assert_int_equal(make_pair(&allocator, model, &pair), LEGO_OK);
         lego_sketch *plain;
-        lego_sketch_copy(pair.large, &plain);
-        lego_sketch_set_threads(pair.large, 4);
+        lego_copy(pair.large, &plain);
+        lego_set_threads(pair.large, 4);
         books.calls = 0;
         books.fail_at = 1;
         books.more = 9; /* ways that a batch may try */
-        assert_int_equal(lego_sketch_add_u64s(pair.large, keys, NULL, N), LEGO_OK);
-        assert_true(books.calls > 0 && books.calls < books.more);
+        assert_int_equal(add_u64s(pair.large, keys, NULL, N), LEGO_OK);
+        assert_int_equal(books.calls > 0, has_blocks(plain->model)); /* bricks need none */
+        assert_true(books.calls < books.more);
         books.fail_at = 0;
-        assert_int_equal(lego_sketch_add_u64s(plain, keys, NULL, N), LEGO_OK);
+        assert_int_equal(add_u64s(plain, keys, NULL, N), LEGO_OK);
         assert_same(pair.large, plain);
-        lego_sketch_destroy(plain);
+        lego_destroy(plain);
         destroy_pair(&pair);
         assert_int_equal(books.now, 0);
     }
@@ -186,22 +188,21 @@ static int write_or_fail(void *context, const void *bytes, size_t size)
 static void every_write_may_fail(void **unused)
 {
     (void)unused;
-    lego_sketch *sketches[] = {make(8, 64, 8, NULL), make(3, 5120, 8, NULL), /* rows larger than the writer's buffer */
-                               make(300, 0, 0, lego_model_builtin("compact"))};
-    for (uint64_t i = 0; i < 900; i++) lego_sketch_add_u64(sketches[i % 3], i, (int64_t)(i * i));
+    lego_sketch *sketches[] = {make(8, 64, NULL), make(3, 5120, NULL), make(300, 0, NULL)};
+    for (uint64_t i = 0; i < 900; i++) lego_add_u64(sketches[i % 3], i, (int64_t)(i * i));
     for (int which = 0; which < 6; which++) {
         const lego_sketch *sketch = sketches[which % 3];
         lego_status status = LEGO_ERR_WRITE;
         long at = 0;
         while (status != LEGO_OK) {
             struct sink sink = {0, ++at};
-            status = which < 3 ? lego_sketch_save(sketch, write_or_fail, &sink)
+            status = which < 3 ? lego_save(sketch, write_or_fail, &sink)
                                : lego_model_save(sketch->model, write_or_fail, &sink);
             assert_true(status == LEGO_OK || status == LEGO_ERR_WRITE);
         }
         assert_true(at > 1);
     }
-    for (int i = 0; i < 3; i++) lego_sketch_destroy(sketches[i]);
+    for (int i = 0; i < 3; i++) lego_destroy(sketches[i]);
 }
 
 int main(void)

@@ -47,7 +47,7 @@ static void golden_items(void **unused)
             assert_int_equal(lego_group_u64(key, seed, 1000), group);
         }
         struct place place;
-        uint32_t w[LEGO_ROWS_MAX];
+        uint32_t w[ROWS_MAX];
         hash_place(h, 5, model->table_size, &place);
         embed_weights(model, place.index, w);
         assert_int_equal(divisor_mod(divisor_of(21), place.brick), brick);
@@ -118,14 +118,14 @@ static double surprise(const uint32_t *counts, uint32_t cells, uint32_t sample)
 static void embeddings_follow_one_distribution(void **unused)
 {
     (void)unused;
-    const lego_model *model = lego_model_builtin("rule");
+    const lego_model *model = model_of(&(struct lego_model){0}, 4, 5120, 8);
     static uint32_t pairs[DOMAINS][256];
     double mean[DOMAINS];
     for (int d = 0; d < DOMAINS; d++) {
         uint64_t sum = 0;
         for (uint64_t i = 0; i < SAMPLE; i++) {
             struct place place;
-            uint32_t weight[LEGO_ROWS_MAX];
+            uint32_t weight[ROWS_MAX];
             hash_place(domain_hash(d, i), 4, 16, &place);
             embed_weights(model, place.index, weight);
             pairs[d][place.index[i % 4] * 16 + place.index[(i + 1) % 4]]++;
@@ -167,14 +167,14 @@ static void columns_are_independent(void **unused)
 static void groups_are_independent(void **unused)
 {
     (void)unused;
-    enum { G = 12, C = 36, FACTS = 2 + LEGO_ROWS_MAX + 2 };
+    enum { G = 12, C = 36, FACTS = 2 + ROWS_MAX + 2 };
     static uint32_t together[FACTS][G * C];
     for (int d = 0; d < DOMAINS; d++) {
         memset(together, 0, sizeof together);
         for (uint64_t i = 0; i < SAMPLE; i++) {
             struct hash h = domain_hash(d, i);
             uint32_t group = domain_group(d, i, G), facts[FACTS] = {hash_brick(h), (uint32_t)h.hi};
-            for (unsigned k = 0; k < LEGO_ROWS_MAX; k++) facts[2 + k] = (uint32_t)(hash_row_bits(h, k) >> 32);
+            for (unsigned k = 0; k < ROWS_MAX; k++) facts[2 + k] = (uint32_t)(hash_row_bits(h, k) >> 32);
             for (unsigned k = 4; k < 6; k++) facts[FACTS - 6 + k] = (uint32_t)hash_row_bits(h, k); /* a dense block's */
             for (int f = 0; f < FACTS; f++) together[f][group * C + facts[f] % C]++;
         }

@@ -1,25 +1,26 @@
-/* The laws of the sketch, on random streams and shapes: bytes are compared, not estimates. */
+/* The laws of a sketch of bricks, on random streams and shapes: bytes are compared, not estimates. test_dense.c has those
+ * of blocks. */
 #include "support.h"
 
 /* A random small shape. */
 struct trial {
     uint64_t state;
-    uint32_t bricks, columns, bits;
+    uint32_t bricks, columns;
     struct lego_model model;
 };
 
 static struct trial make_trial(uint64_t seed)
 {
-    static const uint32_t bricks[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24}, bits[] = {8, 8, 8, 16, 32, 64};
+    static const uint32_t bricks[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24};
     struct trial t = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
     t.bricks = bricks[draw_below(&t.state, 10)];
-    t.columns = 64 * (uint32_t)(1 + draw_below(&t.state, 3));
-    t.bits = bits[draw_below(&t.state, 6)];
-    uint32_t rows = 1 + (uint32_t)draw_below(&t.state, LEGO_ROWS_MAX);
+    t.columns = 16 + 2 * (uint32_t)draw_below(&t.state, 90);
+    uint32_t rows = 1 + (uint32_t)draw_below(&t.state, ROWS_MAX);
     model_of(&t.model, rows, 192, draw_below(&t.state, 4) ? 8 : 1024);
     return t;
 }
 
+/* Counts up to 10^12, beyond 32 bits, in most of them: rows become wide. */
 static struct stream_of trial_stream(struct trial *t, bool deletions)
 {
     size_t n = 1 + draw_below(&t->state, 400);
@@ -29,14 +30,22 @@ static struct stream_of trial_stream(struct trial *t, bool deletions)
 
 static lego_sketch *trial_sketch(struct trial *t)
 {
-    return make(t->bricks, t->columns, t->bits, &t->model);
+    return make(t->bricks, t->columns, &t->model);
+}
+
+/* Rows with cells of 64 bits, of all bricks together. */
+static unsigned wide_rows(const lego_sketch *sketch)
+{
+    unsigned n = 0;
+    for (uint32_t b = 0; b < sketch->bricks.bricks.d; b++) n += (unsigned)__builtin_popcount(sketch->bricks.marks[b]);
+    return n;
 }
 
 static void order_and_batches_do_not_matter(void **unused)
 {
     (void)unused;
-    uint32_t folded = 0;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    uint32_t some_wide = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(1000); seed++) {
         struct trial t = make_trial(seed);
         struct stream_of s = trial_stream(&t, false);
         lego_sketch *a = trial_sketch(&t), *b = trial_sketch(&t);
@@ -44,15 +53,15 @@ static void order_and_batches_do_not_matter(void **unused)
         shuffle_stream(&s, &t.state);
         for (size_t i = 0, size; i < s.n; i += size) {
             size = 1 + draw_below(&t.state, s.n - i);
-            assert_int_equal(lego_sketch_add_u64s(b, s.items + i, s.counts + i, size), LEGO_OK);
+            assert_int_equal(add_u64s(b, s.items + i, s.counts + i, size), LEGO_OK);
         }
         assert_same(a, b);
-        folded += a->memory.level + a->memory.folded > 0;
-        lego_sketch_destroy(a);
-        lego_sketch_destroy(b);
+        some_wide += wide_rows(a) > 0;
+        lego_destroy(a);
+        lego_destroy(b);
         free_stream(&s);
     }
-    assert_in_range(folded, 300, 1400); /* both kinds were among them */
+    assert_in_range(some_wide, ROUNDS(100), ROUNDS(900)); /* both kinds were among them */
 }
 
 static void bytes_and_integers_are_one_kind_of_item(void **unused)
@@ -64,138 +73,195 @@ static void bytes_and_integers_are_one_kind_of_item(void **unused)
     unsigned char bytes[800];
     for (uint64_t i = 0; i < 100; i++) {
         keys[i] = i * UINT64_C(0x123456789abcdef);
-        for (int j = 0; j < 8; j++) bytes[8 * i + (uint64_t)j] = (unsigned char)(keys[i] >> (8 * j));
+        put_number(bytes + 8 * i, keys[i], 8);
         offsets[i] = 8 * i;
-        assert_int_equal(lego_sketch_add(a, bytes + 8 * i, 8, 1), LEGO_OK);
+        assert_int_equal(lego_add(a, bytes + 8 * i, 8, 1), LEGO_OK);
     }
     offsets[100] = 800;
-    assert_int_equal(lego_sketch_add_u64s(b, keys, NULL, 100), LEGO_OK);
-    assert_int_equal(lego_sketch_add_batch(c, bytes, offsets, NULL, 100), LEGO_OK);
+    assert_int_equal(add_u64s(b, keys, NULL, 100), LEGO_OK);
+    assert_int_equal(add_strings(c, bytes, offsets, NULL, 100), LEGO_OK);
     assert_same(a, b);
     assert_same(a, c);
     lego_estimate one, many[100], raw[100];
-    assert_int_equal(lego_sketch_estimate_u64s(a, keys, 100, many), LEGO_OK);
-    assert_int_equal(lego_sketch_estimate_batch(a, bytes, offsets, 100, raw), LEGO_OK);
+    assert_int_equal(query_u64s(a, keys, 100, many), LEGO_OK);
+    assert_int_equal(query_strings(a, bytes, offsets, 100, raw), LEGO_OK);
     for (uint64_t i = 0; i < 100; i++) {
-        assert_int_equal(lego_sketch_estimate_u64(a, keys[i], &one), LEGO_OK);
+        assert_int_equal(lego_query_u64(a, keys[i], &one), LEGO_OK);
         assert_memory_equal(&one, &many[i], sizeof one);
         assert_memory_equal(&one, &raw[i], sizeof one);
     }
-    offsets[50] = 801; /* falls after that */
-    assert_int_equal(lego_sketch_add_batch(c, bytes, offsets, NULL, 100), LEGO_ERR_ARGUMENT);
-    assert_int_equal(lego_sketch_estimate_batch(c, bytes, offsets, 100, raw), LEGO_ERR_ARGUMENT);
-    assert_int_equal(lego_sketch_add(c, NULL, 1, 1), LEGO_ERR_ARGUMENT);
-    assert_same(a, c);
-    assert_int_equal(lego_sketch_add(c, NULL, 0, 1), LEGO_OK); /* the empty item is an item */
-    assert_int_equal(lego_sketch_estimate(c, "", 0, &one), LEGO_OK);
+    assert_int_equal(lego_add(c, NULL, 0, 1), LEGO_OK); /* the empty item is an item */
+    assert_int_equal(lego_query(c, "", 0, &one), LEGO_OK);
     assert_true(one.upper >= 1);
-    lego_sketch_destroy(a);
-    lego_sketch_destroy(b);
-    lego_sketch_destroy(c);
+    lego_destroy(a);
+    lego_destroy(b);
+    lego_destroy(c);
 }
+
+/* ---- items that are none ----------------------------------------------------------------------------------------- */
+
+/* Refused as something to count and as a question, and nothing has changed. */
+static void refuse_items(const char *model, uint64_t top, const lego_items *items)
+{
+    lego_sketch *sketch = make_within(model, 160000, top), *before;
+    lego_estimate answers[4], untouched[4];
+    assert_int_equal(lego_add_u64(sketch, 5, 3), LEGO_OK);
+    assert_int_equal(lego_copy(sketch, &before), LEGO_OK);
+    memset(answers, 0x5a, sizeof answers);
+    memcpy(untouched, answers, sizeof answers);
+    assert_int_equal(lego_add_items(sketch, items), LEGO_ERR_ARGUMENT);
+    assert_int_equal(lego_query_items(sketch, items, answers), LEGO_ERR_ARGUMENT);
+    assert_memory_equal(answers, untouched, sizeof answers);
+    assert_same(sketch, before);
+    assert_int_equal(info_of(sketch).total, 3);
+    assert_int_equal(lego_add(sketch, NULL, 1, 1), LEGO_ERR_ARGUMENT);
+    assert_int_equal(lego_query(sketch, NULL, 1, answers), LEGO_ERR_ARGUMENT);
+    assert_same(sketch, before);
+    lego_destroy(sketch);
+    lego_destroy(before);
+}
+
+static void items_that_fall_or_are_missing_are_refused(void **unused)
+{
+    (void)unused;
+    const uint64_t falls[] = {0, 4, 3, 5}, ends[] = {0, 1, 2, 1}, rises[] = {0, 1, 2, 3};
+    const lego_items wrong[] = {{.n = 3, .bytes = "pears", .offsets = falls},
+                                {.n = 3, .bytes = "pears", .offsets = ends},
+                                {.n = 3, .bytes = "pears"},
+                                {.n = 3, .offsets = rises},
+                                {.n = 3}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        refuse_items("compact", 0, &wrong[i]);
+        refuse_items("paper", 0, &wrong[i]);
+        refuse_items("compact", 4000, &wrong[i]);
+    }
+}
+
+/* No items need no memory, and items of no bytes need none. */
+static void nothing_is_no_mistake(void **unused)
+{
+    (void)unused;
+    const uint64_t empty[] = {0, 0, 0};
+    for (uint64_t top = 0; top <= 4000; top += 4000) {
+        lego_sketch *sketch = make_within("compact", 65536, top);
+        lego_estimate answers[2];
+        assert_int_equal(lego_add_items(sketch, &(lego_items){.n = 0}), LEGO_OK);
+        assert_int_equal(lego_query_items(sketch, &(lego_items){.n = 0}, NULL), LEGO_OK);
+        assert_int_equal(info_of(sketch).total, 0);
+        assert_int_equal(add_strings(sketch, NULL, empty, NULL, 2), LEGO_OK);
+        assert_int_equal(query_strings(sketch, NULL, empty, 2, answers), LEGO_OK);
+        assert_int_equal(info_of(sketch).total, 2);
+        assert_int_equal(answers[0].upper, 2);
+        assert_int_equal(answers[1].upper, 2);
+        lego_destroy(sketch);
+    }
+}
+
+/* ---- sketches and sketches --------------------------------------------------------------------------------------- */
 
 static void merge_is_the_sketch_of_both(void **unused)
 {
     (void)unused;
     uint32_t unequal = 0;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(1000); seed++) {
         struct trial t = make_trial(seed);
         lego_sketch *whole = trial_sketch(&t), *merged = trial_sketch(&t);
         for (uint64_t parts = 1 + draw_below(&t.state, 4); parts > 0; parts--) {
-            struct stream_of s = trial_stream(&t, false); /* of its own length and size of counts: folds differ */
+            struct stream_of s = trial_stream(&t, false); /* of its own length and size of counts */
             lego_sketch *part = trial_sketch(&t);
             add_stream(whole, &s, 1);
             add_stream(part, &s, 1);
-            unequal += part->memory.level != merged->memory.level || part->memory.folded != merged->memory.folded;
+            unequal += (wide_rows(part) > 0) != (wide_rows(merged) > 0);
             if (draw_below(&t.state, 2)) {
-                assert_int_equal(lego_sketch_merge(merged, part), LEGO_OK);
-                lego_sketch_destroy(part);
+                assert_int_equal(lego_merge(merged, part), LEGO_OK);
+                lego_destroy(part);
             } else { /* the other way round */
-                assert_int_equal(lego_sketch_merge(part, merged), LEGO_OK);
-                lego_sketch_destroy(merged);
+                assert_int_equal(lego_merge(part, merged), LEGO_OK);
+                lego_destroy(merged);
                 merged = part;
             }
             free_stream(&s);
         }
         assert_same(whole, merged);
-        lego_sketch_destroy(whole);
-        lego_sketch_destroy(merged);
+        lego_destroy(whole);
+        lego_destroy(merged);
     }
-    assert_true(unequal > 300);
-}
-
-static uint32_t power_of_two_divisor(uint32_t bricks, uint64_t *state)
-{
-    uint32_t d = 1;
-    while (bricks % (2 * d) == 0 && draw_below(state, 3)) d *= 2;
-    return d;
+    assert_true(unequal > ROUNDS(200));
 }
 
 static void fold_is_the_sketch_of_fewer_bricks(void **unused)
 {
     (void)unused;
-    uint32_t real = 0, odd = 0;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    uint32_t real = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(1000); seed++) {
         struct trial t = make_trial(seed);
         struct stream_of s = trial_stream(&t, false);
         lego_sketch *a = trial_sketch(&t);
         add_stream(a, &s, 1);
-        uint32_t d = power_of_two_divisor(t.bricks, &t.state);
-        if (t.bricks % (3 * d) == 0 && a->memory.folded == 0 && draw_below(&t.state, 2)) d *= 3, odd++;
-        t.bricks /= d;
+        uint32_t fewer = 1 + (uint32_t)draw_below(&t.state, t.bricks), left = t.bricks % fewer;
+        lego_status status = lego_fold(a, fewer);
+        assert_int_equal(status, left ? LEGO_ERR_SHAPE : LEGO_OK);
+        real += !left && fewer < t.bricks;
+        if (!left) t.bricks = fewer;
         lego_sketch *b = trial_sketch(&t);
         add_stream(b, &s, 1);
-        assert_int_equal(lego_sketch_fold(a, t.bricks), LEGO_OK);
         assert_same(a, b);
-        assert_int_equal(lego_sketch_bytes(a), lego_sketch_bytes(b));
-        real += d > 1;
-        lego_sketch_destroy(a);
-        lego_sketch_destroy(b);
+        assert_int_equal(bytes_of(a), bytes_of(b));
+        lego_destroy(a);
+        lego_destroy(b);
         free_stream(&s);
     }
-    assert_true(real > 400);
-    assert_true(odd > 50);
+    assert_true(real > ROUNDS(200));
 }
 
-static void unequal_shapes_merge_at_a_common_divisor(void **unused)
+static void unequal_numbers_of_bricks_merge_at_the_smaller(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 800; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(800); seed++) {
         struct trial t = make_trial(seed), u = t;
-        t.bricks *= 1u << draw_below(&t.state, 3);
-        if (draw_below(&t.state, 2)) u.columns = 64, t.columns = 128;
+        t.bricks *= 1 + (uint32_t)draw_below(&t.state, 4);
         struct stream_of s = trial_stream(&t, false), r = trial_stream(&t, false);
         lego_sketch *large = trial_sketch(&t), *small = trial_sketch(&u), *whole = trial_sketch(&u);
         add_stream(large, &s, 1);
         add_stream(small, &r, 1);
         add_stream(whole, &s, 1);
         add_stream(whole, &r, 1);
-        if (seed % 2) {
-            assert_int_equal(lego_sketch_merge(small, large), LEGO_OK);
-            assert_same(small, whole);
-        } else {
-            assert_int_equal(lego_sketch_merge(large, small), LEGO_OK);
-            assert_same(large, whole);
-        }
-        lego_sketch_destroy(large);
-        lego_sketch_destroy(small);
-        lego_sketch_destroy(whole);
+        lego_sketch *into = seed % 2 ? small : large;
+        assert_int_equal(lego_merge(into, seed % 2 ? large : small), LEGO_OK);
+        assert_same(into, whole);
+        lego_destroy(large);
+        lego_destroy(small);
+        lego_destroy(whole);
         free_stream(&s);
         free_stream(&r);
     }
 }
 
-/* Folds an empty sketch to where the other one is on the ladder. */
-static void fold_to(lego_sketch *sketch, const lego_sketch *other)
+static struct cells row_at(const lego_sketch *sketch, uint32_t brick, uint32_t k)
 {
-    while (sketch->memory.level != other->memory.level || sketch->memory.folded != other->memory.folded)
-        memory_fold(&sketch->memory);
+    uint32_t columns = sketch->bricks.columns.d, n = columns;
+    bool wide = sketch->bricks.marks[brick] >> k & 1;
+    if (wide) n -= row_tail(columns);
+    return (struct cells){sketch->bricks.cells + 4 * ((size_t)brick * sketch->model->rows + k) * columns, n, wide};
+}
+
+/* Makes the rows wide, and the cells pairs, that are so in the other. */
+static void widen_to(lego_sketch *sketch, const lego_sketch *other)
+{
+    for (uint32_t b = 0; b < sketch->bricks.bricks.d; b++)
+        for (uint32_t k = 0; k < sketch->model->rows; k++) {
+            struct cells cells = row_at(sketch, b, k), wanted = row_at(other, b, k);
+            if (wanted.wide && !cells.wide) row_widen(&cells);
+            for (uint32_t i = 0; wanted.wide && i < wanted.n; i += 2)
+                if (row_is_pair(&wanted, i)) row_pair(&cells, i);
+            if (cells.wide) sketch->bricks.marks[b] |= (unsigned char)(1u << k);
+        }
 }
 
 static void deleting_everything_leaves_an_empty_sketch(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(1000); seed++) {
         struct trial t = make_trial(seed);
         struct stream_of s = trial_stream(&t, seed % 2);
         lego_sketch *a = trial_sketch(&t), *empty = trial_sketch(&t);
@@ -206,41 +272,38 @@ static void deleting_everything_leaves_an_empty_sketch(void **unused)
         } else {
             lego_sketch *b = trial_sketch(&t);
             add_stream(b, &s, 1);
-            assert_int_equal(lego_sketch_subtract(a, b), LEGO_OK);
-            lego_sketch_destroy(b);
+            assert_int_equal(lego_subtract(a, b), LEGO_OK);
+            lego_destroy(b);
         }
-        fold_to(empty, a);
+        widen_to(empty, a); /* what was wide stays so */
         assert_same(a, empty);
-        lego_sketch_clear(a);
-        lego_sketch_clear(empty);
+        assert_int_equal(info_of(a).total, 0);
+        lego_clear(a);
+        lego_clear(empty);
         assert_same(a, empty);
-        assert_int_equal(a->memory.level + a->memory.folded, 0);
-        lego_sketch_destroy(a);
-        lego_sketch_destroy(empty);
+        assert_int_equal(wide_rows(a), 0);
+        lego_destroy(a);
+        lego_destroy(empty);
         free_stream(&s);
     }
 }
 
-/* Where the two ladders end at the same place, what was between does not matter. */
-static void deletions_commute_at_equal_shape(void **unused)
+/* Where the same cells are wide in the end, what was between does not matter. */
+static void deletions_commute_at_equal_widths(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 800; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(800); seed++) {
         struct trial t = make_trial(seed);
         struct stream_of s = trial_stream(&t, true);
-        lego_sketch *a = trial_sketch(&t), *b = trial_sketch(&t), *empty = trial_sketch(&t);
+        lego_sketch *a = trial_sketch(&t), *b = trial_sketch(&t);
         add_stream(a, &s, 1);
         shuffle_stream(&s, &t.state);
         add_stream(b, &s, 1);
-        fold_to(empty, a); /* merging brings both to the later of the two places */
-        assert_int_equal(lego_sketch_merge(b, empty), LEGO_OK);
-        lego_sketch_clear(empty);
-        fold_to(empty, b);
-        assert_int_equal(lego_sketch_merge(a, empty), LEGO_OK);
+        widen_to(a, b);
+        widen_to(b, a);
         assert_same(a, b);
-        lego_sketch_destroy(a);
-        lego_sketch_destroy(b);
-        lego_sketch_destroy(empty);
+        lego_destroy(a);
+        lego_destroy(b);
         free_stream(&s);
     }
 }
@@ -248,25 +311,22 @@ static void deletions_commute_at_equal_shape(void **unused)
 static void copies_and_self_merges(void **unused)
 {
     (void)unused;
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(300); seed++) {
         struct trial t = make_trial(seed);
         struct stream_of s = trial_stream(&t, false);
         lego_sketch *a = trial_sketch(&t), *b, *twice = trial_sketch(&t);
         add_stream(a, &s, 1);
-        assert_int_equal(lego_sketch_copy(a, &b), LEGO_OK);
+        assert_int_equal(lego_copy(a, &b), LEGO_OK);
         assert_same(a, b);
         add_stream(twice, &s, 1);
         add_stream(twice, &s, 1);
-        assert_int_equal(lego_sketch_merge(b, b), LEGO_OK);
+        assert_int_equal(lego_merge(b, b), LEGO_OK);
         assert_same(b, twice);
-        assert_int_equal(lego_sketch_subtract(b, b), LEGO_OK);
-        lego_sketch_info info;
-        lego_sketch_describe(b, &info);
-        assert_int_equal(info.total, 0);
-        assert_int_equal(info.spill_used, 0);
-        lego_sketch_destroy(a);
-        lego_sketch_destroy(b);
-        lego_sketch_destroy(twice);
+        assert_int_equal(lego_subtract(b, b), LEGO_OK);
+        assert_int_equal(info_of(b).total, 0);
+        lego_destroy(a);
+        lego_destroy(b);
+        lego_destroy(twice);
         free_stream(&s);
     }
 }
@@ -274,36 +334,27 @@ static void copies_and_self_merges(void **unused)
 static void strangers_do_not_merge(void **unused)
 {
     (void)unused;
-    struct lego_model other;
-    lego_options options = LEGO_OPTIONS_INIT;
-    options.model = lego_model_builtin("rule");
-    options.budget = 64 * 1024;
-    lego_sketch *a, *seed, *model, *bits, *columns;
-    lego_sketch_create(&options, &a);
-    options.seed = 1;
-    lego_sketch_create(&options, &seed);
-    options.seed = 0;
-    options.model = model_of(&other, 4, 5120, 9);
-    lego_sketch_create(&options, &model);
-    options.model = lego_model_builtin("rule");
-    options.cell_bits = 16;
-    lego_sketch_create(&options, &bits);
-    columns = make(4, 576, 8, NULL);
-    struct bytes before = sketch_to_bytes(a);
-    assert_int_equal(lego_sketch_merge(a, seed), LEGO_ERR_SEED);
-    assert_int_equal(lego_sketch_subtract(a, model), LEGO_ERR_MODEL);
-    assert_int_equal(lego_sketch_merge(a, bits), LEGO_ERR_SHAPE);
-    assert_true(a->memory.shape.columns % 576 != 0);
-    assert_int_equal(lego_sketch_merge(a, columns), LEGO_ERR_SHAPE);
-    assert_int_equal(lego_sketch_fold(a, 0), LEGO_ERR_SHAPE);
-    assert_int_equal(lego_sketch_fold(a, 3), LEGO_ERR_SHAPE);
-    struct bytes after = sketch_to_bytes(a);
-    assert_int_equal(before.size, after.size);
-    assert_memory_equal(before.p, after.p, after.size);
-    free(before.p);
-    free(after.p);
-    lego_sketch *all[] = {a, seed, model, bits, columns};
-    for (int i = 0; i < 5; i++) lego_sketch_destroy(all[i]);
+    struct lego_model one, two;
+    model_of(&one, 4, 64, 8);
+    model_of(&two, 4, 64, 9);
+    lego_options options = {0, 0, &one, 1, NULL};
+    lego_sketch *a = make(4, 64, &one), *seed, *model = make(4, 64, &two), *columns = make(4, 32, &one), *before;
+    lego_sketch *bricks = make(6, 64, &one), *blocks = make(4, 0, NULL);
+    assert_int_equal(lego_lab_create(&options, 4, 64, &seed), LEGO_OK);
+    assert_int_equal(lego_add_u64(a, 1, 1), LEGO_OK);
+    assert_int_equal(lego_copy(a, &before), LEGO_OK);
+    assert_int_equal(lego_merge(a, seed), LEGO_ERR_SEED);
+    assert_int_equal(lego_subtract(a, model), LEGO_ERR_MODEL);
+    assert_int_equal(lego_merge(a, blocks), LEGO_ERR_MODEL);
+    assert_int_equal(lego_merge(a, columns), LEGO_ERR_SHAPE);
+    assert_int_equal(lego_merge(a, bricks), LEGO_ERR_SHAPE);
+    assert_int_equal(lego_subtract(a, bricks), LEGO_ERR_SHAPE);
+    assert_int_equal(lego_fold(a, 0), LEGO_ERR_SHAPE);
+    assert_int_equal(lego_fold(a, 3), LEGO_ERR_SHAPE);
+    assert_int_equal(lego_fold(a, 8), LEGO_ERR_SHAPE);
+    assert_same(a, before);
+    lego_sketch *all[] = {a, seed, model, columns, before, bricks, blocks};
+    for (int i = 0; i < 7; i++) lego_destroy(all[i]);
 }
 
 int main(void)
@@ -311,11 +362,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_and_batches_do_not_matter),
         cmocka_unit_test(bytes_and_integers_are_one_kind_of_item),
+        cmocka_unit_test(items_that_fall_or_are_missing_are_refused),
+        cmocka_unit_test(nothing_is_no_mistake),
         cmocka_unit_test(merge_is_the_sketch_of_both),
         cmocka_unit_test(fold_is_the_sketch_of_fewer_bricks),
-        cmocka_unit_test(unequal_shapes_merge_at_a_common_divisor),
+        cmocka_unit_test(unequal_numbers_of_bricks_merge_at_the_smaller),
         cmocka_unit_test(deleting_everything_leaves_an_empty_sketch),
-        cmocka_unit_test(deletions_commute_at_equal_shape),
+        cmocka_unit_test(deletions_commute_at_equal_widths),
         cmocka_unit_test(copies_and_self_merges),
         cmocka_unit_test(strangers_do_not_merge),
     };

@@ -3,6 +3,10 @@
  * digit. So a block need not be opened for one item, unless it is full. Part of the body that kernels_block.h is.
  *
  * How far a carry goes can not be foreseen, so there are few branches on it. */
+#ifndef LEGO_BLOCK_KERNELS_ADD_H
+#define LEGO_BLOCK_KERNELS_ADD_H
+
+#include "block/kernels_read.h"
 
 /* Where `cells` or more than that is a constant only so. */
 #define INLINED static inline __attribute__((always_inline))
@@ -187,3 +191,5 @@ INLINED bool add_there(struct block *b, const unsigned cell[2], uint64_t count)
     for (int j = 0; j < cells && g > 0; j++) flip(word, from + cell[j] * g, low[j]);
     return true;
 }
+
+#endif

@@ -1,9 +1,16 @@
 /* Reading of many items (read_items() of kernels_read.h) eight blocks at a time, each in a lane of a vector: for CPUs
- * that count ones in vectors. Included there, whose tables it uses. Nothing branches on what the cells
+ * that count ones in vectors. Nothing branches on what the cells
  * are, but for blocks with so many entries on a level that two windows do not show them all; these are left to the
  * scalar code.
  *
  * A window has the 57 bits or more that follow from a byte on; those after the block are any. */
+#ifndef LEGO_BLOCK_KERNELS_GATHER_H
+#define LEGO_BLOCK_KERNELS_GATHER_H
+
+#include "block/kernels_cells.h"
+
+#if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__)
+
 typedef __m512i lanes;
 
 enum { SHOWN = 57, EIGHT = 8 };
@@ -244,3 +251,7 @@ static void gather_items(const struct block block[], const struct decode_places 
     for (unsigned l = FLAT + 1, shift = FLAT; r.n > 0; shift += width[l++]) gather_level(block, &r, l, shift);
     for (unsigned c = 0; c < n; c += EIGHT) gather_keys(&r, c, items);
 }
+
+#endif
+
+#endif

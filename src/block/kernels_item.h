@@ -5,6 +5,13 @@
  *
  * Lanes 0 to 3 are of half 0, 4 to 7 of half 1, whose bits are counted from 512 on. In each, cells 0 and 1 come twice:
  * the first two lanes look at maps, the others at digits. */
+#ifndef LEGO_BLOCK_KERNELS_ITEM_H
+#define LEGO_BLOCK_KERNELS_ITEM_H
+
+#include "block/kernels_gather.h"
+
+#if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512BW__)
+
 enum { DIGITS = 0xcc };
 
 struct item {
@@ -138,3 +145,7 @@ static inline bool item_read(const struct block block[], const struct decode_pla
     _mm512_mask_compressstoreu_epi64(value, DIGITS, item.t);
     return true;
 }
+
+#endif
+
+#endif

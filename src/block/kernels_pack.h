@@ -1,5 +1,9 @@
 /* All values of a block at once: unpacked, folded, coded, packed. What a flat level says of 64 cells is a word, so it
  * is made of 64 bytes, and made to bytes again, by a few instructions. Part of the body that kernels_block.h is. */
+#ifndef LEGO_BLOCK_KERNELS_PACK_H
+#define LEGO_BLOCK_KERNELS_PACK_H
+
+#include "block/kernels_open.h"
 
 /* ---- 64 cells ---------------------------------------------------------------------------------------------------- */
 
@@ -227,3 +231,5 @@ static void pack_values(struct block *b, int64_t value[], unsigned step)
         fold(value, step);
     }
 }
+
+#endif

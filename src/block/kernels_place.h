@@ -1,5 +1,9 @@
 /* Keys to hashes, and hashes to where halves are, for many items: hash.h and kernels.h say what is computed, one item
  * at a time. Part of the body that kernels_block.h is. */
+#ifndef LEGO_BLOCK_KERNELS_PLACE_H
+#define LEGO_BLOCK_KERNELS_PLACE_H
+
+#include "block/kernels_bits.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -100,5 +104,7 @@ static void place(const struct hashes *hashes, unsigned n, struct divisor odd, u
         }
     }
 }
+
+#endif
 
 #endif

@@ -12,9 +12,25 @@
  * Every number is computed by the same operations in the same order, whatever the width of a vector and the number of
  * items: a sum starts with the bias and takes the inputs one by one. So one item alone, whose vectors go along the
  * outputs, gets the bits that it gets in a batch, and it gets them on every machine. */
+#ifndef LEGO_MODEL_KERNELS_DECODE_H
+#define LEGO_MODEL_KERNELS_DECODE_H
+
 #include "block/kernels.h"
 
 #include <string.h>
+
+#ifndef DECODER /* alone, to see that it compiles; kernels_decode_plain.c has a FUSED that rounds once */
+#define DECODER decode_kernels_plain
+#define DECODER_NAME "plain"
+#define SUPPORTED true
+#define LANES 4
+#define FUSED(a, b, c) ((a) * (b) + (c))
+#define LOOK_UP(table, index) \
+    ((vec){(table)[(index)[0]], (table)[(index)[1]], (table)[(index)[2]], (table)[(index)[3]]})
+#define TILE_READS 4
+#define TILE_MIX 4
+#define TILE_VECTORS 2
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -308,3 +324,5 @@ static bool supported(void)
 }
 
 const struct decode_kernels DECODER = {.name = DECODER_NAME, .supported = supported, .decode = decode_items};
+
+#endif

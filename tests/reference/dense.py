@@ -4,12 +4,11 @@ A block here is its step and its rows, lists of integers; its 64 bytes are made 
 of 512 bits."""
 
 import functools
-import struct
 from dataclasses import dataclass
 
 import xxhash
 
-from lego import MASK, MULTIPLIERS, check, item_bytes
+from lego import MASK, MULTIPLIERS, check, item_bytes, read_head, write_head
 
 LADDER = list(zip(*[map(int, row.split()) for row in (
     "128 128 128 128 128 128  64  64  32  32  16  16   8   8   4   4   2",
@@ -234,24 +233,17 @@ def fold(sketch, blocks):
 
 
 def write_sketch(sketch):
-    data = struct.pack("<QQ16sQQqQ", sketch.seed, sketch.fingerprint, sketch.name.encode(), len(sketch.blocks), 4,
-                       sketch.total, 0)
-    data += b"".join(pack(block.step, block.rows) for block in sketch.blocks)
-    data = b"LEGOSKCH" + struct.pack("<IIQ", 1, 1, 24 + len(data) + 8) + data
-    return data + struct.pack("<Q", xxhash.xxh3_64_intdigest(data))
+    body = b"".join(pack(block.step, block.rows) for block in sketch.blocks)
+    return write_head(2, sketch.seed, sketch.fingerprint, sketch.name, len(sketch.blocks), 0, sketch.total, body)
 
 
 def read_sketch(data):
-    check(data[:8] == b"LEGOSKCH", "magic")
-    version, packing, size, seed, fingerprint, name = struct.unpack_from("<IIQQQ16s", data, 8)
-    count, rows, total, zero = struct.unpack_from("<QQqQ", data, 56)
-    check((version, packing, size, rows, zero) == (1, 1, len(data), 4, 0), "header")
-    check(count >= 1 and len(data) == 88 + 64 * count + 8, "length")
-    check(xxhash.xxh3_64_intdigest(data[:-8]) == struct.unpack("<Q", data[-8:])[0], "checksum")
+    seed, fingerprint, name, count, columns, total = read_head(data, 2)
+    check(count >= 1 and columns == 0 and len(data) == 88 + 64 * count + 8, "length")
     blocks = [Block(*unpack(data[88 + 64 * i:152 + 64 * i])) for i in range(count)]
     for block in blocks:
         for k in (2, 3):
             check(not block.rows[k] or sum(block.rows[k]) == sum(block.rows[k - 2]), "sums of a block")
     for k in (0, 1):
         check(sum(sum(block.rows[k]) for block in blocks) == total, "stream length")
-    return Sketch(seed, total, blocks, name.rstrip(b"\0").decode(), fingerprint)
+    return Sketch(seed, total, blocks, name, fingerprint)

@@ -3,6 +3,7 @@
 Written from docs/format.md and the paper's facts alone, not from src/, so that the two do not share mistakes.
 Every sum is taken in a fixed order or by math.fsum, so the golden files come out the same on every machine."""
 
+import dataclasses
 import math
 import re
 import struct
@@ -27,7 +28,7 @@ LAYERS = [
 
 Shape = namedtuple("Shape", "bricks columns seed", defaults=[0])
 Place = namedtuple("Place", "lo hi brick columns weights")
-Brick = namedtuple("Brick", "total rows")  # rows: lists of Python integers
+Brick = namedtuple("Brick", "total rows")  # rows: of Row
 
 
 def check(condition, what):
@@ -44,7 +45,7 @@ class Model:
     columns: int
     quantum: int
     v: list
-    kind: int = 0
+    kind: int = 1
     beta: float = 0.0
     limit: float = 0.0
     layers: dict = field(default_factory=dict)  # name -> (matrix [out][in], bias [out]), doubles that are floats
@@ -55,7 +56,7 @@ def write_model(path, model):
     body = struct.pack("<IIIIff16s", model.rows, model.columns, model.quantum, len(model.v), model.beta, model.limit,
                        model.name.encode())
     body += np.asarray(model.v, "<f4").tobytes()
-    for name, inputs, outputs in LAYERS if model.kind else []:
+    for name, inputs, outputs in LAYERS:
         matrix, bias = model.layers[name]
         check(matrix.shape == (outputs, inputs) and bias.shape == (outputs,), "shape of " + name)
         body += matrix.astype("<f4").tobytes() + bias.astype("<f4").tobytes()
@@ -70,17 +71,16 @@ def read_model(path):
     check(data[:8] == b"LEGOMODL", "magic")
     version, kind, length = struct.unpack_from("<IIQ", data, 8)
     rows, columns, quantum, entries, beta, limit, name = struct.unpack_from("<IIIIff16s", data, 24)
-    check(version == 1 and kind in (0, 1) and length == len(data), "version, kind or length")
+    check(version == 1 and kind == 1 and length == len(data), "version, kind or length")
     check(1 <= rows <= 8 and columns % 16 == 0 and 16 <= columns <= 8192, "rows or columns")
     check(rows <= quantum <= 4096 and 1 <= entries <= 256, "quantum or entries")
     check(re.fullmatch(rb"[a-z0-9.-]{1,15}\0+", name), "name")
-    check(kind == 1 or (beta == 0 and limit == 0), "thresholds of a rule")
     numbers = np.frombuffer(data[64:-8], "<f4").astype(float)
     check(np.isfinite(numbers).all(), "a number that is not finite")
     v, numbers = numbers[:entries], numbers[entries:]
     check(v.min() >= np.float32(0.001) and v.max() <= 1, "V")
     layers = {}
-    for layer, inputs, outputs in LAYERS if kind else []:
+    for layer, inputs, outputs in LAYERS:
         size = inputs * outputs
         layers[layer] = numbers[:size].reshape(outputs, inputs), numbers[size:size + outputs]
         numbers = numbers[size + outputs:]
@@ -156,10 +156,13 @@ def mean(x):
 
 def g_scan(model, memory):
     """memory: the first tenth of the columns of each row, in the scale of the paper. -> implicit[4], s(alpha), s(n)"""
-    x = np.asarray(memory, float)[..., None]
-    for i in range(3):
-        x = relu(linear(model, f"scan.cell.{i}", x))
-    rows = np.array([mean(row) for row in x])
+    rows = []
+    for row in memory:  # of which wide ones have fewer cells
+        x = np.asarray(row, float)[..., None]
+        for i in range(3):
+            x = relu(linear(model, f"scan.cell.{i}", x))
+        rows.append(mean(x))
+    rows = np.array(rows)
 
     def head(name, layers):
         y = rows
@@ -192,126 +195,172 @@ def to_paper(model, integer):
 
 # ---- sketches -------------------------------------------------------------------------------------------------------
 
-def build(model, shape, counted):
-    """The unfolded bricks of a stream of (item, count)."""
-    totals = [0] * shape.bricks
-    cells = [[[0] * shape.columns for _ in range(model.rows)] for _ in range(shape.bricks)]
-    for item, count in counted:
-        place = item_to_cells(model, shape, item)
-        totals[place.brick] += count
-        for row, column, weight in zip(cells[place.brick], place.columns, place.weights):
-            row[column] += count * weight
-    return [Brick(total, rows) for total, rows in zip(totals, cells)]
+NARROW = 2**31  # a cell of a narrow row is at least minus this, and below it
+HEAD = "<IIQQQ16sIIqQQ"  # version, kind, length, seed, fingerprint, name, blocks, columns, total, buckets, votes
 
 
-def fold_level(bricks):
-    half = len(bricks) // 2
-    if len(bricks) % 2 == 0:
-        return [Brick(a.total + b.total, [[x + y for x, y in zip(*rows)] for rows in zip(a.rows, b.rows)])
-                for a, b in zip(bricks[:half], bricks[half:])]
-    half = len(bricks[0].rows[0]) // 2
-    return [Brick(b.total, [[x + y for x, y in zip(row[:half], row[half:])] for row in b.rows]) for b in bricks]
+def write_head(kind, seed, fingerprint, name, blocks, columns, total, body, buckets=0, votes=0):
+    """The file of a sketch: head, body and checksum."""
+    size = 88 + len(body) + 8
+    data = b"LEGOSKCH" + struct.pack(HEAD, 2, kind, size, seed, fingerprint, name.encode(), blocks, columns, total,
+                                     buckets, votes) + body
+    return data + struct.pack("<Q", xxhash.xxh3_64_intdigest(data))
 
 
-def fold(bricks, level, p):
-    """The bricks as they lie in a file of this level and p."""
-    for _ in range(level):
-        bricks = fold_level(bricks)
-    if p == 0:
-        return bricks
-    folded = fold_level(bricks)
-    return folded[:p] + [brick for b, brick in enumerate(bricks) if b % len(folded) >= p]
+def read_head(data, kind):
+    """-> seed, fingerprint, name, blocks, columns, total of a sketch that keeps no most frequent items."""
+    check(data[:8] == b"LEGOSKCH", "magic")
+    version, kind_there, length, seed, fingerprint, name, blocks, columns, total, buckets, votes = \
+        struct.unpack_from(HEAD, data, 8)
+    check((version, kind_there, length, buckets, votes) == (2, kind, len(data), 0, 0), "head")
+    check(xxhash.xxh3_64_intdigest(data[:-8]) == struct.unpack("<Q", data[-8:])[0], "checksum")
+    return seed, fingerprint, name.rstrip(b"\0").decode(), blocks, columns, total
 
 
-def level_shape(shape, level):
-    bricks, columns = shape.bricks, shape.columns
-    for _ in range(level):
-        if bricks % 2 == 0:
-            bricks //= 2
+class Row:
+    """Exact sums. `cells` are those of C columns; of a wide row, of n. `pairs`: numbers of two cells that are one, whose
+    sum both of them have."""
+
+    def __init__(self, columns):
+        self.columns, self.cells, self.wide, self.pairs = columns, [0] * columns, False, set()
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def read(self, column):
+        return self.cells[column % len(self.cells)]  # the last columns are with the first ones where a row is wide
+
+    def pair(self, j):
+        if j not in self.pairs:
+            self.pairs.add(j)
+            self.cells[2 * j:2 * j + 2] = [sum(self.cells[2 * j:2 * j + 2])] * 2
+
+    def widen(self):
+        if not self.wide:
+            tail = 2 * math.ceil(self.columns / 130)
+            moved, self.cells, self.wide = self.cells[-tail:], self.cells[:-tail], True
+            for column, value in enumerate(moved):
+                self.add(column, value)
+
+    def add(self, column, value):
+        i = column % len(self.cells)
+        if i // 2 in self.pairs:
+            self.cells[i // 2 * 2:i // 2 * 2 + 2] = [self.cells[i] + value] * 2
+        elif -NARROW <= self.cells[i] + value < NARROW:
+            self.cells[i] += value
         else:
-            columns //= 2
-    return bricks, columns
+            if self.wide:
+                self.pair(i // 2)
+            self.widen()
+            self.add(column, value)
+
+    def add_all(self, other):
+        """A wide row makes this one wide, a pair a pair."""
+        if other.wide:
+            self.widen()
+        for j in other.pairs:
+            self.pair(j)
+        for i, value in enumerate(other.cells):
+            if i // 2 not in other.pairs or i % 2 == 0:
+                self.add(i, value)
+
+    def to_bytes(self):
+        data = b""
+        for j in range(len(self.cells) // 2):
+            both = self.cells[2 * j:2 * j + 2]
+            data += struct.pack("<q", both[0]) if j in self.pairs else struct.pack("<ii", *both)
+        tail = 4 * (self.columns - len(self.cells))
+        return data + sum(1 << j for j in self.pairs).to_bytes(tail, "little")
+
+    @staticmethod
+    def from_bytes(data, wide):
+        row = Row(len(data) // 4)
+        if wide:
+            row.wide, row.cells = True, row.cells[:-2 * math.ceil(row.columns / 130)]
+            bits = int.from_bytes(data[4 * len(row.cells):], "little")
+            check(bits < 1 << len(row.cells) // 2, "a pair beyond the cells")
+            row.pairs = {j for j in range(len(row.cells) // 2) if bits >> j & 1}
+        for j in range(len(row.cells) // 2):
+            both = struct.unpack_from("<q" if j in row.pairs else "<ii", data, 8 * j)
+            row.cells[2 * j:2 * j + 2] = both * 2 if j in row.pairs else both
+        return row
 
 
 @dataclass
 class Sketch:
     shape: Shape
     rows: int
-    cell_bits: int
-    level: int
-    p: int
     fingerprint: int
     name: str
-    slots: int
-    spilled: int
-    bricks: list  # of Brick, in the order of the file
+    bricks: list  # of Brick
     scans: dict = field(default_factory=dict)
 
-    def position(self, brick):
-        """Where the brick that an item hashed to is now."""
-        now, _ = level_shape(self.shape, self.level)
-        after, _ = level_shape(self.shape, self.level + 1)
-        if brick % after < self.p:
-            return brick % after
-        unfolded = [b for b in range(now) if b % after >= self.p]
-        return self.p + unfolded.index(brick % now)
+    def total(self):
+        return sum(brick.total for brick in self.bricks)
+
+    def wide_rows(self):
+        return sum(row.wide for brick in self.bricks for row in brick.rows)
+
+    def add(self, model, item, count):
+        place = item_to_cells(model, self.shape, item)
+        brick = self.bricks[place.brick]
+        self.bricks[place.brick] = Brick(brick.total + count, brick.rows)
+        for row, column, weight in zip(brick.rows, place.columns, place.weights):
+            row.add(column, count * weight)
 
 
-def read_sketch(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    check(data[:8] == b"LEGOSKCH", "magic")
-    version, packing, length, seed, fingerprint, name = struct.unpack_from("<IIQQQ16s", data, 8)
-    made, columns, rows, bits, level, zero, p, slots, spilled = struct.unpack_from("<IIBBBBIQQ", data, 56)
-    check(version == 1 and packing == 0 and length == len(data) and zero == 0, "header")
-    check(columns % 16 == 0 and 1 <= rows <= 8 and bits in (8, 16, 32, 64) and bits << level <= 64, "shape")
-    check(slots == made * rows * columns // (8 * bits), "spill slots")
-    check(xxhash.xxh3_64_intdigest(data[:-8]) == struct.unpack("<Q", data[-8:])[0], "checksum")
-
-    shape = Shape(made, columns, seed)
-    now, next_ = level_shape(shape, level), level_shape(shape, level + 1)
-    check(p < next_[0] and (p == 0 or bits << level < 64), "p")
-    # (columns, width) of each brick: p of the next level, then those of this level that are not in them
-    kinds = [(next_[1], bits << level + 1)] * p
-    kinds += [(now[1], bits << level) for b in range(now[0]) if b % next_[0] >= p]
-
-    at = 88 + 8 * len(kinds)
-    totals = struct.unpack_from(f"<{len(kinds)}q", data, 88)
-    cells, width_of = [], []
-    for columns_now, width in kinds:
-        count = rows * columns_now
-        low = np.frombuffer(data, "<u1" if width == 8 else f"<i{width // 8}", count, at)
-        cells += low.tolist()
-        width_of += [width] * count
-        at += count * width // 8
-    last = -1
-    for number, high in struct.iter_unpack("<Qq", data[at:at + 16 * spilled]):
-        check(last < number < len(cells) and high != 0 and width_of[number] < 64, "spill entry")
-        cells[number] += high << width_of[number]
-        last = number
-    check(at + 16 * spilled + 8 == len(data), "length")
-
-    bricks, at = [], 0
-    for total, (columns_now, _) in zip(totals, kinds):
-        bricks.append(Brick(total, [cells[at + k * columns_now:at + (k + 1) * columns_now] for k in range(rows)]))
-        at += rows * columns_now
-    return Sketch(shape, rows, bits, level, p, fingerprint, name.rstrip(b"\0").decode(), slots, spilled, bricks)
+def empty_bricks(shape, rows):
+    return [Brick(0, [Row(shape.columns) for _ in range(rows)]) for _ in range(shape.bricks)]
 
 
-def high_part(cell, width):
-    """What an entry holds of a cell; the low part is signed in cells wider than 8 bits."""
-    if width == 64:
-        return 0
-    return cell >> 8 if width == 8 else cell + 2**(width - 1) >> width
+def build(model, shape, counted):
+    """The sketch of a stream of (item, count)."""
+    sketch = Sketch(shape, model.rows, model.fingerprint, model.name, empty_bricks(shape, model.rows))
+    for item, count in counted:
+        sketch.add(model, item, count)
+    return sketch
+
+
+def fold(sketch, bricks):
+    """The same stream in so many bricks, a divisor of those there are."""
+    shape = sketch.shape._replace(bricks=bricks)
+    folded = empty_bricks(shape, sketch.rows)
+    for b, brick in enumerate(sketch.bricks):
+        there = folded[b % bricks]
+        folded[b % bricks] = Brick(there.total + brick.total, there.rows)
+        for row, other in zip(there.rows, brick.rows):
+            row.add_all(other)
+    return dataclasses.replace(sketch, shape=shape, bricks=folded, scans={})
+
+
+def write_sketch(sketch):
+    body = b"".join(row.to_bytes() for brick in sketch.bricks for row in brick.rows)
+    body += struct.pack(f"<{len(sketch.bricks)}q", *(brick.total for brick in sketch.bricks))
+    body += bytes(sum(row.wide << k for k, row in enumerate(brick.rows)) for brick in sketch.bricks)
+    return write_head(1, sketch.shape.seed, sketch.fingerprint, sketch.name, *sketch.shape[:2], sketch.total(), body)
+
+
+def read_sketch(data, rows):
+    """rows: of the model, which the file only names."""
+    seed, fingerprint, name, count, columns, total = read_head(data, 1)
+    check(count >= 1 and columns % 2 == 0 and 16 <= columns <= 16384, "shape")
+    check(len(data) == 88 + count * (rows * 4 * columns + 9) + 8, "length")
+    totals = struct.unpack_from(f"<{count}q", data, 88 + count * rows * 4 * columns)
+    marks, bricks = data[-8 - count:-8], []
+    for b in range(count):
+        check(marks[b] < 2**rows, "marks")
+        at = [88 + (b * rows + k) * 4 * columns for k in range(rows)]
+        cells = [Row.from_bytes(data[at[k]:at[k] + 4 * columns], marks[b] >> k & 1) for k in range(rows)]
+        bricks.append(Brick(totals[b], cells))
+    check(sum(totals) == total, "stream length")
+    return Sketch(Shape(count, columns, seed), rows, fingerprint, name, bricks)
 
 
 def read_cells(model, sketch, item):
-    """-> position of the item's brick, its cells, its weights"""
+    """-> the item's brick, its cells, its weights"""
     place = item_to_cells(model, sketch.shape, item)
-    position = sketch.position(place.brick)
-    rows = sketch.bricks[position].rows
-    # the columns only ever halve, so the column now is the column as made, modulo the columns now
-    return position, [row[c % len(row)] for row, c in zip(rows, place.columns)], place.weights
+    rows = sketch.bricks[place.brick].rows
+    return place.brick, [row.read(c) for row, c in zip(rows, place.columns)], place.weights
 
 
 def rule_estimate(model, sketch, item):
@@ -319,29 +368,28 @@ def rule_estimate(model, sketch, item):
     return min(m // w for m, w in zip(cells, weights))  # // rounds down below zero too
 
 
-def scan(model, sketch, position):
-    if position not in sketch.scans:
-        rows = sketch.bricks[position].rows
-        tenth = max(1, len(rows[0]) // 10)  # bricks of 2 to 9 columns: at least one
-        sketch.scans[position] = g_scan(model, [[to_paper(model, cell) for cell in row[:tenth]] for row in rows])
-    return sketch.scans[position]
+def scan(model, sketch, brick):
+    if brick not in sketch.scans:
+        rows = [row.cells for row in sketch.bricks[brick].rows]
+        first = [cells[:max(1, len(cells) // 10)] for cells in rows]  # few columns: at least one
+        sketch.scans[brick] = g_scan(model, [[to_paper(model, cell) for cell in row] for row in first])
+    return sketch.scans[brick]
 
 
 def decode(model, sketch, item):
     """f' alone, whatever the thresholds say"""
-    position, cells, weights = read_cells(model, sketch, item)
-    implicit, alpha, n = scan(model, sketch, position)
+    brick, cells, weights = read_cells(model, sketch, item)
+    implicit, alpha, n = scan(model, sketch, brick)
     f2 = min(m / w for m, w in zip(cells, weights))
     return g_dec(model, [to_paper(model, m) for m in cells], [to_paper(model, w) for w in weights], implicit, f2,
-                 sketch.bricks[position].total, alpha, n)
+                 sketch.bricks[brick].total, alpha, n)
 
 
 def estimate(model, sketch, item):
     """-> value, upper"""
     upper = rule_estimate(model, sketch, item)
-    if model.kind == 1:
-        _, alpha, n = scan(model, sketch, read_cells(model, sketch, item)[0])
-        if n > model.beta and alpha < model.limit:
-            # in this order: the answer is never above upper, even where deletions have left that below zero
-            return min(max(0.0, decode(model, sketch, item)), upper), upper
+    _, alpha, n = scan(model, sketch, read_cells(model, sketch, item)[0])
+    if n > model.beta and alpha < model.limit:
+        # in this order: the answer is never above upper, even where deletions have left that below zero
+        return min(max(0.0, decode(model, sketch, item)), upper), upper
     return upper, upper

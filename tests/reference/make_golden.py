@@ -132,18 +132,36 @@ def write_hash(path, model, rng):
                        + numbers(place.columns, place.weights, lego.item_to_group(item, 1000, seed)) + "\n")
 
 
+def streams():
+    """Name and items with their counts; tests/test_format.c has the same streams."""
+    yield "light", [(b"word %d" % i, 1 + i % 5) for i in range(100)]
+    yield "mixed", [(i << 40, i**3 if i % 60 == 0 else 1 + i % 3) for i in range(800)]
+    yield "deep", [(i * i, i**5) for i in range(400)]
+    yield "signed", [(i % 250, i * 37 % 23 - 9) for i in range(300)]
+
+
+SEEDS = [42, 0, MASK, 7]
+
+
 def dense_cases():
-    """name, blocks, seed and stream of a sketch of the compact model; tests/test_format.c has the same streams."""
-    yield "light", 6, 42, [(b"word %d" % i, 1 + i % 5) for i in range(100)]
-    yield "mixed", 12, 0, [(i << 40, i**3 if i % 60 == 0 else 1 + i % 3) for i in range(800)]
-    yield "deep", 5, 2**64 - 1, [(i * i, i**5) for i in range(400)]
-    yield "signed", 4, 7, [(i % 250, i * 37 % 23 - 9) for i in range(300)]
+    """name, blocks, seed and stream of a sketch of the compact model"""
+    for blocks, seed, (name, stream) in zip([6, 12, 5, 4], SEEDS, streams()):
+        yield name, blocks, seed, stream
 
 
-def write_dense(folder):
+def brick_cases():
+    """name, shape and stream of a sketch of random.lego"""
+    for shape, seed, (name, stream) in zip([(2, 64), (6, 32), (3, 18), (1, 100)], SEEDS, streams()):
+        yield name, lego.Shape(*shape, seed), stream
+
+
+def write_sketches(folder, model):
     for name, blocks, seed, stream in dense_cases():
         with open(os.path.join(folder, f"dense-{name}.sketch"), "wb") as file:
             file.write(dense.write_sketch(dense.build(blocks, stream, seed)))
+    for name, shape, stream in brick_cases():
+        with open(os.path.join(folder, f"bricks-{name}.sketch"), "wb") as file:
+            file.write(lego.write_sketch(lego.build(model, shape, stream)))
 
 
 def make(folder):
@@ -154,7 +172,7 @@ def make(folder):
     model = lego.read_model(path)  # as rounded to floats
     write_networks(os.path.join(folder, "networks.txt"), model, rng)
     write_hash(os.path.join(folder, "hash.txt"), model, rng)
-    write_dense(folder)
+    write_sketches(folder, model)
 
 
 if __name__ == "__main__":

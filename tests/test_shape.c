@@ -1,0 +1,370 @@
+/* What a budget buys: numbers of blocks, bytes, which budgets merge; folding; and what lego_describe() says of it all. */
+#include "support.h"
+
+static const char *const models[] = {"compact", "paper"};
+
+static uint32_t blocks_within(uint64_t budget)
+{
+    lego_sketch *sketch = make_within("compact", budget, 0);
+    uint32_t blocks = info_of(sketch).blocks;
+    lego_destroy(sketch);
+    return blocks;
+}
+
+/* ---- budgets ----------------------------------------------------------------------------------------------------- */
+
+/* Whether n is m * 2^e with m from 8 to 15. */
+static bool is_whole(uint32_t n)
+{
+    while (n >= 16 && n % 2 == 0) n /= 2;
+    return n >= 8 && n < 16;
+}
+
+static void numbers_of_blocks_are_whole(void **unused)
+{
+    (void)unused;
+    uint32_t before = 0;
+    for (uint64_t budget = LEGO_BUDGET_MIN; budget < 8 << 20; budget += 1 + budget / 97) {
+        uint32_t blocks = blocks_within(budget);
+        assert_true(is_whole(blocks));
+        assert_true(blocks >= before);
+        assert_true(64 * (uint64_t)blocks + 64 * 8 > budget * 8 / 9 - budget / 128); /* the next number would not fit */
+        before = blocks;
+    }
+    for (uint64_t top = LEGO_TOP_MIN; top < 1 << 20; top += 1 + top / 97) {
+        lego_sketch *sketch = make_within("compact", 2 << 20, top);
+        uint32_t buckets = (uint32_t)((info_of(sketch).top_bytes - TOP_LINE) / TOP_BUCKET);
+        assert_true(buckets < 8 || is_whole(buckets));
+        assert_true(info_of(sketch).top_bytes <= top);
+        lego_destroy(sketch);
+    }
+}
+
+/* What the allocator was asked for is what the sketch says, and never more than the budget, whatever it counts. */
+static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
+{
+    struct books books;
+    lego_allocator allocator = books_allocator(&books);
+    lego_options options = {budget, top, lego_model_builtin(model), 3, &allocator};
+    lego_sketch *sketch, *loaded;
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+    lego_info info = info_of(sketch);
+    assert_true(info.bytes <= budget);
+    assert_int_equal(books.now, info.bytes + info.cache_bytes);
+    for (uint64_t i = 0; i < 500; i++) assert_int_equal(lego_add_u64(sketch, i, (int64_t)(i * i * i)), LEGO_OK);
+    assert_int_equal(books.most, info.bytes + info.cache_bytes);
+    assert_int_equal(info_of(sketch).bytes, info.bytes);
+    if (budget < 100000) { /* the same for what is loaded and what is folded */
+        struct bytes saved = sketch_to_bytes(sketch);
+        assert_int_equal(lego_load(saved.p, saved.size, NULL, &allocator, &loaded), LEGO_OK);
+        assert_int_equal(books.now, 2 * (info.bytes + info.cache_bytes));
+        lego_destroy(loaded);
+        free(saved.p);
+        assert_int_equal(lego_fold(sketch, 1), LEGO_OK);
+        lego_info folded = info_of(sketch);
+        assert_int_equal(books.now, folded.bytes + folded.cache_bytes);
+        assert_true(folded.bytes < info.bytes || info.blocks == 1);
+    }
+    lego_destroy(sketch);
+    assert_int_equal(books.now, 0);
+}
+
+static void bytes_stay_under_the_budget(void **unused)
+{
+    (void)unused;
+    for (uint64_t budget = LEGO_BUDGET_MIN; budget < 5 << 20; budget += 1 + budget / (FULL ? 37 : 5))
+        for (int m = 0; m < 2; m++) {
+            check_ceiling(models[m], budget, 0);
+            if (budget >= 9000) check_ceiling(models[m], budget, budget / 8);
+        }
+}
+
+static void the_paper_fills_its_budget(void **unused)
+{
+    (void)unused;
+    for (uint64_t budget = 16 << 10; budget < 100 << 20; budget += 1 + budget / 97) {
+        lego_sketch *sketch = make_within("paper", budget, 0);
+        lego_info info = info_of(sketch);
+        assert_true(info.bytes <= budget);
+        assert_true(info.bytes >= budget / 100 * 98);
+        assert_true(info.columns % 2 == 0);
+        if (budget >= 1 << 20) assert_in_range(info.columns, 4000, 6600); /* near what it was trained with */
+        lego_destroy(sketch);
+    }
+}
+
+static lego_status try_budget(uint64_t budget, uint64_t top)
+{
+    lego_options options = {budget, top, NULL, 0, NULL};
+    lego_sketch *sketch = NULL;
+    lego_status status = lego_create(&options, &sketch);
+    assert_true((status == LEGO_OK) == (sketch != NULL));
+    lego_destroy(sketch);
+    return status;
+}
+
+static lego_status try_shape(const char *model, uint32_t blocks, uint32_t columns, uint64_t top)
+{
+    lego_options options = {0, top, lego_model_builtin(model), 0, NULL};
+    lego_sketch *sketch = NULL;
+    lego_status status = lego_lab_create(&options, blocks, columns, &sketch);
+    assert_true((status == LEGO_OK) == (sketch != NULL));
+    lego_destroy(sketch);
+    return status;
+}
+
+static void impossible_options_are_refused(void **unused)
+{
+    (void)unused;
+    static const uint64_t wrong[][2] = {{0, 0},         {LEGO_BUDGET_MIN - 1, 0}, {LEGO_BUDGET_MAX + 1, 0},
+                                        {UINT64_MAX, 0}, {4096, 1},                {4607, 512},
+                                        {100000, 100},   {100000, LEGO_TOP_MIN - 1}, {100000, 96000},
+                                        {100000, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(try_budget(wrong[i][0], wrong[i][1]), LEGO_ERR_BUDGET);
+    assert_int_equal(try_budget(LEGO_BUDGET_MIN, 0), LEGO_OK);
+    assert_int_equal(try_budget(LEGO_BUDGET_MIN + LEGO_TOP_MIN, LEGO_TOP_MIN), LEGO_OK);
+
+    assert_int_equal(try_shape("compact", 0, 0, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("compact", 4, 128, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("compact", (1u << 26) + 1, 0, 0), LEGO_ERR_ARGUMENT); /* odd: too many for 32 bits */
+    assert_int_equal(try_shape("compact", 1u << 30, 0, 0), LEGO_ERR_ARGUMENT);       /* 64 GiB and a line */
+    assert_int_equal(try_shape("compact", UINT32_MAX, 0, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("compact", 1, 0, LEGO_TOP_MIN - 1), LEGO_ERR_BUDGET);
+    assert_int_equal(try_shape("compact", 1, 0, LEGO_BUDGET_MAX + 1), LEGO_ERR_BUDGET);
+    assert_int_equal(try_shape("compact", 1, 0, LEGO_TOP_MIN), LEGO_OK);
+    assert_int_equal(try_shape("paper", 0, 64, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("paper", 1, 0, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("paper", 1, 65, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("paper", 1, 14, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("paper", 1, 16386, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("paper", UINT32_MAX, 64, 0), LEGO_ERR_ARGUMENT);
+    assert_int_equal(try_shape("paper", 3, 16, 0), LEGO_OK);
+}
+
+/* ---- which budgets merge ----------------------------------------------------------------------------------------- */
+
+/* Half a stream in a sketch of each budget; merged either way it is the sketch of the whole in the smaller. */
+static void check_merge(const char *model, uint64_t small, uint64_t large)
+{
+    uint64_t state = small ^ large;
+    struct stream_of s = make_stream(&state, 3000, 2000, 3, false), r = make_stream(&state, 3000, 2000, 3, false);
+    for (int way = 0; way < 2; way++) {
+        lego_sketch *a = make_within(model, way ? large : small, 0), *b = make_within(model, way ? small : large, 0);
+        lego_sketch *whole = make_within(model, small, 0);
+        add_stream(a, &s, 1);
+        add_stream(b, &r, 1);
+        add_stream(whole, &s, 1);
+        add_stream(whole, &r, 1);
+        if (lego_merge(a, b) != LEGO_OK)
+            fail_msg("%s: %lu and %lu do not merge: %u and %u", model, small, large, info_of(a).blocks, info_of(b).blocks);
+        assert_same(a, whole);
+        assert_int_equal(bytes_of(a), bytes_of(whole));
+        lego_destroy(a);
+        lego_destroy(b);
+        lego_destroy(whole);
+    }
+    free_stream(&s);
+    free_stream(&r);
+}
+
+static void budgets_that_are_twice_each_other_merge(void **unused)
+{
+    (void)unused;
+    static const uint64_t kb[][2] = {{4, 8}, {64, 128}, {1024, 4096}, {300, 600}, {100, 200}, {20, 40}, {16, 4096}};
+    for (size_t i = 0; i < sizeof kb / sizeof *kb; i++) check_merge("compact", kb[i][0] << 10, kb[i][1] << 10);
+    check_merge("paper", 300 << 10, 600 << 10); /* of bricks, whose columns must agree too, not all do */
+    check_merge("paper", 1 << 20, 2 << 20);
+    for (uint64_t budget = 128 << 10; budget < 3 << 20; budget += 1 + budget / 997)
+        assert_int_equal(blocks_within(2 * budget), 2 * blocks_within(budget));
+}
+
+static void numbers_that_do_not_nest_are_refused(void **unused)
+{
+    (void)unused;
+    for (int way = 0; way < 2; way++) {
+        lego_sketch *a = make_within("compact", (way ? 65 : 100) << 10, 0), *before;
+        lego_sketch *b = make_within("compact", (way ? 100 : 65) << 10, 0), *other;
+        for (uint64_t i = 0; i < 3000; i++) {
+            assert_int_equal(lego_add_u64(a, i, 3), LEGO_OK);
+            assert_int_equal(lego_add_u64(b, i, 5), LEGO_OK);
+        }
+        assert_true(info_of(a).blocks % info_of(b).blocks != 0 && info_of(b).blocks % info_of(a).blocks != 0);
+        assert_int_equal(lego_copy(a, &before), LEGO_OK);
+        assert_int_equal(lego_copy(b, &other), LEGO_OK);
+        assert_int_equal(lego_merge(a, b), LEGO_ERR_SHAPE);
+        assert_int_equal(lego_subtract(a, b), LEGO_ERR_SHAPE);
+        assert_same(a, before);
+        assert_same(b, other);
+        assert_int_equal(info_of(a).total, 9000);
+        lego_sketch *all[] = {a, b, before, other};
+        for (int i = 0; i < 4; i++) lego_destroy(all[i]);
+    }
+}
+
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
+
+static void fold_takes_divisors(void **unused)
+{
+    (void)unused;
+    uint64_t state = 4;
+    struct stream_of s = make_stream(&state, 3000, 2000, 3, false);
+    for (int m = 0; m < 2; m++) {
+        lego_sketch *sketch = m ? make(24, 64, NULL) : make_within("compact", 8192, 0);
+        lego_info made = info_of(sketch);
+        add_stream(sketch, &s, 1);
+        for (uint32_t blocks = 0; blocks <= 2 * made.blocks; blocks++) {
+            bool divides = blocks > 0 && made.blocks % blocks == 0;
+            lego_sketch *copy;
+            assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
+            assert_int_equal(lego_fold(copy, blocks), divides ? LEGO_OK : LEGO_ERR_SHAPE);
+            lego_options options = {0, 0, made.model, made.seed, NULL};
+            lego_sketch *same;
+            assert_int_equal(lego_lab_create(&options, divides ? blocks : made.blocks, made.columns, &same), LEGO_OK);
+            add_stream(same, &s, 1);
+            assert_same(copy, same);
+            lego_destroy(copy);
+            lego_destroy(same);
+        }
+        lego_destroy(sketch);
+    }
+    free_stream(&s);
+}
+
+/* The most blocks that fit, of all divisors, and no change where it fits already. */
+static void check_fold_within(const lego_sketch *sketch, uint64_t budget)
+{
+    lego_sketch *copy, *same;
+    lego_info made = info_of(sketch);
+    assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
+    lego_status status = lego_fold_within(copy, budget);
+    lego_info now = info_of(copy);
+    assert_int_equal(lego_copy(sketch, &same), LEGO_OK);
+    if (status == LEGO_OK) {
+        assert_true(now.bytes <= budget);
+        assert_int_equal(now.total, made.total);
+        assert_int_equal(made.blocks % now.blocks, 0);
+        assert_int_equal(lego_fold(same, now.blocks), LEGO_OK);
+        for (uint32_t blocks = now.blocks + 1; blocks <= made.blocks; blocks++) {
+            if (made.blocks % blocks) continue;
+            assert_true(made.bytes - (made.bytes - now.bytes) / (made.blocks - now.blocks) * (made.blocks - blocks) >
+                        budget);
+        }
+    } else {
+        assert_int_equal(status, LEGO_ERR_SHAPE);
+        assert_int_equal(lego_fold(same, 1), LEGO_OK);
+        assert_true(bytes_of(same) > budget); /* not even one fits */
+        lego_destroy(same);
+        assert_int_equal(lego_copy(sketch, &same), LEGO_OK);
+    }
+    assert_same(copy, same);
+    lego_destroy(copy);
+    lego_destroy(same);
+}
+
+static void fold_within_takes_the_most_that_fit(void **unused)
+{
+    (void)unused;
+    uint64_t state = 5;
+    struct stream_of s = make_stream(&state, 3000, 2000, 3, false);
+    lego_sketch *sketches[] = {make_within("compact", 100 << 10, 0), make(24, 128, NULL), make(2, 5120, NULL)};
+    for (int i = 0; i < 3; i++) {
+        add_stream(sketches[i], &s, 1);
+        for (uint64_t budget = LEGO_BUDGET_MIN; budget < 250 << 10; budget += 1 + budget / 17)
+            check_fold_within(sketches[i], budget);
+        lego_sketch *before;
+        assert_int_equal(lego_copy(sketches[i], &before), LEGO_OK);
+        assert_int_equal(lego_fold_within(sketches[i], LEGO_BUDGET_MIN - 1), LEGO_ERR_BUDGET);
+        assert_int_equal(lego_fold_within(sketches[i], LEGO_BUDGET_MAX + 1), LEGO_ERR_BUDGET);
+        assert_same(sketches[i], before);
+        lego_destroy(before);
+        lego_destroy(sketches[i]);
+    }
+    free_stream(&s);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
+
+static void assert_facts(const lego_sketch *sketch, int64_t total)
+{
+    lego_info info = info_of(sketch);
+    assert_int_equal(info.total, total);
+    assert_ptr_equal(info.model, sketch->model);
+    assert_int_equal(info.seed, 7);
+    assert_int_equal(info.columns == 0, has_blocks(sketch->model));
+    assert_int_equal(info.top_bytes > 0, has_top(sketch));
+    assert_in_range(info.top_total, 0, info.top_bytes ? total : 0);
+    int64_t sum = 0; /* of row 0 of all blocks, or of all bricks */
+    for (uint32_t i = 0; i < info.blocks; i++) {
+        int64_t value[BLOCK_CELLS];
+        if (info.columns) {
+            sum += row_get64(sketch->bricks.totals + 8 * (size_t)i);
+            continue;
+        }
+        block_unpack(&sketch->dense.block[i], value);
+        for (unsigned c = 0; c < block_columns[block_step(&sketch->dense.block[i])][0]; c++) sum += value[c];
+    }
+    assert_int_equal(sum + info.top_total, total);
+}
+
+/* What was added, in whatever way, and taken away again. */
+static void describe_agrees_with_what_was_added(void **unused)
+{
+    (void)unused;
+    for (int kind = 0; kind < 4; kind++) {
+        uint64_t state = (uint64_t)kind, top = kind & 2 ? 20000 : 0;
+        struct stream_of s = make_stream(&state, 5000, 3000, 4, false);
+        int64_t sum = 0;
+        for (size_t i = 0; i < s.n; i++) sum += s.counts[i];
+        lego_sketch *a = make_within(models[kind & 1], 300000, top), *b, *loaded;
+        assert_facts(a, 0);
+        add_stream(a, &s, 1);
+        assert_facts(a, sum);
+        assert_int_equal(add_u64s(a, s.items, s.counts, s.n), LEGO_OK);
+        assert_facts(a, 2 * sum);
+        assert_int_equal(add_u64s(a, s.items, NULL, s.n), LEGO_OK);
+        assert_facts(a, 2 * sum + (int64_t)s.n);
+        assert_int_equal(lego_add(a, "pear", 4, 10), LEGO_OK);
+        assert_int_equal(lego_add(a, "pear", 4, -4), LEGO_OK);
+        add_stream(a, &s, -1);
+        int64_t total = sum + (int64_t)s.n + 6;
+        assert_facts(a, total);
+        assert_int_equal(lego_copy(a, &b), LEGO_OK);
+        assert_facts(b, total);
+        assert_int_equal(lego_merge(b, a), LEGO_OK);
+        assert_facts(b, 2 * total);
+        assert_int_equal(lego_merge(b, b), LEGO_OK);
+        assert_facts(b, 4 * total);
+        assert_int_equal(lego_subtract(b, a), top ? LEGO_ERR_TOP : LEGO_OK);
+        assert_facts(b, top ? 4 * total : 3 * total);
+        assert_int_equal(lego_fold(b, 1), LEGO_OK);
+        assert_facts(b, top ? 4 * total : 3 * total);
+        struct bytes bytes = sketch_to_bytes(a);
+        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &loaded), LEGO_OK);
+        assert_facts(loaded, total);
+        assert_int_equal(info_of(loaded).top_total, info_of(a).top_total);
+        lego_clear(a);
+        assert_facts(a, 0);
+        free(bytes.p);
+        lego_destroy(a);
+        lego_destroy(b);
+        lego_destroy(loaded);
+        free_stream(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_blocks_are_whole),
+        cmocka_unit_test(bytes_stay_under_the_budget),
+        cmocka_unit_test(the_paper_fills_its_budget),
+        cmocka_unit_test(impossible_options_are_refused),
+        cmocka_unit_test(budgets_that_are_twice_each_other_merge),
+        cmocka_unit_test(numbers_that_do_not_nest_are_refused),
+        cmocka_unit_test(fold_takes_divisors),
+        cmocka_unit_test(fold_within_takes_the_most_that_fit),
+        cmocka_unit_test(describe_agrees_with_what_was_added),
+    };
+    return cmocka_run_group_tests_name("shape", tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* The bytes of sketches that keep their most frequent items, and what fails while they are worked on. */
+#include "support_top.h"
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+/* A byte is changed: without the right checksum the file is refused; with it, it is refused or it is what it says. */
+static bool is_taken(struct bytes *bad)
+{
+    lego_sketch *loaded = NULL;
+    assert_int_not_equal(lego_load(bad->p, bad->size, NULL, NULL, &loaded), LEGO_OK);
+    assert_null(loaded);
+    put_number(bad->p + bad->size - 8, XXH3_64bits(bad->p, bad->size - 8), 8);
+    if (lego_load(bad->p, bad->size, NULL, NULL, &loaded) != LEGO_OK) {
+        assert_null(loaded);
+        return false;
+    }
+    struct bytes again = sketch_to_bytes(loaded);
+    assert_int_equal(again.size, bad->size);
+    assert_memory_equal(again.p, bad->p, bad->size);
+    free(again.p);
+    lego_destroy(loaded);
+    return true;
+}
+
+static void every_change_is_seen(void **unused)
+{
+    (void)unused;
+    uint64_t state = 8;
+    for (int m = 0; m < 2; m++) {
+        lego_sketch *sketch = make_top(models[m], 2, 1100), *loaded = NULL;
+        static struct truth truth;
+        truth = (struct truth){0};
+        feed(sketch, &truth, &state, 400, false);
+        struct bytes good = sketch_to_bytes(sketch), bad = {malloc(good.size), good.size};
+        size_t buckets = 88 + (m ? 2 * (5 * 4 * 160 + 9) : 2 * 64), accepted = 0;
+        for (size_t at = 0; at < good.size; at++)
+            for (int change = 0; change < 3; change++) {
+                memcpy(bad.p, good.p, good.size);
+                bad.p[at] ^= (unsigned char)(change == 0 ? 1 : change == 1 ? 0x80 : 1 + draw_below(&state, 255));
+                bool taken = is_taken(&bad);
+                assert_false(taken && at >= 24 && at < 88); /* even another seed: its items would be elsewhere */
+                accepted += at >= buckets && taken;
+            }
+        assert_int_equal(good.size, buckets + 4 * TOP_BUCKET + 8);
+        assert_true(accepted < TOP_BUCKET); /* of 12 each: votes against, flags, keys that are as good as those there */
+        for (size_t size = 0; size < good.size; size++)
+            assert_int_not_equal(lego_load(good.p, size, NULL, NULL, &loaded), LEGO_OK);
+        char name[16];
+        assert_int_equal(lego_saved_model(good.p, good.size, name), LEGO_OK);
+        assert_string_equal(name, models[m]);
+        const lego_model *other = lego_model_builtin(models[1 - m]);
+        assert_int_equal(lego_load(good.p, good.size, other, NULL, &loaded), LEGO_ERR_MODEL);
+        free(good.p);
+        free(bad.p);
+        lego_destroy(sketch);
+    }
+}
+
+/* What the head says of the buckets: their number and their votes. */
+static void heads_must_agree_with_buckets(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = make_top("compact", 2, 1100), *loaded = NULL;
+    assert_int_equal(lego_add_u64(sketch, 1, 5), LEGO_OK);
+    struct bytes good = sketch_to_bytes(sketch), work = {malloc(good.size), good.size};
+    const struct {
+        size_t at;
+        uint64_t value;
+        lego_status status;
+    } cases[] = {{72, 4, LEGO_OK},           {72, 3, LEGO_ERR_TRUNCATED},  {72, 0, LEGO_ERR_TRUNCATED},
+                 {72, UINT64_C(1) << 32 | 4, LEGO_ERR_CORRUPT},             {80, 5, LEGO_OK},
+                 {80, 4, LEGO_ERR_CORRUPT},  {80, UINT64_MAX, LEGO_ERR_CORRUPT}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(work.p, good.p, good.size);
+        put_number(work.p + cases[i].at, cases[i].value, 8);
+        seal(&work);
+        assert_int_equal(lego_load(work.p, work.size, NULL, NULL, &loaded), cases[i].status);
+        if (cases[i].status == LEGO_OK) lego_destroy(loaded);
+    }
+    free(good.p);
+    free(work.p);
+    lego_destroy(sketch);
+}
+
+/* The bytes of a bucket, one after another, as docs/format.md has them. */
+static void a_bucket_is_as_documented(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = make_top("compact", 2, 512);
+    assert_int_equal(sketch->top.buckets.d, 1);
+    lego_add(sketch, "pear", 4, 300);
+    lego_add_u64(sketch, 0x1234, 2);
+    lego_add(sketch, "", 0, 1);
+    unsigned tags[3] = {(unsigned)hash_bytes("", 0, 7).lo & 15, (unsigned)hash_bytes("pear", 4, 7).lo & 15,
+                        (unsigned)hash_u64(0x1234, 7).lo & 15};
+    unsigned char wanted[TOP_BUCKET] = {0,   0, 0, 0,  0, 0,   3,   16,  0,   0, 4,    0,
+                                          250, 0, 1, 44, 1, 'p', 'e', 'a', 'r', 2, 0x34, 0x12};
+    for (int i = 0; i < 3; i++) wanted[9 + 2 * i] = (unsigned char)((i == 1 ? 2 : 0) | tags[i] << 4);
+    struct bytes bytes = sketch_to_bytes(sketch);
+    assert_memory_equal(bytes.p, "LEGOSKCH\2\0\0\0\2\0\0\0", 16);
+    assert_memory_equal(bytes.p + 56, "\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16); /* two blocks with nothing in them */
+    assert_memory_equal(bytes.p + 72, "\1\0\0\0\0\0\0\0\57\1\0\0\0\0\0\0", 16); /* one bucket, 303 votes */
+    assert_memory_equal(bytes.p + 88 + 2 * 64, wanted, TOP_BUCKET);
+    assert_int_equal(bytes.size, 88 + 2 * 64 + TOP_BUCKET + 8);
+    free(bytes.p);
+    lego_destroy(sketch);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+static int ignore(void *context, const lego_top_item *top)
+{
+    (void)context;
+    (void)top;
+    return 0;
+}
+
+static lego_status do_copy(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
+{
+    (void)bytes, (void)allocator;
+    lego_sketch *copy = NULL;
+    lego_status status = lego_copy(sketch, &copy);
+    assert_true((copy != NULL) == (status == LEGO_OK));
+    lego_destroy(copy);
+    return status;
+}
+
+static lego_status do_load(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
+{
+    (void)sketch;
+    lego_sketch *loaded = NULL;
+    lego_status status = lego_load(bytes->p, bytes->size, NULL, allocator, &loaded);
+    assert_true((loaded != NULL) == (status == LEGO_OK));
+    lego_destroy(loaded);
+    return status;
+}
+
+static lego_status do_create(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
+{
+    (void)sketch, (void)bytes;
+    lego_options options = {1 << 20, 1 << 17, NULL, 0, allocator};
+    lego_sketch *made = NULL;
+    lego_status status = lego_create(&options, &made);
+    assert_true((made != NULL) == (status == LEGO_OK));
+    lego_destroy(made);
+    return status;
+}
+
+static lego_status do_merge(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
+{
+    (void)bytes, (void)allocator;
+    return lego_merge(sketch, sketch);
+}
+
+static lego_status do_fold(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
+{
+    (void)bytes, (void)allocator;
+    size_t before = ((struct books *)sketch->allocator.context)->now, after;
+    lego_status status = lego_fold_within(sketch, 8192);
+    after = ((struct books *)sketch->allocator.context)->now;
+    assert_true(status == LEGO_OK ? after < before : after == before);
+    return status;
+}
+
+static lego_status do_top(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
+{
+    (void)bytes, (void)allocator;
+    return lego_top(sketch, 10, ignore, NULL);
+}
+
+static void every_allocation_may_fail(void **unused)
+{
+    (void)unused;
+    static lego_status (*const operations[])(lego_sketch *, const struct bytes *,
+                                             const lego_allocator *) = {do_copy,  do_load, do_create,
+                                                                     do_merge, do_fold, do_top};
+    for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) {
+        lego_status status = LEGO_ERR_MEMORY;
+        long at = 1;
+        for (; status != LEGO_OK; at++) {
+            struct books books;
+            lego_allocator allocator = books_allocator(&books);
+            lego_options options = {20000, 2500, NULL, 7, &allocator};
+            lego_sketch *sketch;
+            assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+            for (uint64_t i = 0; i < 5000; i++) lego_add_u64(sketch, i * i % 901, 1);
+            struct bytes before = sketch_to_bytes(sketch), after;
+            size_t held = books.now;
+            books.calls = 0;
+            books.fail_at = at;
+            status = operations[o](sketch, &before, &allocator);
+            if (operations[o] != do_fold) assert_int_equal(books.now, held);
+            if (status != LEGO_OK) {
+                assert_int_equal(status, LEGO_ERR_MEMORY);
+                after = sketch_to_bytes(sketch);
+                assert_memory_equal(before.p, after.p, before.size);
+                free(after.p);
+            }
+            free(before.p);
+            lego_destroy(sketch);
+            assert_int_equal(books.now, 0);
+        }
+        assert_true(at > 2); /* it failed at least once */
+    }
+}
+
+struct sink {
+    long calls, fail_at;
+};
+
+static int write_or_fail(void *context, const void *bytes, size_t size)
+{
+    struct sink *sink = context;
+    assert_true(bytes != NULL && size > 0);
+    assert_true(sink->fail_at == 0 || sink->calls < sink->fail_at);
+    return ++sink->calls == sink->fail_at;
+}
+
+static void every_write_may_fail(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = make_within("compact", 40000, 5000);
+    for (uint64_t i = 0; i < 5000; i++) lego_add_u64(sketch, i * i % 901, 1);
+    lego_status status = LEGO_ERR_WRITE;
+    long at = 0;
+    while (status != LEGO_OK) {
+        struct sink sink = {0, ++at};
+        status = lego_save(sketch, write_or_fail, &sink);
+        assert_true(status == LEGO_OK || status == LEGO_ERR_WRITE);
+    }
+    assert_true(at > 2);
+    lego_destroy(sketch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_change_is_seen),          cmocka_unit_test(heads_must_agree_with_buckets),
+        cmocka_unit_test(a_bucket_is_as_documented),     cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_write_may_fail),
+    };
+    return cmocka_run_group_tests_name("top files", tests, NULL, NULL);
+}
