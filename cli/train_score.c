@@ -19,25 +19,29 @@ bool train_score_load(const struct backend *backend, unsigned threads, const str
                       uint32_t steps, double alpha, score *result)
 {
     static struct losses losses[SCORE_STEPS];
+    static struct state state;
     steps = steps < SCORE_STEPS ? steps : SCORE_STEPS;
     struct recipe recipe = run->recipe;
+    if (recipe.net != NET_PAPER) {
+        say("only networks of the paper have a score, and these are of the net %s", net_of(&recipe)->name);
+        return false;
+    }
     recipe.seed = ~run->recipe.seed;
     recipe.tasks = (uint64_t)steps * TRAIN_BATCH;
     recipe.n_min = recipe.n_max = load;
     if (alpha >= 0) {
-        recipe.alpha_min = recipe.alpha_max = (float)alpha;
+        recipe.alpha_min = recipe.alpha_max = (double)(float)alpha;
         recipe.scale_min = recipe.scale_max = 1;
     }
     recipe.scouts = 0;
     recipe.rate = recipe.rate_table = 0;
-    struct state state;
     state_start(&recipe, &state);
     memcpy(state.parameters, run->state.average, sizeof state.parameters);
     char error[BACKEND_ERROR] = "";
     uint32_t done = 0;
     struct session *session = backend->open(&recipe, threads, error);
     bool ok = session != NULL && backend->load(session, &state) &&
-              backend->steps(session, steps, losses, &done) == BACKEND_DONE;
+              backend->steps(session, steps, &losses[0].total, &done) == BACKEND_DONE;
     if (!ok)
         say("cannot score on the backend %s: %s", backend->name, session != NULL ? backend->describe(session) : error);
     if (session != NULL)

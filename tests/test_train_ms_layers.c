@@ -213,10 +213,10 @@ static double whole_loss(void *context)
 
 static void whole_start(struct whole *t, uint64_t seed)
 {
-    struct ms_recipe recipe = ms_recipe_published();
-    static struct ms_state state;
+    struct recipe recipe = ms_recipe_published();
+    static struct state state;
     recipe.seed = seed;
-    ms_state_start(&recipe, &state);
+    state_start(&recipe, &state);
     uint64_t random = seed;
     for (int i = 0; i < MS_PARAMETERS; i++) t->w[i] = (double)state.parameters[i];
     for (int i = 0; i < 64; i++) t->w[MS_GAMMA_EMBED_0 + i] += 0.3 * draw_real(&random);

@@ -1,9 +1,7 @@
 /* compact_net: the networks of src/compact.h forward and backward, and the loss of a task. Included after real, LANES and the
  * tiles of layers.h are defined: floats for training, doubles where gradients are checked against differences. */
-#include "compact_task.h"
+#include "compact_run.h"
 #include "layers.h"
-
-#include <math.h>
 
 enum { IN_READS = COMPACT_READS + COMPACT_STREAM, ITEMS = COMPACT_ITEMS, JOINED = 24 + COMPACT_FACTS };
 

@@ -1,8 +1,6 @@
-/* compact_tasks: streams of many shapes in dense sketches, and what is asked of them. See compact_train.h. */
-#include "compact_task.h"
-#include "train.h"
+/* compact_tasks: streams of many shapes in dense sketches, and what is asked of them. See compact_run.h. */
+#include "compact_run.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { BLOCKS = 256, BLOCKS_CROWDED = 64, ITEMS_LIGHT = 1200, TOP = COMPACT_ITEMS / 8 };
@@ -156,9 +154,9 @@ static int draw_load(uint64_t *state, uint32_t *blocks)
     return (int)(*blocks * sizeof(struct block) / bytes_each);
 }
 
-bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, struct compact_task *task)
+bool compact_task_make(const struct recipe *recipe, uint32_t number, struct compact_task *task)
 {
-    uint64_t state = split_mix(split_mix(recipe->seed, 1) + index, 1), key = next(&state);
+    uint64_t state = task_key(recipe->seed, number), key = next(&state);
     uint32_t blocks;
     int n = draw_load(&state, &blocks);
     double *count = malloc((size_t)n * sizeof *count);

@@ -4,9 +4,8 @@
 #define LEGO_TRAIN_MS_BLOCKS_H
 
 #include "layers.h"
-#include "ms_cpu.h"
+#include "cpu.h"
 
-#include <math.h>
 
 /* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do
  * not all fall into the same sets of the cache. */

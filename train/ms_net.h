@@ -209,9 +209,9 @@ static void do_part(void *context, unsigned part, unsigned worker)
     }
 }
 
-static void each_block(struct ms_pool *pool, struct workspace *s, void (*stage)(const struct at_work *))
+static void each_block(struct pool *pool, struct workspace *s, void (*stage)(const struct at_work *))
 {
-    ms_pool_run(pool, do_part, &(struct over_blocks){s, stage});
+    pool_run(pool, do_part, &(struct over_blocks){s, stage}, MS_PARTS);
 }
 
 static void add_memories(const struct workspace *s, bool gradients, struct slots *sum)
@@ -224,7 +224,7 @@ static void add_memories(const struct workspace *s, bool gradients, struct slots
     }
 }
 
-static struct ms_losses net_task(struct ms_pool *pool, struct workspace *s, real *gradient)
+static struct ms_losses net_task(struct pool *pool, struct workspace *s, real *gradient)
 {
     memset(s->part, 0, sizeof s->part);
 

@@ -1,4 +1,4 @@
-/* compact_train: training of the networks of a compact model (src/compact.h), on the CPU, in minutes.
+/* compact_run: training of the networks of a compact model (src/compact.h), on the CPU, in minutes.
  *
  * A **task** is a stream in a dense sketch of 256 blocks, stored by the library itself, with 0.25 to 8 bytes a distinct
  * item; one in four has 64 blocks and 0.02 to 0.25 bytes, one in sixteen 1,200 items and 8 to 1,000 bytes for each. Its
@@ -7,7 +7,9 @@
  * number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are asked: the 64 most
  * frequent, and others drawn at random, which stand for all the rest.
  *
- * The tasks are made once (8,000), for that takes most of the time, and drawn from in every **step**: 16 tasks, whose loss is
+ *
+ * The 8,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most of
+ * the time: 16 tasks, whose loss is
  *
  *     ln(AAE + 0.01) + 0.4 ln(ARE + 0.01)
  *
@@ -16,34 +18,30 @@
  * Outside [0, 1] the answer's h still has a slope of 0.01, or it could never come back.
  *
  * Everything random follows from the seed, and every sum has a fixed order: the same seed gives the same model with any
- * number of threads. */
-#ifndef LEGO_TRAIN_COMPACT_TRAIN_H
-#define LEGO_TRAIN_COMPACT_TRAIN_H
+ * number of threads.
+ *
+ *     compact_net.h    the networks, forward and backward      compact_tasks.c   tasks, from the number in the pool
+ *     compact_run.c    recipe, first weights, steps, model */
+#ifndef LEGO_TRAIN_COMPACT_RUN_H
+#define LEGO_TRAIN_COMPACT_RUN_H
 
-#include "legosketch.h"
+#include "compact.h"
+#include "train.h"
 
-#include <stdbool.h>
-
-enum { COMPACT_TASKS = 8000, COMPACT_STEPS = 20000, COMPACT_BATCH = 16, COMPACT_ITEMS = 512 };
-
-struct compact_recipe {
-    uint64_t seed;
-    uint32_t tasks, steps;
-};
+enum { COMPACT_BATCH = 16, COMPACT_ITEMS = 512 };
 
 /* Means over the 16 tasks of a step. */
 struct compact_losses {
     double total, aae, are, rule_aae, rule_are;
 };
 
-/* Trains; `report` is called now and then with tasks made or steps done, and may return false to stop. *weights is what was
- * learnt, to be freed, or NULL if the result is not COMPACT_DONE. */
-typedef bool (*compact_report)(void *context, bool making, uint32_t done, const struct compact_losses *losses);
-enum compact_result { COMPACT_DONE, COMPACT_STOPPED, COMPACT_NO_MEMORY, COMPACT_NOT_FINITE };
-enum compact_result compact_train(const struct compact_recipe *recipe, unsigned threads, compact_report report, void *context,
-                                  float **weights);
+/* What a task is asked: what the networks see of each item, its least read, its count, and what part it is of all. */
+struct compact_task {
+    struct compact_view view;
+    float reads[COMPACT_READS][COMPACT_ITEMS], least[COMPACT_ITEMS], count[COMPACT_ITEMS], part[COMPACT_ITEMS];
+};
 
-/* The model file. name: 1 to 15 of a-z 0-9 - and dot. */
-lego_status compact_export(const float *weights, const char *name, lego_write write, void *context);
+/* Makes the task of this number in the pool; false if there is not enough memory. */
+bool compact_task_make(const struct recipe *recipe, uint32_t number, struct compact_task *task);
 
 #endif

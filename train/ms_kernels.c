@@ -1,8 +1,16 @@
-/* ms_kernels: ms_net.h as the kernels of one instruction set. KERNELS is their name, SUPPORTED an expression that says
- * whether this CPU has the instructions. */
+/* ms_kernels: a task of the meta-sketch, compiled for each kind of vector register. */
+#include "lanes.h"
+
 #include "ms_net.h"
 
-static void task_found(struct ms_pool *pool, unsigned workers, uint32_t n, const uint64_t *bits, const float *frequency,
+KERNELS_OF_LEVEL(LEVEL)
+
+size_t OF_LEVEL(ms_workspace)(uint32_t n, unsigned workers)
+{
+    return workspace_size(n, workers);
+}
+
+void OF_LEVEL(ms_task)(struct pool *pool, unsigned workers, uint32_t n, const uint64_t *bits, const float *frequency,
                        const float *parameters, void *workspace, struct ms_found *found)
 {
     struct workspace *s = lay_out(workspace, n, workers, bits, frequency, parameters);
@@ -13,11 +21,3 @@ static void task_found(struct ms_pool *pool, unsigned workers, uint32_t n, const
     }
     memcpy(found->memory, &s->memory, sizeof found->memory);
 }
-
-static bool supported(void)
-{
-    return SUPPORTED;
-}
-
-extern const struct ms_kernels KERNELS;
-const struct ms_kernels KERNELS = {KERNELS_NAME, supported, workspace_size, task_found};

@@ -1,15 +1,17 @@
-/* cpu_task: one task from its key to its part of the gradient. Included after real, LANES and the tiles are defined
- * (see layers.h) by a file that is compiled for one instruction set; KERNELS is the name of what it gives, SUPPORTED an
- * expression that says whether this CPU has the instructions.
+/* paper_task: one task of the paper's networks, from its key to its part of the gradient. Compiled
+ * for each kind of vector register.
  *
  * The error sums are needed before the first gradient, so queries go through twice: forward for the sums, then forward
  * again and backward. That costs less than to write the activations of 50,000 items to memory and read them back. */
+#include "lanes.h"
+
 #include "cpu.h"
 #include "hash.h"
 #include "layers.h"
-#include "networks.h"
+#include "loss.h"
+#include "paper_net.h"
 
-#include <math.h>
+KERNELS_OF_LEVEL(LEVEL)
 
 enum { FLUSH_BLOCKS = 16 }; /* so often the lanes of dw go into doubles: 2048 items, so that no float sum is long */
 
@@ -37,7 +39,7 @@ static size_t padded(uint32_t n)
     return ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-static size_t workspace_size(uint32_t n)
+size_t OF_LEVEL(paper_workspace)(uint32_t n)
 {
     size_t item = TRAIN_ROWS * (sizeof(uint16_t) + sizeof(uint8_t)) + 2 * sizeof(real);
     return sizeof(struct workspace) + padded(n) * item;
@@ -274,7 +276,7 @@ static void implicit_backward(const real *w, const double *gradient, real dimpli
     }
 }
 
-static void task_gradient(const struct recipe *recipe, const struct task *task, const float *w, const double *log2s,
+void OF_LEVEL(paper_task)(const struct recipe *recipe, const struct task *task, const float *w, const double *log2s,
                           void *workspace, double *gradient, struct losses *losses)
 {
     struct workspace *s = workspace;
@@ -310,7 +312,7 @@ static void task_gradient(const struct recipe *recipe, const struct task *task, 
 
 /* ---- for the bench ---------------------------------------------------------------------------------------------- */
 
-static double bench_decode(const float *w, void *workspace, uint64_t items, bool backward)
+double OF_LEVEL(paper_decode)(const float *w, void *workspace, uint64_t items, bool backward)
 {
     struct workspace *s = workspace;
     struct decoder *d = &s->decoder;
@@ -331,7 +333,7 @@ static double bench_decode(const float *w, void *workspace, uint64_t items, bool
     return sum + add_lanes(s->dw[AT_DEC_MIX_0]);
 }
 
-static double bench_multiply_add(uint64_t count)
+double OF_LEVEL(multiply_add)(uint64_t count)
 {
     vec sum[12], factor = splat((real)0.5), addend = splat((real)0.25);
     for (int i = 0; i < 12; i++) sum[i] = splat((real)i);
@@ -341,12 +343,3 @@ static double bench_multiply_add(uint64_t count)
     for (int i = 1; i < 12; i++) sum[0] += sum[i];
     return add_lanes(sum[0]);
 }
-
-static bool supported(void)
-{
-    return SUPPORTED;
-}
-
-extern const struct kernels KERNELS;
-const struct kernels KERNELS = {KERNELS_NAME,  supported,    workspace_size,
-                                task_gradient, bench_decode, bench_multiply_add};

@@ -1,21 +1,25 @@
-/* ms_pool: threads that stay, and wait for the next stage of a task. See ms_cpu.h. */
-#include "ms_cpu.h"
+/* pool: see pool.h. */
+#include "pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-/* Between two stages of a task there are microseconds, between two tasks a fraction of a millisecond, less than it
- * takes to wake up where others use the machine too: so who waits looks on for a while before it sleeps. */
+/* Between two stages of a task of the meta-sketch there are microseconds, between two tasks a fraction of a millisecond,
+ * less than it takes to wake up where others use the machine too: so a thread that waits looks on for a while before it
+ * sleeps. */
 enum { LOOKS = 20000 };
 
-struct ms_pool {
+struct pool {
     unsigned threads; /* all of them, the caller included */
-    pthread_t thread[MS_PARTS];
-    ms_stage *stage;       /* changed only while no part is left to do, and none being done */
+    pthread_t thread[POOL_THREADS];
+    pool_work *work; /* changed only while no part is left to do, and none being done */
     void *context;
-    atomic_uint next, done; /* parts: the next one to do, MS_PARTS or more if there is none; how many are done */
+    unsigned parts;
+    atomic_int left;  /* parts that nobody has begun; below 1 if there are none */
+    atomic_uint done; /* parts */
     atomic_uint sleeping;
     atomic_bool closing;
     pthread_mutex_t lock; /* of who sleeps */
@@ -23,7 +27,7 @@ struct ms_pool {
 };
 
 struct worker {
-    struct ms_pool *pool;
+    struct pool *pool;
     unsigned number;
 };
 
@@ -35,23 +39,23 @@ static void look_away(void) /* a few cycles, in which the other thread of the co
 }
 
 /* Does parts as long as there are any. */
-static void do_parts(struct ms_pool *pool, unsigned worker)
+static void do_parts(struct pool *pool, unsigned worker)
 {
-    for (unsigned part; (part = atomic_fetch_add(&pool->next, 1)) < MS_PARTS;) {
-        pool->stage(pool->context, part, worker);
+    for (int left; (left = atomic_fetch_sub(&pool->left, 1)) > 0;) {
+        pool->work(pool->context, pool->parts - (unsigned)left, worker);
         atomic_fetch_add(&pool->done, 1);
     }
 }
 
-static bool nothing_to_do(struct ms_pool *pool)
+static bool nothing_to_do(struct pool *pool)
 {
-    return atomic_load(&pool->next) >= MS_PARTS && !atomic_load(&pool->closing);
+    return atomic_load(&pool->left) <= 0 && !atomic_load(&pool->closing);
 }
 
 static void *wait_for_parts(void *argument)
 {
     struct worker worker = *(struct worker *)argument;
-    struct ms_pool *pool = worker.pool;
+    struct pool *pool = worker.pool;
     free(argument);
     while (!atomic_load(&pool->closing)) {
         for (int look = 0; look < LOOKS && nothing_to_do(pool); look++) look_away();
@@ -62,12 +66,12 @@ static void *wait_for_parts(void *argument)
             atomic_fetch_sub(&pool->sleeping, 1);
             pthread_mutex_unlock(&pool->lock);
         }
-        if (atomic_load(&pool->next) < MS_PARTS) do_parts(pool, worker.number);
+        if (atomic_load(&pool->left) > 0) do_parts(pool, worker.number);
     }
     return NULL;
 }
 
-static void wake(struct ms_pool *pool)
+static void wake(struct pool *pool)
 {
     if (atomic_load(&pool->sleeping) == 0) return;
     pthread_mutex_lock(&pool->lock);
@@ -75,30 +79,30 @@ static void wake(struct ms_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-void ms_pool_run(struct ms_pool *pool, ms_stage *stage, void *context)
+void pool_run(struct pool *pool, pool_work *work, void *context, unsigned parts)
 {
-    for (unsigned part = 0; !pool && part < MS_PARTS; part++) stage(context, part, 0);
+    for (unsigned part = 0; !pool && part < parts; part++) work(context, part, 0);
     if (!pool) return;
-    pool->stage = stage;
+    pool->work = work;
     pool->context = context;
+    pool->parts = parts;
     atomic_store(&pool->done, 0);
-    atomic_store(&pool->next, 0);
+    atomic_store(&pool->left, (int)parts);
     if (pool->threads > 1) wake(pool);
     do_parts(pool, 0);
-    for (int look = 0; atomic_load(&pool->done) < MS_PARTS; look++) {
+    for (int look = 0; atomic_load(&pool->done) < parts; look++) {
         if (look < LOOKS) look_away();
         else sched_yield(); /* whoever does the last part may be waiting for this core */
     }
 }
 
-struct ms_pool *ms_pool_open(unsigned threads)
+struct pool *pool_open(unsigned threads)
 {
-    struct ms_pool *pool = calloc(1, sizeof *pool);
+    struct pool *pool = calloc(1, sizeof *pool);
     if (!pool) return NULL;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->start, NULL);
-    atomic_init(&pool->next, MS_PARTS);
-    if (threads > MS_PARTS) threads = MS_PARTS;
+    if (threads > POOL_THREADS) threads = POOL_THREADS;
     for (pool->threads = 1; pool->threads < threads; pool->threads++) { /* fewer do it too */
         struct worker *worker = malloc(sizeof *worker);
         if (!worker) break;
@@ -111,7 +115,7 @@ struct ms_pool *ms_pool_open(unsigned threads)
     return pool;
 }
 
-void ms_pool_close(struct ms_pool *pool)
+void pool_close(struct pool *pool)
 {
     if (!pool) return;
     atomic_store(&pool->closing, true);
@@ -122,7 +126,7 @@ void ms_pool_close(struct ms_pool *pool)
     free(pool);
 }
 
-unsigned ms_pool_threads(const struct ms_pool *pool)
+unsigned pool_threads(const struct pool *pool)
 {
     return pool->threads;
 }
