@@ -1,6 +1,6 @@
 /* layers: y = act(W x + b) and back, a thread an item, W [OUT][IN] in shared memory; and the gradients of W, by the block. */
-#ifndef LEGO_CUDA_LAYERS_CUH
-#define LEGO_CUDA_LAYERS_CUH
+#ifndef LEGO_TRAIN_CUDA_LAYERS_CUH
+#define LEGO_TRAIN_CUDA_LAYERS_CUH
 
 #include "device.cuh"
 
@@ -80,11 +80,6 @@ __device__ void through(float *dy, const float *y, float slope)
 
 /* ---- weight gradients: the sum over the block's 128 items of delta[o] * input[i] ---------------------------------- */
 
-constexpr int round4(int n)
-{
-    return (n + 3) / 4 * 4;
-}
-
 constexpr int power_below(int n)
 {
     int p = 1;
@@ -157,6 +152,16 @@ __device__ void multiply(float *sums, float *stage, const float *x, const float 
     __syncthreads();
 }
 
+/* One layer back: its outer products join the sums, which start with those of layer FIRST as w does with its weights;
+ * dx is the gradient of its input, of which the first BENT numbers were made by an activation. */
+template <int FIRST, int L, int BENT>
+__device__ void back(const float *w, const float *x, const float *dy, float *dx, float slope, float *sums, float *stage)
+{
+    multiply<L>(sums + sums_at<FIRST, L>(), stage, x, dy);
+    backward<L>(w + layer_at(L) - layer_at(FIRST), dy, dx);
+    through<BENT>(dx, x, slope);
+}
+
 /* Writes the block's sums of a layer, groups added in order, where the layer's gradient starts. */
 template <int L>
 __device__ void collect(const float *sums, float *gradient)
@@ -169,6 +174,14 @@ __device__ void collect(const float *sums, float *gradient)
         for (int g = 0; g < T::GROUPS; g++) sum += sums[j * T::ACTIVE + g * T::TILES + tile];
         gradient[p] = sum;
     }
+}
+
+/* The same of layers FIRST to LAST, of which L is the next. */
+template <int FIRST, int LAST, int L = FIRST>
+__device__ void collect_all(const float *sums, float *gradient)
+{
+    collect<L>(sums + sums_at<FIRST, L>(), gradient + layer_at(L) - layer_at(FIRST));
+    if constexpr (L < LAST) collect_all<FIRST, LAST, L + 1>(sums, gradient);
 }
 
 } // namespace

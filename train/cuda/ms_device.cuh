@@ -1,13 +1,12 @@
-/* ms_device: what a training session of the meta-sketch has on the GPU. */
-#ifndef LEGO_CUDA_MS_DEVICE_CUH
-#define LEGO_CUDA_MS_DEVICE_CUH
+/* ms_device: what the meta-sketch has on the GPU. */
+#ifndef LEGO_TRAIN_CUDA_MS_DEVICE_CUH
+#define LEGO_TRAIN_CUDA_MS_DEVICE_CUH
 
-#include <cuda_runtime.h>
-#include <math.h>
-#include <stdint.h>
+#include "session.cuh"
 
 extern "C" {
-#include "ms_backend.h"
+#include "loss.h"
+#include "ms_train.h"
 }
 
 namespace {
@@ -17,7 +16,7 @@ constexpr int ITEMS = 64, TASKS = MS_BATCH, DEPTH = MS_DEPTH, SLOTS = MS_SLOTS, 
 /* Tiles whose products are added up before they go to memory: few for the memory of a task, which all wait for, many
  * for the 52,000 weights. */
 constexpr int MEMORY_TILES = 2, WEIGHT_TILES = 8, SUM_THREADS = 256,
-              SUM_BLOCKS = (PARAMETERS + SUM_THREADS - 1) / SUM_THREADS, HISTORY = 4096;
+              SUM_BLOCKS = (PARAMETERS + SUM_THREADS - 1) / SUM_THREADS;
 constexpr float LEAKY = 0.01f;
 
 /* Of a tile of 64 items, [feature][item]; the last tile of a task is padded with items of frequency 0. Names are those
@@ -38,11 +37,10 @@ struct sums {
     double one[MS_NORMED], two[MS_NORMED], mse, are, aae;
 };
 
-struct drawn {
-    uint64_t key;
-    uint32_t n, tiles, first_tile;            /* tiles are numbered through all tasks, and so are, for the two */
-    uint32_t first_memory, first_weights;     /* kinds of sums, groups of a task's tiles */
-    double alpha, top;                        /* f = 1 + round(top rank^-alpha) */
+struct drawn : ms_task {
+    uint32_t tiles, first_tile;           /* tiles are numbered through all tasks, and so are, for the two */
+    uint32_t first_memory, first_weights; /* kinds of sums, groups of a task's tiles */
+    double top;                           /* f = 1 + round(top rank^-alpha) */
 };
 
 /* Of a task, what all its items share. */
@@ -55,16 +53,10 @@ struct shared {
     struct ms_losses losses;
 };
 
-struct device {
-    struct ms_recipe recipe;
+struct device : learnt {
     int most_tiles, most_memory, most_weights; /* of all tasks together: what there is room for */
-    uint64_t *step;                            /* the next to do */
-    int *broken;                               /* set by a step whose loss or gradient is not finite */
-    int *count;                                /* tasks of this step */
-    double *rate;                              /* of this step */
-    float *parameters, *first, *second;
+    int *tasks_now;                            /* tasks of this step */
     float *transposed;                         /* parameters with W as [in][out], A as [2][50][5] */
-    double *mean, *variance;                   /* those of the state */
     drawn *tasks;                              /* [task] */
     shared *of_task;                           /* [task] */
     items *tiles;                              /* [tile] */
@@ -73,8 +65,7 @@ struct device {
     float *partial_weights;                    /* [group][PARAMETERS] */
     float *gradients;                          /* [task][PARAMETERS] */
     double *squares;                           /* [task][SUM_BLOCKS]: partial sums of the gradient's squares */
-    double *clip;                              /* [task] */
-    struct ms_losses *history;                 /* [HISTORY], by step modulo its size */
+    double *task_clip;                         /* [task] */
 };
 
 /* ---- where a block is ------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* ms_embed: items -> embedding and address, and back. A block has a tile of 64 items; stages are those of
  * train/ms_net.h, cut where a sum over all items of a task is needed. */
-#ifndef LEGO_CUDA_MS_EMBED_CUH
-#define LEGO_CUDA_MS_EMBED_CUH
+#ifndef LEGO_TRAIN_CUDA_MS_EMBED_CUH
+#define LEGO_TRAIN_CUDA_MS_EMBED_CUH
 
 #include "ms_norm.cuh"
 #include "ms_task.cuh"
@@ -15,13 +15,12 @@ __device__ void embed_0_items(const device &s, const place &p, float *x)
     const int c = threadIdx.x % ITEMS, half = threadIdx.x / ITEMS;
     const uint32_t i = p.first + c;
     const drawn &task = s.tasks[p.task];
-    uint64_t bits = c < p.count ? item_bits(task, i) : 0;
+    uint64_t bits = c < p.count ? ms_item_bits(&task, i) : 0;
     for (int b = half; b < MS_BITS; b += SMALL / ITEMS) p.t->x[b][c] = x[b * ITEMS + c] = (float)(bits >> b & 1);
     if (half != 0) return;
-    float f = c < p.count ? item_frequency(task, i) : 0;
-    double total = f;
+    float f = c < p.count ? ms_item_frequency(&task, task.top, i) : 0;
+    double total = warp_sum((double)f);
     p.t->f[c] = f;
-    for (int d = 16; d > 0; d /= 2) total += __shfl_xor_sync(0xffffffff, total, d);
     if (c % 32 == 0) atomicAdd(&p.of_task->total, total);
 }
 
@@ -202,12 +201,7 @@ __global__ void __launch_bounds__(SMALL) address_backward(device s)
     });
     __syncthreads();
     product<REFINED, 18>(r.w, r.dq, [&](int m, float (&v)[8]) {
-        float y[8], u[8];
-        get8(p.t->r1[m], y);
-        get8(p.t->v1[m], u);
-        for (int j = 0; j < 8; j++) v[j] *= y[j] > 0 ? 1 : LEAKY;
-        put8(p.t->dv1[m], v);
-        measure(p, MS_NORM_REFINE_1 + m, v, u);
+        norm_arrive(NORM_REFINE_1, p, m, p.t->v1, p.t->r1, v, p.t->dv1);
     });
 }
 
@@ -220,12 +214,7 @@ __global__ void __launch_bounds__(SMALL) refine_1_backward(device s)
     norm_backward(NORM_REFINE_1, p, p.t->v1, p.t->dv1, dv1);
     __syncthreads();
     product<18, 32>(w, dv1, [&](int m, float (&v)[8]) {
-        float y[8], u[8];
-        get8(p.t->r0[m], y);
-        get8(p.t->v0[m], u);
-        for (int j = 0; j < 8; j++) v[j] *= y[j] > 0 ? 1 : LEAKY;
-        put8(p.t->dv0[m], v);
-        measure(p, MS_NORM_REFINE_0 + m, v, u);
+        norm_arrive(NORM_REFINE_0, p, m, p.t->v0, p.t->r0, v, p.t->dv0);
     });
 }
 
@@ -249,12 +238,7 @@ __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
     });
     __syncthreads();
     product<EMBED, 43>(w, dz, [&](int m, float (&v)[8]) {
-        float y[8], u[8];
-        get8(p.t->h1[m], y);
-        get8(p.t->u1[m], u);
-        for (int j = 0; j < 8; j++) v[j] = y[j] > 0 ? v[j] : 0;
-        put8(p.t->du1[m], v);
-        measure(p, MS_NORM_EMBED_1 + m, v, u);
+        norm_arrive(NORM_EMBED_1, p, m, p.t->u1, p.t->h1, v, p.t->du1);
     });
 }
 
@@ -267,12 +251,7 @@ __global__ void __launch_bounds__(SMALL) embed_1_backward(device s)
     norm_backward(NORM_EMBED_1, p, p.t->u1, p.t->du1, du1);
     __syncthreads();
     product<43, 64>(w, du1, [&](int m, float (&v)[8]) {
-        float y[8], u[8];
-        get8(p.t->h0[m], y);
-        get8(p.t->u0[m], u);
-        for (int j = 0; j < 8; j++) v[j] = y[j] > 0 ? v[j] : 0;
-        put8(p.t->du0[m], v);
-        measure(p, MS_NORM_EMBED_0 + m, v, u);
+        norm_arrive(NORM_EMBED_0, p, m, p.t->u0, p.t->h0, v, p.t->du0);
     });
 }
 

@@ -1,6 +1,6 @@
 /* ms_norm: batch norm over all items of a task: sums of tiles -> what the next stage multiplies with, and back. */
-#ifndef LEGO_CUDA_MS_NORM_CUH
-#define LEGO_CUDA_MS_NORM_CUH
+#ifndef LEGO_TRAIN_CUDA_MS_NORM_CUH
+#define LEGO_TRAIN_CUDA_MS_NORM_CUH
 
 #include "ms_product.cuh"
 
@@ -24,10 +24,8 @@ __device__ void add_tiles(const device &s, const drawn &task, int feature, doubl
         one += s.tile_sums[task.first_tile + i].one[feature];
         two += s.tile_sums[task.first_tile + i].two[feature];
     }
-    for (int d = 16; d > 0; d /= 2) {
-        one += __shfl_xor_sync(0xffffffff, one, d);
-        two += __shfl_xor_sync(0xffffffff, two, d);
-    }
+    one = warp_sum(one);
+    two = warp_sum(two);
 }
 
 /* Grid: features / 8, tasks. */
@@ -77,6 +75,17 @@ __device__ void norm_forward(const norm norm, const place &p, const row *u, row 
         float t = p.of_task->scale[o] * u[r][c] + p.of_task->shift[o];
         to[i] = y[r][c] = t > 0 ? t : norm.slope * t;
     }
+}
+
+/* v: the gradient of 8 items of y = act(norm(u)), feature m, goes before the activation and into dy; and its sums. */
+__device__ void norm_arrive(const norm norm, const place &p, int m, const row *u, const row *y, float (&v)[8], row *dy)
+{
+    float out[8], in[8];
+    get8(y[m], out);
+    get8(u[m], in);
+    for (int j = 0; j < 8; j++) v[j] *= out[j] > 0 ? 1 : norm.slope;
+    put8(dy[m], v);
+    measure(p, norm.at + m, v, in);
 }
 
 /* du = by dy - slope u - less, 0 for padding: in place, and into shared memory unless that is NULL. */

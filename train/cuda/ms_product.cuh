@@ -1,16 +1,11 @@
 /* ms_product: the products that everything is made of, from shared memory: with the features of a tile of items, and
  * over its items. Sums go over the inner index in order, so they have the same bits every time. */
-#ifndef LEGO_CUDA_MS_PRODUCT_CUH
-#define LEGO_CUDA_MS_PRODUCT_CUH
+#ifndef LEGO_TRAIN_CUDA_MS_PRODUCT_CUH
+#define LEGO_TRAIN_CUDA_MS_PRODUCT_CUH
 
 #include "ms_device.cuh"
 
 namespace {
-
-__host__ __device__ constexpr int round4(int n)
-{
-    return (n + 3) / 4 * 4;
-}
 
 /* ---- into shared memory ------------------------------------------------------------------------------------------ */
 

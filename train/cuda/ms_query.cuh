@@ -1,6 +1,6 @@
 /* ms_query: what the memory says of an item, the decoder, the loss, and back to what was read. */
-#ifndef LEGO_CUDA_MS_QUERY_CUH
-#define LEGO_CUDA_MS_QUERY_CUH
+#ifndef LEGO_TRAIN_CUDA_MS_QUERY_CUH
+#define LEGO_TRAIN_CUDA_MS_QUERY_CUH
 
 #include "ms_embed.cuh"
 
@@ -195,7 +195,7 @@ struct head_room {
 /* A warp's errors, as a tree. */
 __device__ void add_error(double error, double *to)
 {
-    for (int d = 16; d > 0; d /= 2) error += __shfl_xor_sync(0xffffffff, error, d);
+    error = warp_sum(error);
     if (threadIdx.x % 32 == 0) *to = error;
 }
 
@@ -261,14 +261,13 @@ __global__ void loss_settle(device s)
         metric[1] += tile.are / task.n;
         metric[2] += tile.aae / task.n;
     }
-    for (double &x : metric)
-        for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(0xffffffff, x, d);
+    for (double &x : metric) x = warp_sum(x);
     if (lane != 0) return;
     double total = 0;
     for (int i = 0; i < 2; i++) {
         double w = s.parameters[MS_AT_LOSS + i];
-        total += 0.5 / (w * w) * metric[i] + log(1 + w * w);
-        s.gradients[(size_t)b * PARAMETERS + MS_AT_LOSS + i] = (float)(-metric[i] / (w * w * w) + 2 * w / (1 + w * w));
+        total += loss_weigh(metric[i], w);
+        s.gradients[(size_t)b * PARAMETERS + MS_AT_LOSS + i] = (float)loss_weigh_backward(metric[i], w);
     }
     s.of_task[b].losses = {total, metric[0], metric[1], metric[2]};
 }

@@ -1,7 +1,7 @@
 /* ms_sum: sums over the items of a task that have an entry for every weight or cell: memory, its gradient, and the
  * gradients of all layers. Groups of tiles are added up by a block each, then the groups in order. */
-#ifndef LEGO_CUDA_MS_SUM_CUH
-#define LEGO_CUDA_MS_SUM_CUH
+#ifndef LEGO_TRAIN_CUDA_MS_SUM_CUH
+#define LEGO_TRAIN_CUDA_MS_SUM_CUH
 
 #include "ms_product.cuh"
 
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(SUM_THREADS) weights_sum(device s)
         }
         square = (double)*to * *to;
     }
-    for (int d = 16; d > 0; d /= 2) square += __shfl_xor_sync(0xffffffff, square, d);
+    square = warp_sum(square);
     if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = square;
     __syncthreads();
     if (threadIdx.x != 0) return;

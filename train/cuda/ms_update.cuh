@@ -1,12 +1,68 @@
-/* ms_update: clipping, Adam, the columns of A, and what follows the tasks. */
-#ifndef LEGO_CUDA_MS_UPDATE_CUH
-#define LEGO_CUDA_MS_UPDATE_CUH
+/* ms_update: from the gradients of a step's tasks to the one that Adam gets, and what follows Adam. */
+#ifndef LEGO_TRAIN_CUDA_MS_UPDATE_CUH
+#define LEGO_TRAIN_CUDA_MS_UPDATE_CUH
 
 #include "ms_device.cuh"
 
+extern "C" {
+#include "adam.h"
+}
+
 namespace {
 
-/* ---- parameters lie there twice ---------------------------------------------------------------------------------- */
+/* A warp a task takes the norm of its gradient; then the first thread says what the step's losses were. */
+__global__ void clip(device s)
+{
+    const int b = threadIdx.x / 32, lane = threadIdx.x % 32, count = *s.tasks_now;
+    double square = 0;
+    for (int i = lane; b < count && i < SUM_BLOCKS; i += 32) square += s.squares[b * SUM_BLOCKS + i];
+    square = warp_sum(square);
+    if (b < count && lane == 0) s.task_clip[b] = adam_clip(square, MS_CLIP);
+    if (threadIdx.x != 0) return;
+    struct ms_losses mean = {0, 0, 0, 0};
+    for (int i = 0; i < count; i++) {
+        const struct ms_losses &l = s.of_task[i].losses;
+        mean.total += l.total / count;
+        mean.mse += l.mse / count;
+        mean.are += l.are / count;
+        mean.aae += l.aae / count;
+    }
+    *reinterpret_cast<struct ms_losses *>(s.losses) = mean;
+}
+
+__global__ void __launch_bounds__(SUM_THREADS) mean_gradient(device s)
+{
+    const int p = blockIdx.x * SUM_THREADS + threadIdx.x, count = *s.tasks_now;
+    if (p >= PARAMETERS) return;
+    double g = 0;
+    for (int b = 0; b < count; b++) g += s.task_clip[b] * s.gradients[(size_t)b * PARAMETERS + p];
+    s.gradient[p] = g / count;
+}
+
+/* ---- after Adam -------------------------------------------------------------------------------------------------- */
+
+/* One block: A's columns back to length 1. */
+__global__ void normalise(device s)
+{
+    const int t = threadIdx.x, at = MS_AT_ADDRESS + t / SLOTS * REFINED * SLOTS + t % SLOTS;
+    if (*s.broken || t >= DEPTH * SLOTS) return;
+    double square = 0;
+    for (int r = 0; r < REFINED; r++) square += (double)s.parameters[at + r * SLOTS] * s.parameters[at + r * SLOTS];
+    for (int r = 0; r < REFINED && square > 0; r++)
+        s.parameters[at + r * SLOTS] = (float)(s.parameters[at + r * SLOTS] / sqrt(square));
+}
+
+/* One block: means and variances follow those of the step's tasks. */
+__global__ void follow(device s)
+{
+    const int t = threadIdx.x;
+    if (*s.broken || t >= MS_NORMED) return;
+    for (int b = 0; b < *s.tasks_now; b++) {
+        double by = ms_follow(&s.recipe, s.tasks[b].n), &mean = s.statistics[t], &variance = s.statistics[MS_NORMED + t];
+        mean += by * (s.of_task[b].mean[t] - mean);
+        variance += by * (s.of_task[b].variance[t] - variance);
+    }
+}
 
 /* Where [out][in] at `at` has its entry p in [in][out]. */
 __device__ int transpose(int p, int at, int in, int out)
@@ -26,83 +82,11 @@ __device__ int transposed_place(int p)
     return p;
 }
 
-__device__ void set_parameter(const device &s, int p, float x)
-{
-    s.parameters[p] = x;
-    s.transposed[transposed_place(p)] = x;
-}
-
+/* Parameters lie there twice. */
 __global__ void transpose_all(device s)
 {
     int p = blockIdx.x * blockDim.x + threadIdx.x;
-    if (p < PARAMETERS) set_parameter(s, p, s.parameters[p]);
-}
-
-/* ---- a step ------------------------------------------------------------------------------------------------------ */
-
-/* A warp a task takes the norm of its gradient; then the first thread says what the step's losses were, and whether it
- * counts. */
-__global__ void clip(device s)
-{
-    __shared__ bool finite[TASKS];
-    const int b = threadIdx.x / 32, lane = threadIdx.x % 32, count = *s.count;
-    if (b < count) {
-        double square = 0;
-        for (int i = lane; i < SUM_BLOCKS; i += 32) square += s.squares[b * SUM_BLOCKS + i];
-        for (int d = 16; d > 0; d /= 2) square += __shfl_xor_sync(0xffffffff, square, d);
-        double norm = sqrt(square);
-        if (lane == 0) {
-            s.clip[b] = norm > 5 ? 5 / (norm + 1e-6) : 1;
-            finite[b] = isfinite(norm) && isfinite(s.of_task[b].losses.total);
-        }
-    }
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    struct ms_losses mean = {0, 0, 0, 0};
-    for (int i = 0; i < count; i++) {
-        const struct ms_losses &l = s.of_task[i].losses;
-        mean.total += l.total / count;
-        mean.mse += l.mse / count;
-        mean.are += l.are / count;
-        mean.aae += l.aae / count;
-        if (!finite[i]) *s.broken = 1;
-    }
-    s.history[*s.step % HISTORY] = mean;
-}
-
-__global__ void __launch_bounds__(SUM_THREADS) adam(device s)
-{
-    const int p = blockIdx.x * SUM_THREADS + threadIdx.x, count = *s.count;
-    if (p >= PARAMETERS || *s.broken) return;
-    double t = (double)(*s.step + 1), g = 0;
-    for (int b = 0; b < count; b++) g += s.clip[b] * s.gradients[(size_t)b * PARAMETERS + p];
-    g /= count;
-    double first = 0.9 * s.first[p] + (1 - 0.9) * g, second = 0.999 * s.second[p] + (1 - 0.999) * g * g;
-    double size = *s.rate / (1 - pow(0.9, t)), root = sqrt(1 - pow(0.999, t));
-    s.first[p] = (float)first;
-    s.second[p] = (float)second;
-    set_parameter(s, p, s.parameters[p] - (float)(size * first / (sqrt(second) / root + 1e-8)));
-}
-
-/* One block: A's columns back to length 1, means and variances after the tasks, and the step counts. */
-__global__ void finish(device s)
-{
-    if (*s.broken) return;
-    const int t = threadIdx.x;
-    if (t < DEPTH * SLOTS) {
-        const int at = MS_AT_ADDRESS + t / SLOTS * REFINED * SLOTS + t % SLOTS;
-        double square = 0;
-        for (int r = 0; r < REFINED; r++) square += (double)s.parameters[at + r * SLOTS] * s.parameters[at + r * SLOTS];
-        for (int r = 0; r < REFINED && square > 0; r++)
-            set_parameter(s, at + r * SLOTS, (float)(s.parameters[at + r * SLOTS] / sqrt(square)));
-    }
-    if (t < MS_NORMED)
-        for (int b = 0; b < *s.count; b++) {
-            double follow = 0.01 * s.tasks[b].n / s.recipe.n_max;
-            s.mean[t] += follow * (s.of_task[b].mean[t] - s.mean[t]);
-            s.variance[t] += follow * (s.of_task[b].variance[t] - s.variance[t]);
-        }
-    if (t == 0) ++*s.step;
+    if (p < PARAMETERS) s.transposed[transposed_place(p)] = s.parameters[p];
 }
 
 } // namespace

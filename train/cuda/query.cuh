@@ -1,6 +1,6 @@
 /* query: errors of the decoder, the loss, and the gradients of decoder and V. */
-#ifndef LEGO_CUDA_QUERY_CUH
-#define LEGO_CUDA_QUERY_CUH
+#ifndef LEGO_TRAIN_CUDA_QUERY_CUH
+#define LEGO_TRAIN_CUDA_QUERY_CUH
 
 #include "layers.cuh"
 #include "scan.cuh"
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(ITEMS, 4) errors(device s)
     for (int i = threadIdx.x; i < DEC_SIZE; i += ITEMS) w[i] = s.parameters[DEC_AT + i];
     if (threadIdx.x < TABLE) table[threadIdx.x] = s.parameters[threadIdx.x];
     __syncthreads();
-    for (uint32_t tile = blockIdx.x; tile < tile_count(s, queried(s)); tile += gridDim.x) {
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s, recipe_queried(&s.recipe)); tile += gridDim.x) {
         int b;
         uint32_t i;
         double sums[6] = {0, 0, 0, 0, 0, 0};
@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(ITEMS, 4) errors(device s)
             sums[5] = g * g;
         }
         for (int j = 0; j < 6; j++) {
-            for (int d = 16; d > 0; d /= 2) sums[j] += __shfl_xor_sync(0xffffffff, sums[j], d);
-            if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32][j] = sums[j];
+            double sum = warp_sum(sums[j]);
+            if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32][j] = sum;
         }
         __syncthreads();
         if (threadIdx.x < 6) {
@@ -130,55 +130,35 @@ __global__ void loss(device s)
     __shared__ double typical[TASKS]; /* dL / df' of an item */
     int b = threadIdx.x / 32, lane = threadIdx.x % 32;
     const drawn &t = s.tasks[b];
-    const float *weight = s.parameters + LOSS_AT;
-    uint32_t tiles = b < queried(s) ? t.tiles : 0;
+    const float *weights = s.parameters + LOSS_AT;
+    uint32_t tiles = t.scout ? 0 : t.tiles;
     double error[6];
     for (int j = 0; j < 6; j++) {
         double sum = 0;
         for (uint32_t i = lane; i < tiles; i += 32) sum += s.tile_sums[(size_t)(t.first_tile + i) * 6 + j];
-        for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
-        error[j] = sum / t.n;
+        error[j] = warp_sum(sum) / t.n;
     }
     if (lane == 0) {
-        struct losses &l = part[b];
-        double worth[3];
-        for (int m = 0; m < 3; m++) {
-            double e = error[m], guide = error[m + 3] + 0.001;
-            double scale = 0.5 / ((double)weight[m] * weight[m]) / queried(s);
-            l.error[m] = e;
-            l.guide[m] = error[m + 3];
-            l.metric[m] = s.recipe.plain_loss ? e : e / guide * e / guide;
-            worth[m] = scale * (s.recipe.plain_loss ? 1 : 2 * e / guide / guide) / t.n;
-            s.worth[b * 3 + m] = (float)worth[m];
-        }
-        typical[b] = worth[0] + worth[1] + 2 * worth[2] * sqrt(error[2]);
         told r = read_told(s, b);
-        double skew = r.skew - t.alpha, distinct = (double)r.distinct - t.n;
-        l.metric[3] = s.recipe.no_scan ? 0 : skew * skew;
-        l.metric[4] = s.recipe.no_scan ? 0 : distinct * distinct;
+        const double off[2] = {(double)r.skew - t.alpha, (double)r.distinct - t.n};
+        double derror[3];
+        for (int m = 0; m < 3; m++) {
+            part[b].error[m] = error[m];
+            part[b].guide[m] = error[m + 3];
+        }
+        loss_task_forward(&s.recipe, off, &part[b]);
+        loss_task_backward(&s.recipe, weights, &part[b], off, derror, s.doff + 2 * b);
+        for (int m = 0; m < 3; m++) s.worth[b * 3 + m] = (float)(derror[m] / t.n);
+        typical[b] = t.scout ? 0 : (derror[0] + derror[1] + 2 * derror[2] * sqrt(error[2])) / t.n;
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-    struct losses l;
-    memset(&l, 0, sizeof l);
     double most = 1e-30;
-    for (int c = 0; c < TASKS; c++) {
-        for (int m = 0; m < 3; m++) {
-            l.error[m] += part[c].error[m] / queried(s);
-            l.guide[m] += part[c].guide[m] / queried(s);
-        }
-        for (int m = 0; m < LOSSES; m++) l.metric[m] += part[c].metric[m] / (m < 3 ? queried(s) : TASKS);
-        if (c < queried(s)) most = fmax(most, typical[c]);
-    }
-    for (int m = 0; m < LOSSES; m++) {
-        double w = weight[m], share = m < 3 ? 1 : s.recipe.no_scan ? 0 : 0.1;
-        l.total += share * (0.5 / (w * w) * l.metric[m] + log(1 + w * w));
-        s.gradient[LOSS_AT + m] = (float)(share * (-l.metric[m] / (w * w * w) + 2 * w / (1 + w * w)));
-    }
+    for (int c = 0; c < TASKS; c++) most = fmax(most, typical[c]);
+    loss_step(&s.recipe, weights, part, reinterpret_cast<struct losses *>(s.losses), s.gradient + LOSS_AT);
     /* An item's gradient of V in units of 2^-20 of the usual df': rounding to whole units is below 1e-6 of a sum even where
      * dv / df' is 0.01. */
     *s.table_scale = exp2(20 - ceil(log2(most)));
-    *s.losses = l;
 }
 
 /* Shared memory of the query kernel, in floats. */
@@ -190,14 +170,9 @@ __device__ float pair_backward(const float *w, pair_net &p, float *dy, float *su
 {
     float d1[16], d2[8], d3[2];
     through<16>(dy, p.y, 0);
-    multiply<DEC_PAIR_2>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_2>(), stage, p.c, dy);
-    backward<DEC_PAIR_2>(w + layer_at(DEC_PAIR_2) - DEC_AT, dy, d1);
-    through<16>(d1, p.c, 0);
-    multiply<DEC_PAIR_1>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_1>(), stage, p.a, d1);
-    backward<DEC_PAIR_1>(w + layer_at(DEC_PAIR_1) - DEC_AT, d1, d2);
-    through<8>(d2, p.a, 0);
-    multiply<DEC_PAIR_0>(sums, stage, p.x, d2);
-    backward<DEC_PAIR_0>(w + layer_at(DEC_PAIR_0) - DEC_AT, d2, d3);
+    back<DEC_PAIR_0, DEC_PAIR_2, 16>(w, p.c, dy, d1, 0, sums, stage);
+    back<DEC_PAIR_0, DEC_PAIR_1, 8>(w, p.a, d1, d2, 0, sums, stage);
+    back<DEC_PAIR_0, DEC_PAIR_0, 0>(w, p.x, d2, d3, 0, sums, stage);
     return d3[1];
 }
 
@@ -206,21 +181,12 @@ __device__ void decode_backward(const float *w, decoded &d, float slope_of_loss,
                                 float *stage)
 {
     float d1[1] = {slope_of_loss}, d2[4], d3[8], d4[20], d5[32];
-    multiply<DEC_OUT_2>(sums + sums_at<DEC_PAIR_0, DEC_OUT_2>(), stage, d.b, d1);
-    backward<DEC_OUT_2>(w + layer_at(DEC_OUT_2) - DEC_AT, d1, d2);
-    through<4>(d2, d.b, LEAKY);
-    multiply<DEC_OUT_1>(sums + sums_at<DEC_PAIR_0, DEC_OUT_1>(), stage, d.a, d2);
-    backward<DEC_OUT_1>(w + layer_at(DEC_OUT_1) - DEC_AT, d2, d3);
-    through<8>(d3, d.a, LEAKY);
-    multiply<DEC_OUT_0>(sums + sums_at<DEC_PAIR_0, DEC_OUT_0>(), stage, d.mixed, d3);
-    backward<DEC_OUT_0>(w + layer_at(DEC_OUT_0) - DEC_AT, d3, d4);
+    back<DEC_PAIR_0, DEC_OUT_2, 4>(w, d.b, d1, d2, LEAKY, sums, stage);
+    back<DEC_PAIR_0, DEC_OUT_1, 8>(w, d.a, d2, d3, LEAKY, sums, stage);
+    back<DEC_PAIR_0, DEC_OUT_0, 16>(w, d.mixed, d3, d4, LEAKY, sums, stage);
     *drule = d4[16];
-    through<16>(d4, d.mixed, LEAKY);
-    multiply<DEC_MIX_1>(sums + sums_at<DEC_PAIR_0, DEC_MIX_1>(), stage, d.wide, d4);
-    backward<DEC_MIX_1>(w + layer_at(DEC_MIX_1) - DEC_AT, d4, d5);
-    through<32>(d5, d.wide, LEAKY);
-    multiply<DEC_MIX_0>(sums + sums_at<DEC_PAIR_0, DEC_MIX_0>(), stage, d.joined, d5);
-    backward<DEC_MIX_0>(w + layer_at(DEC_MIX_0) - DEC_AT, d5, joined);
+    back<DEC_PAIR_0, DEC_MIX_1, 32>(w, d.wide, d4, d5, LEAKY, sums, stage);
+    back<DEC_PAIR_0, DEC_MIX_0, 0>(w, d.joined, d5, joined, 0, sums, stage);
     *drule += joined[20];
 }
 
@@ -246,7 +212,7 @@ __global__ void __launch_bounds__(ITEMS, 3) query(device s)
     }
     __syncthreads();
     double table_scale = *s.table_scale;
-    for (uint32_t tile = blockIdx.x; tile < tile_count(s, queried(s)); tile += gridDim.x) {
+    for (uint32_t tile = blockIdx.x; tile < tile_count(s, recipe_queried(&s.recipe)); tile += gridDim.x) {
         int b;
         uint32_t i;
         bool real = find_tile(s, tile, &b, &i);
@@ -277,8 +243,7 @@ __global__ void __launch_bounds__(ITEMS, 3) query(device s)
             if (real && !s.recipe.fixed_table) add_table(table_sums, index[k][threadIdx.x], (double)dv * norm * table_scale);
         }
         for (int j = 0; j < 4; j++) {
-            float di = joined[16 + j];
-            for (int o = 16; o > 0; o /= 2) di += __shfl_xor_sync(0xffffffff, di, o);
+            float di = warp_sum(joined[16 + j]);
             if (threadIdx.x % 32 == 0) warp_implicit[threadIdx.x / 32][j] = di;
         }
         __syncthreads();
@@ -289,15 +254,7 @@ __global__ void __launch_bounds__(ITEMS, 3) query(device s)
         }
         __syncthreads();
     }
-    float *out = s.partial_dec + (size_t)blockIdx.x * DEC_SIZE;
-    collect<DEC_PAIR_0>(sums, out + layer_at(DEC_PAIR_0) - DEC_AT);
-    collect<DEC_PAIR_1>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_1>(), out + layer_at(DEC_PAIR_1) - DEC_AT);
-    collect<DEC_PAIR_2>(sums + sums_at<DEC_PAIR_0, DEC_PAIR_2>(), out + layer_at(DEC_PAIR_2) - DEC_AT);
-    collect<DEC_MIX_0>(sums + sums_at<DEC_PAIR_0, DEC_MIX_0>(), out + layer_at(DEC_MIX_0) - DEC_AT);
-    collect<DEC_MIX_1>(sums + sums_at<DEC_PAIR_0, DEC_MIX_1>(), out + layer_at(DEC_MIX_1) - DEC_AT);
-    collect<DEC_OUT_0>(sums + sums_at<DEC_PAIR_0, DEC_OUT_0>(), out + layer_at(DEC_OUT_0) - DEC_AT);
-    collect<DEC_OUT_1>(sums + sums_at<DEC_PAIR_0, DEC_OUT_1>(), out + layer_at(DEC_OUT_1) - DEC_AT);
-    collect<DEC_OUT_2>(sums + sums_at<DEC_PAIR_0, DEC_OUT_2>(), out + layer_at(DEC_OUT_2) - DEC_AT);
+    collect_all<DEC_PAIR_0, DEC_OUT_2>(sums, s.partial_dec + (size_t)blockIdx.x * DEC_SIZE);
     if (threadIdx.x < TABLE) s.partial_table[(size_t)blockIdx.x * TABLE + threadIdx.x] = table_sums[threadIdx.x];
 }
 

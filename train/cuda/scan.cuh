@@ -1,6 +1,6 @@
 /* scan: g_scan forward, a block a row of a brick, and back, a block a quarter of the cells of a row. */
-#ifndef LEGO_CUDA_SCAN_CUH
-#define LEGO_CUDA_SCAN_CUH
+#ifndef LEGO_TRAIN_CUDA_SCAN_CUH
+#define LEGO_TRAIN_CUDA_SCAN_CUH
 
 #include "layers.cuh"
 #include "task.cuh"
@@ -94,8 +94,7 @@ __device__ void mean_over_cells(const device &s, const float *w, int b, int k, h
         cell_forward(w, n);
 #pragma unroll
         for (int i = 0; i < 32; i++) {
-            float v = n.y[i];
-            for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffff, v, d);
+            float v = warp_sum(n.y[i]);
             if (lane == 0) warp_sums[warp][i] = v;
         }
         __syncthreads();
@@ -182,15 +181,13 @@ __device__ void head_of_four(const float *w, const float *y0, const float *y1, c
 __device__ void heads_backward(const device &s, const float *w, int b, heads &h, float *gradient)
 {
     const drawn &t = s.tasks[b];
-    told r = read_told(s, b);
-    const float *weight = s.parameters + LOSS_AT;
     { /* what the decoder sends back, over the task's tiles: a warp a value, each lane its share, then a tree; of a
          scout nothing, and what tile_implicit holds there is of an earlier step */
         int j = threadIdx.x / 32, lane = threadIdx.x % 32;
-        uint32_t tiles = b < queried(s) ? t.tiles : 0;
+        uint32_t tiles = t.scout ? 0 : t.tiles;
         double sum = 0;
         for (uint32_t i = lane; i < tiles; i += 32) sum += s.tile_implicit[(size_t)(t.first_tile + i) * 4 + j];
-        for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffff, sum, d);
+        sum = warp_sum(sum);
         if (lane == 0) h.d0[j] = (float)sum / ROWS * (h.i2[j] > 0 ? 1.0f : LEAKY);
     }
     if (threadIdx.x < 32) h.dmean[threadIdx.x] = 0;
@@ -201,10 +198,8 @@ __device__ void heads_backward(const device &s, const float *w, int b, heads &h,
     head_through(h.d2, h.i0, 16);
     head_backward<SCAN_IMPLICIT_0>(w, h.mean, h.d2, h.d0, gradient);
     add_mean(h);
-    double skew = 0.1 / ((double)weight[3] * weight[3]) * (r.skew - t.alpha) / TASKS / ROWS;
-    double distinct = 0.1 / ((double)weight[4] * weight[4]) * ((double)r.distinct - t.n) / TASKS / ROWS;
-    head_of_four<SCAN_SKEW_0>(w, h.a0, h.a1, h.a2, (float)skew, h, gradient);
-    head_of_four<SCAN_DISTINCT_0>(w, h.n0, h.n1, h.n2, (float)distinct, h, gradient);
+    head_of_four<SCAN_SKEW_0>(w, h.a0, h.a1, h.a2, (float)(s.doff[2 * b] / ROWS), h, gradient);
+    head_of_four<SCAN_DISTINCT_0>(w, h.n0, h.n1, h.n2, (float)(s.doff[2 * b + 1] / ROWS), h, gradient);
 }
 
 __global__ void __launch_bounds__(ITEMS) rescan(device s)
@@ -230,16 +225,10 @@ __global__ void __launch_bounds__(ITEMS) rescan(device s)
 #pragma unroll
     for (int i = 0; i < 32; i++) d1[i] = h.dmean[i] * (1.0f / CELLS);
     through<32>(d1, n.y, 0);
-    multiply<SCAN_CELL_2>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_2>(), stage, n.c, d1);
-    backward<SCAN_CELL_2>(w + layer_at(SCAN_CELL_2) - SCAN_AT, d1, d2);
-    through<16>(d2, n.c, 0);
-    multiply<SCAN_CELL_1>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_1>(), stage, n.a, d2);
-    backward<SCAN_CELL_1>(w + layer_at(SCAN_CELL_1) - SCAN_AT, d2, d3);
-    through<8>(d3, n.a, 0);
+    back<SCAN_CELL_0, SCAN_CELL_2, 16>(w, n.c, d1, d2, 0, sums, stage);
+    back<SCAN_CELL_0, SCAN_CELL_1, 8>(w, n.a, d2, d3, 0, sums, stage);
     multiply<SCAN_CELL_0>(sums, stage, &n.x, d3);
-    collect<SCAN_CELL_0>(sums, gradient + layer_at(SCAN_CELL_0) - SCAN_AT);
-    collect<SCAN_CELL_1>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_1>(), gradient + layer_at(SCAN_CELL_1) - SCAN_AT);
-    collect<SCAN_CELL_2>(sums + sums_at<SCAN_CELL_0, SCAN_CELL_2>(), gradient + layer_at(SCAN_CELL_2) - SCAN_AT);
+    collect_all<SCAN_CELL_0, SCAN_CELL_2>(sums, gradient);
 }
 
 } // namespace

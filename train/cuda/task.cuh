@@ -1,37 +1,19 @@
 /* task: drawing tasks and items, and storing them into bricks. */
-#ifndef LEGO_CUDA_TASK_CUH
-#define LEGO_CUDA_TASK_CUH
+#ifndef LEGO_TRAIN_CUDA_TASK_CUH
+#define LEGO_TRAIN_CUDA_TASK_CUH
 
 #include "device.cuh"
-#include "random.cuh"
 
 namespace {
 
-/* Tasks whose items are queried: the first ones, all others are scouts. */
-__device__ int queried(const device &s)
-{
-    return TASKS - (int)s.recipe.scouts;
-}
-
 __global__ void draw(device s)
 {
-    __shared__ drawn tasks[TASKS];
-    const recipe &r = s.recipe;
-    int b = threadIdx.x;
-    bool scout = b >= queried(s);
-    uint32_t n_min = scout ? r.scout_n_min : r.n_min;
-    double alphas = (double)(scout ? r.scout_alpha_max : r.alpha_max) - r.alpha_min;
-    uint64_t key = splitmix(splitmix(r.seed, 1) + 8 * *s.step + b, 1);
-    drawn t;
-    t.key = key;
-    t.n = n_min + (uint32_t)(uniform(splitmix(key, 1)) * (r.n_max - n_min + 1));
-    t.alpha = (float)(r.alpha_min + alphas * uniform(splitmix(key, 2)));
-    t.scale = (float)(r.scale_min + (double)(r.scale_max - r.scale_min) * uniform(splitmix(key, 3)));
-    t.tiles = (t.n + ITEMS - 1) / ITEMS;
-    tasks[b] = t;
+    __shared__ uint32_t tiles[TASKS];
+    const int b = threadIdx.x;
+    drawn t = {task_draw(&s.recipe, *s.step, b), 0, 0};
+    t.tiles = tiles[b] = (t.n + ITEMS - 1) / ITEMS;
     __syncthreads();
-    t.first_tile = 0;
-    for (int i = 0; i < b; i++) t.first_tile += tasks[i].tiles;
+    for (int i = 0; i < b; i++) t.first_tile += tiles[i];
     s.tasks[b] = t;
     s.mass[b] = 0;
 }
@@ -50,7 +32,7 @@ struct item {
 __device__ item make_item(const drawn &t, uint32_t i, const float *table, bool no_norm)
 {
     item x;
-    uint64_t lo = splitmix(t.key, 4 + 2 * (uint64_t)i), hi = splitmix(t.key, 5 + 2 * (uint64_t)i);
+    uint64_t lo = split_mix(t.key, 4 + 2 * (uint64_t)i), hi = split_mix(t.key, 5 + 2 * (uint64_t)i);
     x.f = t.scale * powf((float)(t.n + 1) / (float)(i + 2), t.alpha);
     float sum = 0;
 #pragma unroll
@@ -79,7 +61,7 @@ __device__ bool find_tile(const device &s, uint32_t tile, int *task, uint32_t *i
 }
 
 /* Tiles of the first so many tasks. */
-__device__ uint32_t tile_count(const device &s, int tasks)
+__device__ uint32_t tile_count(const device &s, uint32_t tasks)
 {
     return s.tasks[tasks - 1].first_tile + s.tasks[tasks - 1].tiles;
 }
