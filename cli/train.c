@@ -16,8 +16,10 @@
 
 /* A recipe in which nothing was asked for. */
 #define NOTHING_ASKED                                                                                                  \
-    {.tasks = UINT64_MAX, .batch = UINT32_MAX, .n_min = UINT32_MAX, .scouts = UINT64_MAX, .rate = -1, .alpha_max = -1, \
-     .scale_max = -1, .rate_table = -1, .scout_alpha_max = -1, .rate_end = -1}
+    {                                                                                                                  \
+        .tasks = UINT64_MAX, .batch = UINT32_MAX, .n_min = UINT32_MAX, .scouts = UINT64_MAX, .rate = -1,               \
+        .alpha_max = -1, .scale_max = -1, .rate_table = -1, .scout_alpha_max = -1, .rate_end = -1                      \
+    }
 
 static struct {
     int preset, backend;
@@ -40,7 +42,8 @@ static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
     {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact|ms|ms-published", &given.preset,
      "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
-     "compact: the networks for blocks, in minutes; ms, ms-published: the meta-sketch, a competitor, 5000000 tasks (paper)"},
+     "compact: the networks for blocks, in minutes; ms, ms-published: the meta-sketch, a competitor, 5000000 tasks "
+     "(paper)"},
     {"tasks", 0, OPTION_U64, "N", &given.recipe.tasks,
      "so many instead: a multiple of a step's, which are 8, of compact 16; of ms any number"},
     {"batch", 0, OPTION_U32, "N", &given.recipe.batch, "of ms: tasks of a step, 1 to 8 (8; published 1)"},
@@ -49,7 +52,8 @@ static const option_entry options[] = {
     {"seed", 's', OPTION_U64, "S", &given.recipe.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
-    {"name", 0, OPTION_TEXT, "NAME", &given.name, "name of the model: 1 to 15 of a-z 0-9 - and dot (paper, or compact)"},
+    {"name", 0, OPTION_TEXT, "NAME", &given.name,
+     "name of the model: 1 to 15 of a-z 0-9 - and dot (paper, or compact)"},
     {"checkpoint", 'c', OPTION_TEXT, "FILE", &given.checkpoint,
      "keep a checkpoint here; else there is one at the output's name with .checkpoint until the model is written"},
     {"every", 0, OPTION_U64, "N", &given.every, "steps between two checkpoints (a hundredth of them)"},
@@ -66,8 +70,10 @@ static const option_entry options[] = {
      "for research: no task has fewer items (8000; published 1000; quick 10000)"},
     {"alpha-max", 0, OPTION_REAL, "A", &given.recipe.alpha_max, "for research: no task is of more skewness (1)"},
     {"scouts", 0, OPTION_U64, "N", &given.recipe.scouts,
-     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; published and quick 0)"},
-    {"scout-alpha", 0, OPTION_REAL, "A", &given.recipe.scout_alpha_max, "for research: the --alpha-max of scouts (1.4)"},
+     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; published and quick "
+     "0)"},
+    {"scout-alpha", 0, OPTION_REAL, "A", &given.recipe.scout_alpha_max,
+     "for research: the --alpha-max of scouts (1.4)"},
     {"rate", 0, OPTION_REAL, "R", &given.recipe.rate,
      "for research: learning rate of the networks (0.001; compact 0.002; published ms 0.0001)"},
     {"rate-end", 0, OPTION_REAL, "R", &given.recipe.rate_end,
@@ -76,7 +82,8 @@ static const option_entry options[] = {
      "for research: learning rate of V (0.00005; published 0.0001; quick 0.0003)"},
     {"score", 0, OPTION_TEXT, "FILE", &given.score,
      "print the errors of a checkpoint's networks by the number of items in a brick, and train nothing"},
-    {"bench", 0, OPTION_FLAG, NULL, &given.bench, "measure the CPU backend against the machine's peak, and train nothing"},
+    {"bench", 0, OPTION_FLAG, NULL, &given.bench,
+     "measure the CPU backend against the machine's peak, and train nothing"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress"},
     {0},
 };
@@ -202,8 +209,13 @@ static bool train(struct run *run)
 {
     const struct backend *backend = chosen_backend();
     uint64_t steps = recipe_steps(&run->recipe);
-    training_files files = {.output = given.output, .name = given.name, .checkpoint = given.checkpoint,
-                            .log = given.log, .every = given.every, .resume = given.resume, .quiet = given.quiet,
+    training_files files = {.output = given.output,
+                            .name = given.name,
+                            .checkpoint = given.checkpoint,
+                            .log = given.log,
+                            .every = given.every,
+                            .resume = given.resume,
+                            .quiet = given.quiet,
                             .keep_checkpoint = given.checkpoint != NULL};
     if (files.every == 0) files.every = steps > 100 ? steps / 100 : 1;
     char *path = NULL;
@@ -251,7 +263,8 @@ static int run(int count, char **operands)
     static struct run run;
     if (count > 0)
         return options_wrong(&command_train, "'%s': it takes no argument, tasks are drawn from the seed", operands[0]);
-    if (given.bench || given.score != NULL) return (given.bench ? bench() : score_checkpoint()) ? EXIT_DONE : EXIT_FAILED;
+    if (given.bench || given.score != NULL)
+        return (given.bench ? bench() : score_checkpoint()) ? EXIT_DONE : EXIT_FAILED;
     int wrong = choose_recipe(&run.recipe);
     if (wrong != 0) return wrong;
     state_start(&run.recipe, &run.state);

@@ -44,8 +44,7 @@ bool train_score_load(const struct backend *backend, unsigned threads, const str
               backend->steps(session, steps, &losses[0].total, &done) == BACKEND_DONE;
     if (!ok)
         say("cannot score on the backend %s: %s", backend->name, session != NULL ? backend->describe(session) : error);
-    if (session != NULL)
-        backend->close(session);
+    if (session != NULL) backend->close(session);
     score sum = {0};
     for (uint32_t i = 0; i < done; i++) {
         sum.rule_aae += losses[i].guide[0] / steps;
@@ -60,13 +59,11 @@ bool train_score_load(const struct backend *backend, unsigned threads, const str
 bool train_score(const struct backend *backend, unsigned threads, const char *checkpoint)
 {
     static struct run run;
-    if (!training_read(checkpoint, &run))
-        return false;
+    if (!training_read(checkpoint, &run)) return false;
     printf("%8s %12s %12s %12s %12s\n", "items", "AAE rule", "networks", "ARE rule", "networks");
     for (size_t i = 0; i < SCORE_LOADS; i++) {
         score mean;
-        if (!train_score_load(backend, threads, &run, score_loads[i], SCORE_STEPS, -1, &mean))
-            return false;
+        if (!train_score_load(backend, threads, &run, score_loads[i], SCORE_STEPS, -1, &mean)) return false;
         printf("%8" PRIu32 " %12.4f %12.4f %12.4f %12.4f\n", score_loads[i], mean.rule_aae, mean.aae, mean.rule_are,
                mean.are);
     }

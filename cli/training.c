@@ -30,9 +30,9 @@ typedef struct training {
     const training_files *files;
     struct run *run;
     training_log log;
-    uint64_t steps; /* of the whole run */
-    uint64_t first; /* the step it started with, this time */
-    double start;   /* when that was */
+    uint64_t steps;  /* of the whole run */
+    uint64_t first;  /* the step it started with, this time */
+    double start;    /* when that was */
     char remark[96]; /* for the progress bar */
     double losses[CHUNK_MOST * NET_LOSSES];
 } training;
@@ -223,16 +223,21 @@ bool training_run(const struct backend *backend, unsigned threads, struct run *r
 {
     static training t;
     char error[BACKEND_ERROR] = "";
-    t = (training){.backend = backend, .net = net_of(&run->recipe), .files = files, .run = run,
-                   .log.path = files->log, .steps = recipe_steps(&run->recipe), .first = run->state.step};
+    t = (training){.backend = backend,
+                   .net = net_of(&run->recipe),
+                   .files = files,
+                   .run = run,
+                   .log.path = files->log,
+                   .steps = recipe_steps(&run->recipe),
+                   .first = run->state.step};
     t.session = backend->open(&run->recipe, threads, error);
     if (t.session == NULL) {
         say("cannot train on the backend %s: %s", backend->name, error);
         return false;
     }
     bool ok = (!files->resume || backend->load(t.session, &run->state)) &&
-              training_log_open(&t.log, run, files->resume, files->name, backend->describe(t.session)) && run_loop(&t) &&
-              write_model(&t);
+              training_log_open(&t.log, run, files->resume, files->name, backend->describe(t.session)) &&
+              run_loop(&t) && write_model(&t);
     ok = training_log_close(&t.log) && ok;
     backend->close(t.session);
     return ok;

@@ -165,10 +165,8 @@ int main(void)
     }
     backend_cuda.close(session);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_agree_with_the_cpu),
-        cmocka_unit_test(the_same_bits_every_time_and_after_a_break),
-        cmocka_unit_test(steps_agree_with_the_cpu),
-        cmocka_unit_test(steps_stop_at_nonsense),
+        cmocka_unit_test(gradients_agree_with_the_cpu),    cmocka_unit_test(the_same_bits_every_time_and_after_a_break),
+        cmocka_unit_test(steps_agree_with_the_cpu),        cmocka_unit_test(steps_stop_at_nonsense),
         cmocka_unit_test(there_are_no_kernels_of_compact),
     };
     return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);

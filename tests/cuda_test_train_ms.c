@@ -111,7 +111,8 @@ static void compare_steps(const char *what, const struct recipe *recipe, const s
 static void tasks_agree_with_the_cpu(void **unused)
 {
     (void)unused;
-    struct recipe one = recipe_of(1, 30, 300), large = recipe_of(1, 300, 5000), eight = recipe_of(8, 300, 5000), skewed = recipe_of(3, 100, 1000);
+    struct recipe one = recipe_of(1, 30, 300), large = recipe_of(1, 300, 5000), eight = recipe_of(8, 300, 5000),
+                  skewed = recipe_of(3, 100, 1000);
     skewed.log_scale = 1;
     skewed.scale_max = 600;
     compare_steps("one task a step", &one, NULL, 0);

@@ -95,8 +95,7 @@ static void check_task(const char *line, const struct golden *g)
     assert_ratio((double)task.scale, scale, 1e-7, "scale", (int)slot);
 }
 
-static void check_numbers(const char *line, const double *ours, int n, double tolerance,
-                          const char *what)
+static void check_numbers(const char *line, const double *ours, int n, double tolerance, const char *what)
 {
     for (int i = 0; i < n; i++) {
         char *end;

@@ -38,8 +38,8 @@ static void gradients_agree_with_differences(void **unused)
     (void)unused;
     static struct compact_task task;
     static double w[COMPACT_WEIGHTS], moved[COMPACT_WEIGHTS], gradient[COMPACT_WEIGHTS];
-    static const int ends[] = {COMPACT_AT_FACTS, COMPACT_AT_STREAM, COMPACT_AT_READS, COMPACT_AT_MIX, COMPACT_AT_ANSWER,
-                               COMPACT_WEIGHTS};
+    static const int ends[] = {COMPACT_AT_FACTS, COMPACT_AT_STREAM, COMPACT_AT_READS,
+                               COMPACT_AT_MIX,   COMPACT_AT_ANSWER, COMPACT_WEIGHTS};
     struct workspace *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
     assert_non_null(s);
     for (uint32_t index = 0; index < 6; index++) {
@@ -175,7 +175,8 @@ static void tasks_are_sound(void **unused)
             parts += (double)task.part[i];
             assert_true(task.count[i] >= 1 && task.least[i] >= task.count[i]);
         }
-        for (int i = 0; i < COMPACT_HISTOGRAM; i++) shares += (double)task.view.cells[i] * (double)task.view.cells[i] / 16;
+        for (int i = 0; i < COMPACT_HISTOGRAM; i++)
+            shares += (double)task.view.cells[i] * (double)task.view.cells[i] / 16;
         assert_true(fabs(parts - 1) < 1e-4 && fabs(shares - 1) < 1e-4);
     }
 }
@@ -183,9 +184,12 @@ static void tasks_are_sound(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_agree_with_differences), cmocka_unit_test(forward_is_the_librarys),
-        cmocka_unit_test(tasks_are_sound),                  cmocka_unit_test(the_same_bits_with_threads_and_stops),
-        cmocka_unit_test(models_come_out),                  cmocka_unit_test(impossible_recipes),
+        cmocka_unit_test(gradients_agree_with_differences),
+        cmocka_unit_test(forward_is_the_librarys),
+        cmocka_unit_test(tasks_are_sound),
+        cmocka_unit_test(the_same_bits_with_threads_and_stops),
+        cmocka_unit_test(models_come_out),
+        cmocka_unit_test(impossible_recipes),
     };
     return cmocka_run_group_tests_name("train_compact", tests, NULL, NULL);
 }

@@ -38,8 +38,7 @@ struct tally {
 static void check(struct tally *tally, double ours, double theirs, const char *what, int i)
 {
     tally->checked++;
-    if (isnan(theirs))
-        tally->kinks++;
+    if (isnan(theirs)) tally->kinks++;
     else if (!(fabs(ours - theirs) <= 1e-6 * (1 + fabs(theirs))))
         fail_msg("%s %d: %.12g, but the difference is %.12g", what, i, ours, theirs);
 }
@@ -109,8 +108,7 @@ static void dense(void **unused)
         assert_memory_equal(part, dx + 2 * COLUMNS, sizeof part);
         for (int i = 0; i < OUT * (IN + 1); i++)
             check(&tally, lanes_sum(ds[i]), difference(one_loss, &s, &s.w[i]), "weight", i);
-        for (int i = 0; i < IN * COLUMNS; i++)
-            check(&tally, dx[i], difference(one_loss, &s, &s.x0[i]), "input", i);
+        for (int i = 0; i < IN * COLUMNS; i++) check(&tally, dx[i], difference(one_loss, &s, &s.x0[i]), "input", i);
     }
     check_tally(&tally, 400);
 }
@@ -265,7 +263,10 @@ static void loss(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense), cmocka_unit_test(decoder), cmocka_unit_test(scan), cmocka_unit_test(loss),
+        cmocka_unit_test(dense),
+        cmocka_unit_test(decoder),
+        cmocka_unit_test(scan),
+        cmocka_unit_test(loss),
     };
     return cmocka_run_group_tests_name("train_layers", tests, NULL, NULL);
 }

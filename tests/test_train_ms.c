@@ -9,8 +9,7 @@
 #include "checkpoint.h"
 #include "cpu.h"
 
-static struct session *open_session(const struct recipe *recipe, unsigned threads,
-                                       const struct kernels *kernels)
+static struct session *open_session(const struct recipe *recipe, unsigned threads, const struct kernels *kernels)
 {
     char error[BACKEND_ERROR];
     struct session *session = cpu_open(recipe, threads, kernels ? kernels : cpu_best(), error);
@@ -42,7 +41,7 @@ struct golden {
     struct recipe recipe;
     struct session *session;
     struct ms_found found; /* of task 0 */
-    double norm; /* of the array that the next gradients are of */
+    double norm;           /* of the array that the next gradients are of */
 };
 
 /* Task 0 at the first parameters. */
@@ -208,8 +207,7 @@ static void loss_falls(void **unused)
     for (int d = 0; d < MS_DEPTH; d++) /* A has unit columns after every step */
         for (int s = 0; s < MS_SLOTS; s++) {
             double square = 0;
-            for (int r = 0; r < MS_REFINED; r++)
-                square += pow((double)address[(d * MS_REFINED + r) * MS_SLOTS + s], 2);
+            for (int r = 0; r < MS_REFINED; r++) square += pow((double)address[(d * MS_REFINED + r) * MS_SLOTS + s], 2);
             assert_true(fabs(square - 1) < 1e-6);
         }
     backend_cpu.close(session);
@@ -301,9 +299,9 @@ static void checkpoints(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(golden), cmocka_unit_test(same_bits_for_any_threads),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(golden),      cmocka_unit_test(same_bits_for_any_threads),
                                        cmocka_unit_test(small_tasks), cmocka_unit_test(loss_falls),
-                                       cmocka_unit_test(recipes), cmocka_unit_test(last_steps),
+                                       cmocka_unit_test(recipes),     cmocka_unit_test(last_steps),
                                        cmocka_unit_test(checkpoints)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,8 +37,7 @@ struct tally {
 static void check(struct tally *tally, double ours, double theirs, double scale, const char *what, int i)
 {
     tally->checked++;
-    if (isnan(theirs))
-        tally->kinks++;
+    if (isnan(theirs)) tally->kinks++;
     else if (!(fabs(ours - theirs) <= 1e-5 * (scale + fabs(theirs))))
         fail_msg("%s %d: %.12g, but the difference is %.12g", what, i, ours, theirs);
 }
@@ -180,8 +179,8 @@ static void batch_norm(void **unused)
     struct tally tally = {0};
     for (int o = 0; o < 18; o++) {
         for (int c = o % 7; c < NORM_ITEMS; c += 7)
-            check(&tally, du[c / BLOCK][o][c % BLOCK],
-                  difference(norm_loss, &n, &n.u[c / BLOCK][o][c % BLOCK], 1e-6), 1, "u", c);
+            check(&tally, du[c / BLOCK][o][c % BLOCK], difference(norm_loss, &n, &n.u[c / BLOCK][o][c % BLOCK], 1e-6),
+                  1, "u", c);
         for (int i = 0; i < 2; i++) {
             int at = (i == 0 ? MS_BIAS_REFINE_1 : MS_GAMMA_REFINE_1) + o;
             check(&tally, n.s.part[0].gradient[at], difference(norm_loss, &n, &n.w[at], 1e-6), 1, "parameter", at);
@@ -239,14 +238,14 @@ static void whole_task(void **unused)
     static const struct {
         const char *name;
         int from, to, step;
-    } parts[] = {{"embedding 0", MS_AT_EMBED_0, MS_BIAS_EMBED_0, 601}, {"its norm", MS_BIAS_EMBED_0, MS_AT_EMBED_1, 23},
-                 {"embedding 1", MS_AT_EMBED_1, MS_BIAS_EMBED_1, 401}, {"its norm", MS_BIAS_EMBED_1, MS_AT_EMBED_2, 13},
-                 {"embedding 2", MS_AT_EMBED_2, MS_AT_REFINE_0, 163}, {"refine 0", MS_AT_REFINE_0, MS_AT_REFINE_1, 97},
-                 {"refine 1", MS_AT_REFINE_1, MS_AT_REFINE_2, 79}, {"refine 2", MS_AT_REFINE_2, MS_AT_DECODE_0, 13},
-                 {"decoder 0", MS_AT_DECODE_0, MS_AT_DECODE_1, 2801},
-                 {"decoder 1", MS_AT_DECODE_1, MS_AT_DECODE_2, 2801},
-                 {"decoder 2", MS_AT_DECODE_2, MS_AT_DECODE_3, 409}, {"decoder 3", MS_AT_DECODE_3, MS_AT_ADDRESS, 5},
-                 {"address", MS_AT_ADDRESS, MS_AT_LOSS, 67}, {"loss", MS_AT_LOSS, MS_PARAMETERS, 1}};
+    } parts[] = {
+        {"embedding 0", MS_AT_EMBED_0, MS_BIAS_EMBED_0, 601}, {"its norm", MS_BIAS_EMBED_0, MS_AT_EMBED_1, 23},
+        {"embedding 1", MS_AT_EMBED_1, MS_BIAS_EMBED_1, 401}, {"its norm", MS_BIAS_EMBED_1, MS_AT_EMBED_2, 13},
+        {"embedding 2", MS_AT_EMBED_2, MS_AT_REFINE_0, 163},  {"refine 0", MS_AT_REFINE_0, MS_AT_REFINE_1, 97},
+        {"refine 1", MS_AT_REFINE_1, MS_AT_REFINE_2, 79},     {"refine 2", MS_AT_REFINE_2, MS_AT_DECODE_0, 13},
+        {"decoder 0", MS_AT_DECODE_0, MS_AT_DECODE_1, 2801},  {"decoder 1", MS_AT_DECODE_1, MS_AT_DECODE_2, 2801},
+        {"decoder 2", MS_AT_DECODE_2, MS_AT_DECODE_3, 409},   {"decoder 3", MS_AT_DECODE_3, MS_AT_ADDRESS, 5},
+        {"address", MS_AT_ADDRESS, MS_AT_LOSS, 67},           {"loss", MS_AT_LOSS, MS_PARAMETERS, 1}};
     whole_start(&t, 5);
     whole_loss(&t);
     memcpy(gradient, t.gradient, sizeof gradient);

@@ -65,7 +65,8 @@ size_t checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_MO
 static bool all_finite(const struct state *s)
 {
     for (int i = 0; i < NET_PARAMETERS; i++)
-        if (!isfinite(s->parameters[i]) || !isfinite(s->first[i]) || !isfinite(s->second[i]) || !isfinite(s->average[i]))
+        if (!isfinite(s->parameters[i]) || !isfinite(s->first[i]) || !isfinite(s->second[i]) ||
+            !isfinite(s->average[i]))
             return false;
     for (int i = 0; i < NET_STATISTICS; i++)
         if (!isfinite(s->statistics[i])) return false;

@@ -24,8 +24,8 @@ static void scan_layer(const real *w, int in, int out, double slope, const doubl
 }
 
 /* dz of the output before its activation -> the layer's gradient, and dx of `count` inputs before theirs. */
-static void scan_layer_backward(const real *w, int in, int out, const double *x, const double *dz, double *gradient, int count,
-                                double below, double *dx)
+static void scan_layer_backward(const real *w, int in, int out, const double *x, const double *dz, double *gradient,
+                                int count, double below, double *dx)
 {
     for (int o = 0; o < out; o++) {
         for (int i = 0; i < in; i++) gradient[o * in + i] += dz[o] * x[i];
@@ -38,11 +38,11 @@ static void scan_layer_backward(const real *w, int in, int out, const double *x,
     }
 }
 
-#define SCAN(layer, slope, x, y) \
+#define SCAN(layer, slope, x, y)                                                                                       \
     scan_layer(w + COMPACT_AT_##layer, COMPACT_IN_##layer, COMPACT_OUT_##layer, slope, x, y)
-#define SCAN_BACKWARD(layer, x, dz, count, below, dx)                                                             \
-    scan_layer_backward(w + COMPACT_AT_##layer, COMPACT_IN_##layer, COMPACT_OUT_##layer, x, dz, gradient + COMPACT_AT_##layer, \
-                        count, below, dx)
+#define SCAN_BACKWARD(layer, x, dz, count, below, dx)                                                                  \
+    scan_layer_backward(w + COMPACT_AT_##layer, COMPACT_IN_##layer, COMPACT_OUT_##layer, x, dz,                        \
+                        gradient + COMPACT_AT_##layer, count, below, dx)
 
 static void scan_forward(const real *w, const struct compact_view *view, struct workspace *s)
 {
@@ -63,13 +63,14 @@ static void scan_backward(const real *w, struct workspace *s, const double dstre
 
 /* ---- the decoder: all items of a task ---------------------------------------------------------------------------- */
 
-#define FORWARD(layer, slope, x, y) \
+#define FORWARD(layer, slope, x, y)                                                                                    \
     dense_forward(COMPACT_IN_##layer, COMPACT_OUT_##layer, slope, w + COMPACT_AT_##layer, &(x)[0][0], &(y)[0][0], ITEMS)
-#define BACKWARD(layer, first, count, below, x, dz, dx)                                                                 \
-    dense_backward(COMPACT_IN_##layer, COMPACT_OUT_##layer, first, count, below, w + COMPACT_AT_##layer, &(x)[0][0], \
+#define BACKWARD(layer, first, count, below, x, dz, dx)                                                                \
+    dense_backward(COMPACT_IN_##layer, COMPACT_OUT_##layer, first, count, below, w + COMPACT_AT_##layer, &(x)[0][0],   \
                    &(dz)[0][0], &(dx)[0][0], ITEMS)
-#define BACKWARD_WEIGHTS(layer, x, dz) \
-    dense_backward_weights(COMPACT_IN_##layer, COMPACT_OUT_##layer, &(x)[0][0], &(dz)[0][0], s->dw + COMPACT_AT_##layer, ITEMS)
+#define BACKWARD_WEIGHTS(layer, x, dz)                                                                                 \
+    dense_backward_weights(COMPACT_IN_##layer, COMPACT_OUT_##layer, &(x)[0][0], &(dz)[0][0],                           \
+                           s->dw + COMPACT_AT_##layer, ITEMS)
 
 static void decode_forward(const real *w, const struct compact_task *task, struct workspace *s)
 {

@@ -71,7 +71,8 @@ static void flat_with_head(uint64_t *state, double *count, int n)
     double body = between_logs(state, 1, 100), alpha = between(state, 0.6, 1.5);
     int head = (int)(n * between_logs(state, 0.001, 0.3)) + 1;
     for (int j = 0; j < n; j++)
-        count[j] = j < head ? floor(fmin(most, body * pow((head + 1.0) / (j + 1), alpha) + 1)) : poisson(state, body - 1) + 1;
+        count[j] =
+            j < head ? floor(fmin(most, body * pow((head + 1.0) / (j + 1), alpha) + 1)) : poisson(state, body - 1) + 1;
 }
 
 static void geometric_with_head(uint64_t *state, double *count, int n)
@@ -79,7 +80,8 @@ static void geometric_with_head(uint64_t *state, double *count, int n)
     double p = between_logs(state, 0.02, 0.9), alpha = between(state, 0.7, 1.5);
     int head = n / (int)between_logs(state, 3, 50) + 1;
     for (int j = 0; j < n; j++)
-        count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5)) : 1 + floor(log(unit(state)) / log(1 - p));
+        count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5))
+                            : 1 + floor(log(unit(state)) / log(1 - p));
 }
 
 static void all_equal(uint64_t *state, double *count, int n)
@@ -126,7 +128,8 @@ static struct hash item_hash(uint64_t key, int j)
     return (struct hash){split_mix(key, 2 * (uint64_t)j + 1), split_mix(key, 2 * (uint64_t)j + 2)};
 }
 
-static void ask(const struct dense *dense, uint64_t key, int j, double count, double part, int i, struct compact_task *task)
+static void ask(const struct dense *dense, uint64_t key, int j, double count, double part, int i,
+                struct compact_task *task)
 {
     int64_t value[BLOCK_ROWS], least;
     uint32_t columns[BLOCK_ROWS];

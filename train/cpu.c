@@ -12,11 +12,16 @@
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-#define KERNELS(level, name)                                                                                     \
-    KERNELS_OF(level)                                                                                            \
-    static const struct kernels kernels_##level = {                                                              \
-        name,           supported_##level, paper_workspace_##level, paper_task_##level, ms_workspace_##level,    \
-        ms_task_##level, paper_decode_##level, multiply_add_##level};
+#define KERNELS(level, name)                                                                                           \
+    KERNELS_OF(level)                                                                                                  \
+    static const struct kernels kernels_##level = {name,                                                               \
+                                                   supported_##level,                                                  \
+                                                   paper_workspace_##level,                                            \
+                                                   paper_task_##level,                                                 \
+                                                   ms_workspace_##level,                                               \
+                                                   ms_task_##level,                                                    \
+                                                   paper_decode_##level,                                               \
+                                                   multiply_add_##level};
 
 static bool supported_1(void)
 {
@@ -135,7 +140,8 @@ static double square_of(const struct net *net, const double gradient[])
 static enum backend_result gradient(struct session *s, uint64_t step, double result[], double losses[])
 {
     memcpy(s->statistics, s->state.statistics, sizeof s->statistics);
-    if (!s->net->cpu->gradient(s->work, step, s->state.parameters, result, s->statistics, losses)) return BACKEND_FAILED;
+    if (!s->net->cpu->gradient(s->work, step, s->state.parameters, result, s->statistics, losses))
+        return BACKEND_FAILED;
     return isfinite(losses[0]) && isfinite(square_of(s->net, result)) ? BACKEND_DONE : BACKEND_NOT_FINITE;
 }
 

@@ -34,14 +34,14 @@ struct kernels {
 };
 
 /* The same as paper_task.c and ms_kernels.c give it, compiled for a level of instructions (lanes.h). */
-#define KERNELS_OF(level)                                                                                             \
-    size_t paper_workspace_##level(uint32_t n);                                                                       \
-    void paper_task_##level(const struct recipe *, const struct task *, const float *, const double *, void *,        \
-                            double *, struct losses *);                                                               \
-    size_t ms_workspace_##level(uint32_t n, unsigned workers);                                                        \
-    void ms_task_##level(struct pool *, unsigned, uint32_t, const uint64_t *, const float *, const float *, void *,   \
-                         struct ms_found *);                                                                          \
-    double paper_decode_##level(const float *, void *, uint64_t, bool);                                               \
+#define KERNELS_OF(level)                                                                                              \
+    size_t paper_workspace_##level(uint32_t n);                                                                        \
+    void paper_task_##level(const struct recipe *, const struct task *, const float *, const double *, void *,         \
+                            double *, struct losses *);                                                                \
+    size_t ms_workspace_##level(uint32_t n, unsigned workers);                                                         \
+    void ms_task_##level(struct pool *, unsigned, uint32_t, const uint64_t *, const float *, const float *, void *,    \
+                         struct ms_found *);                                                                           \
+    double paper_decode_##level(const float *, void *, uint64_t, bool);                                                \
     double multiply_add_##level(uint64_t);
 #define KERNELS_OF_LEVEL(level) KERNELS_OF(level)
 

@@ -6,7 +6,6 @@
 #include "layers.h"
 #include "cpu.h"
 
-
 /* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do
  * not all fall into the same sets of the cache. */
 #ifndef MS_BLOCK
@@ -56,17 +55,17 @@ struct workspace {
     double sum_dy[MS_NORMED], sum_dyx[MS_NORMED];
     struct slots memory, dmemory;
     struct part part[MS_PARTS];
-    struct sums *sums;       /* of each block */
+    struct sums *sums; /* of each block */
     struct items *block;
     struct scratch *scratch; /* of each worker */
 };
 
-#define FORWARD(layer, slope, x, y) \
+#define FORWARD(layer, slope, x, y)                                                                                    \
     dense_forward(MS_IN_##layer, MS_OUT_##layer, slope, s->w + MS_AT_##layer, &(x)[0][0], &(y)[0][0], BLOCK)
-#define BACKWARD(layer, below, x, dy, dx)                                                                    \
-    dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0], \
+#define BACKWARD(layer, below, x, dy, dx)                                                                              \
+    dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0],           \
                    &(dy)[0][0], &(dx)[0][0], BLOCK)
-#define BACKWARD_WEIGHTS(layer, x, dy) \
+#define BACKWARD_WEIGHTS(layer, x, dy)                                                                                 \
     matrix_backward(MS_IN_##layer, MS_OUT_##layer, &(x)[0][0], &(dy)[0][0], p->gradient + MS_AT_##layer)
 #define BACKWARD_BIAS(layer, dy) bias_backward(MS_OUT_##layer, &(dy)[0][0], p->gradient + MS_BIAS_##layer)
 
@@ -86,18 +85,18 @@ INLINE real add_lanes(vec x)
 INLINE void matrix_tile(const int in, const int R, const int C, int o, int i, const real *x, const real *dy, real *dw)
 {
     vec sum[4][4];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = (vec){0};
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] = (vec){0};
     for (int at = 0; at < BLOCK; at += LANES) {
         vec down[4];
         UNROLL for (int r = 0; r < R; r++) down[r] = vec_load(dy + (o + r) * BLOCK + at);
-        UNROLL for (int c = 0; c < C; c++) {
+        UNROLL for (int c = 0; c < C; c++)
+        {
             vec up = vec_load(x + (i + c) * BLOCK + at);
             UNROLL for (int r = 0; r < R; r++) sum[r][c] += down[r] * up;
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] += add_lanes(sum[r][c]);
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] +=
+        add_lanes(sum[r][c]);
 }
 
 INLINE void matrix_rows(const int in, const int R, int o, const real *x, const real *dy, real *dw)

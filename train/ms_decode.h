@@ -7,13 +7,18 @@
 /* ---- features of what was read ----------------------------------------------------------------------------------- */
 
 /* Rows of the decoder's input. */
-enum { IN_READ = 0, IN_RATIO = PAIRS, IN_LEAST = IN_RATIO + MS_DEPTH, IN_GAP = IN_LEAST + MS_DEPTH, IN_Z = MS_FEATURES,
-       IN_TOTAL = IN_Z + MS_EMBED };
+enum {
+    IN_READ = 0,
+    IN_RATIO = PAIRS,
+    IN_LEAST = IN_RATIO + MS_DEPTH,
+    IN_GAP = IN_LEAST + MS_DEPTH,
+    IN_Z = MS_FEATURES,
+    IN_TOTAL = IN_Z + MS_EMBED
+};
 
 /* The minima of one depth: over z_k above 1e-4 of read_k / z_k, of all reads, and of (read_k - least) / z_k where that
  * is not 0. The slots of the winners are found again by the backward, from the same numbers. */
-INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec *least, vec *gap,
-                   vec winner[3])
+INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec *least, vec *gap, vec winner[3])
 {
     const vec far = splat((real)1e30);
     vec low = vec_load(read[0] + c), best[2] = {far, far};
@@ -44,7 +49,7 @@ INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec
 static void read_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
     for (int d = 0; d < MS_DEPTH; d++) {
-        real (*in)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
+        real(*in)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
         slots_read(s->memory.m[d], b->a[d], t->read + d * MS_EMBED);
         for (int c = 0; c < BLOCK; c += LANES) {
             vec square = {0};
@@ -66,8 +71,8 @@ static void read_forward(struct workspace *s, struct items *b, struct scratch *t
 /* The gradient of the minima of one depth, into that of reads and z. */
 INLINE void minima_backward(int d, struct items *b, int c, struct scratch *t, real (*dz)[BLOCK])
 {
-    real (*read)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
-    real (*dread)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
+    real(*read)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
+    real(*dread)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
     vec ratio, low, gap, winner[3];
     minima(read, b->z, c, &ratio, &low, &gap, winner);
     vec dratio = vec_load(t->din[IN_RATIO + d] + c), dgap = vec_load(t->din[IN_GAP + d] + c);
@@ -89,7 +94,7 @@ static void read_backward(struct workspace *s, struct items *b, struct scratch *
 {
     memcpy(b->dz, t->din[IN_Z], sizeof b->dz);
     for (int d = 0; d < MS_DEPTH; d++) {
-        real (*din)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
+        real(*din)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
         for (int c = 0; c < BLOCK; c += LANES) {
             minima_backward(d, b, c, t, b->dz);
             vec scale = vec_load(t->scale[d] + c), dscale = {0};
@@ -144,8 +149,7 @@ static void decode_backward(struct workspace *s, struct scratch *t, struct part 
 /* ---- the loss: LW(MSE, ARE) -------------------------------------------------------------------------------------- */
 
 /* The errors of a block, and danswer. Both metrics are means over items, so their slopes need no sum. */
-static void loss_block(struct workspace *s, struct items *b, uint32_t count, struct scratch *t,
-                       struct sums *sums)
+static void loss_block(struct workspace *s, struct items *b, uint32_t count, struct scratch *t, struct sums *sums)
 {
     double w0 = (double)s->w[MS_AT_LOSS], w1 = (double)s->w[MS_AT_LOSS + 1];
     real mse = (real)(1 / (w0 * w0) / s->n), are = (real)(0.5 / (w1 * w1) / s->n);

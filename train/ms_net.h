@@ -45,9 +45,9 @@ static void bits_to_x(const struct at_work *at)
 #define NORM_REFINE_0 NORM(REFINE_0, SLOPE_LEAKY)
 #define NORM_REFINE_1 NORM(REFINE_1, SLOPE_LEAKY)
 /* A layer that batch norm follows: no bias. */
-#define FORWARD_BARE(layer, x, y)                                                                                \
-    product((struct product){s->w + MS_AT_##layer, NULL, MS_IN_##layer, MS_IN_##layer, 1, &(x)[0][0], &(y)[0][0], \
-                             NULL, SLOPE_LINEAR, BLOCK},                                                         \
+#define FORWARD_BARE(layer, x, y)                                                                                      \
+    product((struct product){s->w + MS_AT_##layer, NULL, MS_IN_##layer, MS_IN_##layer, 1, &(x)[0][0], &(y)[0][0],      \
+                             NULL, SLOPE_LINEAR, BLOCK},                                                               \
             MS_OUT_##layer)
 
 static void embed_0_forward(const struct at_work *at)
@@ -92,9 +92,9 @@ static void address_forward(const struct at_work *at)
     FORWARD(REFINE_2, SLOPE_LINEAR, at->t->r1, b->q);
     for (int d = 0; d < MS_DEPTH; d++) {
         const real *address = s->w + MS_AT_ADDRESS + d * MS_REFINED * MS_SLOTS;
-        product((struct product){address, NULL, 1, MS_REFINED, MS_SLOTS, b->q[0], b->a[d][0], NULL, SLOPE_LINEAR,
-                                 BLOCK},
-                MS_SLOTS);
+        product(
+            (struct product){address, NULL, 1, MS_REFINED, MS_SLOTS, b->q[0], b->a[d][0], NULL, SLOPE_LINEAR, BLOCK},
+            MS_SLOTS);
         sparsemax_forward(b->a[d]);
     }
     for (int k = 0; k < MS_EMBED; k++)

@@ -9,8 +9,11 @@ struct norm {
     int bias, gamma;  /* among parameters */
     real slope;
 };
-#define NORM(layer, slope) \
-    (struct norm) { MS_NORM_##layer, MS_OUT_##layer, MS_BIAS_##layer, MS_GAMMA_##layer, slope }
+#define NORM(layer, slope)                                                                                             \
+    (struct norm)                                                                                                      \
+    {                                                                                                                  \
+        MS_NORM_##layer, MS_OUT_##layer, MS_BIAS_##layer, MS_GAMMA_##layer, slope                                      \
+    }
 
 /* Sums of u and u^2 of a block. */
 static void norm_measure(const struct norm norm, real (*u)[BLOCK], uint32_t count, struct sums *sums)

@@ -90,4 +90,5 @@ const struct net net_ms = {.name = "ms",
                            .constrain = normalise,
                            .save = ms_save,
                            .cpu = &cpu_ms};
-_Static_assert((int)MS_PARAMETERS <= NET_PARAMETERS && 2 * (int)MS_NORMED <= NET_STATISTICS, "train.h knows the largest net");
+_Static_assert((int)MS_PARAMETERS <= NET_PARAMETERS && 2 * (int)MS_NORMED <= NET_STATISTICS,
+               "train.h knows the largest net");

@@ -57,11 +57,11 @@ enum {
 
 /* Layers in the order of the arena of parameters, with inputs, outputs, and whether batch norm follows: W [out][in],
  * then bias [out]; with batch norm the bias is its beta, and its gamma [out] follows. */
-#define MS_LAYERS(X)                                                                                           \
-    X(EMBED_0, MS_BITS, 64, 1) X(EMBED_1, 64, 43, 1) X(EMBED_2, 43, MS_EMBED, 0)                               \
-    X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1) X(REFINE_2, 18, MS_REFINED, 0)                         \
-    X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)           \
-    X(DECODE_3, MS_HALF, 1, 0)
+#define MS_LAYERS(X)                                                                                                   \
+    X(EMBED_0, MS_BITS, 64, 1)                                                                                         \
+    X(EMBED_1, 64, 43, 1) X(EMBED_2, 43, MS_EMBED, 0) X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1)              \
+        X(REFINE_2, 18, MS_REFINED, 0) X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0)               \
+            X(DECODE_2, MS_IN, MS_HALF, 0) X(DECODE_3, MS_HALF, 1, 0)
 
 /* The arena: the layers, then A [2][5][50], then the weights of the loss, of MSE and ARE. A member for each, a char for
  * each float, so that offsets are indices. */
@@ -71,11 +71,14 @@ struct ms_layout {
     char address[MS_DEPTH * MS_REFINED * MS_SLOTS];
     char loss[2];
 };
-#define MS_LAYER_PLACE(layer, in, out, norm)                                                           \
-    MS_IN_##layer = (in), MS_OUT_##layer = (out), MS_AT_##layer = offsetof(struct ms_layout, layer), \
+#define MS_LAYER_PLACE(layer, in, out, norm)                                                                           \
+    MS_IN_##layer = (in), MS_OUT_##layer = (out), MS_AT_##layer = offsetof(struct ms_layout, layer),                   \
     MS_BIAS_##layer = MS_AT_##layer + (in) * (out), MS_GAMMA_##layer = MS_BIAS_##layer + (out),
-enum { MS_LAYERS(MS_LAYER_PLACE) MS_AT_ADDRESS = offsetof(struct ms_layout, address),
-       MS_AT_LOSS = offsetof(struct ms_layout, loss), MS_PARAMETERS = sizeof(struct ms_layout) };
+enum {
+    MS_LAYERS(MS_LAYER_PLACE) MS_AT_ADDRESS = offsetof(struct ms_layout, address),
+    MS_AT_LOSS = offsetof(struct ms_layout, loss),
+    MS_PARAMETERS = sizeof(struct ms_layout)
+};
 
 /* Where a layer's numbers are among the means and variances of batch norm, of which there is one an output. */
 enum { MS_NORM_EMBED_0 = 0, MS_NORM_EMBED_1 = 64, MS_NORM_REFINE_0 = 107, MS_NORM_REFINE_1 = 139, MS_NORMED = 157 };
@@ -128,10 +131,10 @@ BOTH struct ms_task ms_task_draw(const struct recipe *recipe, uint64_t number)
 {
     uint64_t key = task_key(recipe->seed, number);
     double u = split_mix_unit(key, 3), least = recipe->scale_min, most = recipe->scale_max;
-    struct ms_task task = {
-        key, recipe->n_min + (uint32_t)(split_mix_unit(key, 1) * (recipe->n_max - recipe->n_min + 1.0)),
-        recipe->alpha_min + split_mix_unit(key, 2) * (recipe->alpha_max - recipe->alpha_min),
-        recipe->log_scale ? least * pow(most / least, u) : least + u * (most - least)};
+    struct ms_task task = {key,
+                           recipe->n_min + (uint32_t)(split_mix_unit(key, 1) * (recipe->n_max - recipe->n_min + 1.0)),
+                           recipe->alpha_min + split_mix_unit(key, 2) * (recipe->alpha_max - recipe->alpha_min),
+                           recipe->log_scale ? least * pow(most / least, u) : least + u * (most - least)};
     return task;
 }
 

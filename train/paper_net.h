@@ -8,12 +8,12 @@
 enum { BLOCK = 128, HEADS = LANES > 8 ? LANES : 8, SCANNED = TRAIN_COLUMNS / 10, IMPLICIT = SCAN_IMPLICIT };
 _Static_assert(SCANNED % BLOCK == 0 && BLOCK % LANES == 0 && HEADS >= (int)TRAIN_ROWS, "blocks are full");
 
-#define FORWARD(layer, slope, x, y, columns) \
+#define FORWARD(layer, slope, x, y, columns)                                                                           \
     dense_forward(IN_##layer, OUT_##layer, slope, w + AT_##layer, &(x)[0][0], &(y)[0][0], columns)
-#define BACKWARD(layer, first, count, below, x, dz, dx, columns)                                                \
-    dense_backward(IN_##layer, OUT_##layer, first, count, below, w + AT_##layer, &(x)[0][0], &(dz)[0][0], \
-                   &(dx)[0][0], columns)
-#define BACKWARD_WEIGHTS(layer, x, dz, columns) \
+#define BACKWARD(layer, first, count, below, x, dz, dx, columns)                                                       \
+    dense_backward(IN_##layer, OUT_##layer, first, count, below, w + AT_##layer, &(x)[0][0], &(dz)[0][0], &(dx)[0][0], \
+                   columns)
+#define BACKWARD_WEIGHTS(layer, x, dz, columns)                                                                        \
     dense_backward_weights(IN_##layer, OUT_##layer, &(x)[0][0], &(dz)[0][0], dw + AT_##layer, columns)
 
 static double add_up(const real *x, int n)
@@ -183,8 +183,7 @@ static struct scanned scan_forward(const real *w, struct scanner *s, const real 
     FORWARD(SCAN_IMPLICIT_2, SLOPE_LEAKY, s->g, s->implicit, HEADS);
     head_forward(w + AT_SCAN_SKEW_0, s->mean[0], &s->skew);
     head_forward(w + AT_SCAN_DISTINCT_0, s->mean[0], &s->distinct);
-    for (int i = 0; i < IMPLICIT; i++)
-        scanned.implicit[i] = (real)(add_up(s->implicit[i], TRAIN_ROWS) / TRAIN_ROWS);
+    for (int i = 0; i < IMPLICIT; i++) scanned.implicit[i] = (real)(add_up(s->implicit[i], TRAIN_ROWS) / TRAIN_ROWS);
     scanned.skew = (real)(add_up(s->skew.y[0], TRAIN_ROWS) / TRAIN_ROWS);
     scanned.distinct = (real)(add_up(s->distinct.y[0], TRAIN_ROWS) / TRAIN_ROWS);
     return scanned;

@@ -28,8 +28,8 @@ struct workspace {
     struct scanner scanner;
     real cells[TRAIN_ROWS][TRAIN_COLUMNS];
     vec dw[TRAIN_PARAMETERS];
-    real best[BLOCK];           /* the row that f'' is from */
-    double total;               /* N */
+    real best[BLOCK]; /* the row that f'' is from */
+    double total;     /* N */
     int64_t sums[TRAIN_ROWS][TRAIN_COLUMNS];
     struct items items;
 };
@@ -132,7 +132,8 @@ static void query_row(const struct items *items, const real *restrict cells, con
 static void query_rule(struct decoder *d, real *best)
 {
     for (int c = 0; c < BLOCK; c += LANES) {
-        vec ratio[TRAIN_ROWS], least = {0}, weight = splat((real)(2 * TRAIN_ROWS)), row = {0}; /* all weights are below */
+        vec ratio[TRAIN_ROWS], least = {0}, weight = splat((real)(2 * TRAIN_ROWS)),
+                               row = {0}; /* all weights are below */
         for (int k = 0; k < TRAIN_ROWS; k++) {
             ratio[k] = vec_load(d->pair[k][0] + c) / vec_load(d->pair[k][1] + c);
             least = k == 0 ? ratio[0] : select_lanes(ratio[k] < least, ratio[k], least);

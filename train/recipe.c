@@ -7,7 +7,10 @@
 
 enum { PAPER = 1 << NET_PAPER, COMPACT = 1 << NET_COMPACT, MS = 1 << NET_MS, ALL = PAPER | COMPACT | MS };
 
-#define FIELD(name, option, kind, nets, member) {name, option, FIELD_##kind, nets, offsetof(struct recipe, member)}
+#define FIELD(name, option, kind, nets, member)                                                                        \
+    {                                                                                                                  \
+        name, option, FIELD_##kind, nets, offsetof(struct recipe, member)                                              \
+    }
 const struct recipe_field recipe_fields[RECIPE_FIELDS] = {
     FIELD("seed", "--seed", U64, ALL, seed),
     FIELD("tasks", "--tasks", U64, ALL, tasks),
@@ -75,7 +78,8 @@ bool recipe_difference(const struct recipe *made, const struct recipe *asked, ch
         write_value(made, f, ours);
         write_value(asked, f, theirs);
         if (!f->option) snprintf(text, size, "with another --preset: %s %s, not %s", f->name, ours, theirs);
-        else if (f->kind == FIELD_FLAG) snprintf(text, size, "%s %s", recipe_bits(made, f) ? "with" : "without", f->option);
+        else if (f->kind == FIELD_FLAG)
+            snprintf(text, size, "%s %s", recipe_bits(made, f) ? "with" : "without", f->option);
         else snprintf(text, size, "with %s %s, not %s", f->option, ours, theirs);
         return true;
     }

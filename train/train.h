@@ -68,9 +68,9 @@ struct recipe {
     double scout_alpha_max;      /* its alpha from alpha_min to here, its scale as that of others */
     bool from_rule;              /* paper: the decoder starts by answering what the rule answers */
     bool fixed_table, no_norm, no_scan, plain_loss; /* the four ablations of the paper */
-    uint32_t pool;               /* compact: tasks that are made, of which a step draws its own */
-    bool log_scale;              /* ms: scale = min (max / min)^u instead of min + u (max - min) */
-    double rate_end;             /* ms: the rate falls to this in the second half of a run */
+    uint32_t pool;                                  /* compact: tasks that are made, of which a step draws its own */
+    bool log_scale;                                 /* ms: scale = min (max / min)^u instead of min + u (max - min) */
+    double rate_end;                                /* ms: the rate falls to this in the second half of a run */
 };
 
 /* One field of a recipe: in the log, on the command line, in a checkpoint. */
@@ -127,7 +127,7 @@ struct state {
     uint64_t step; /* steps done */
     float parameters[NET_PARAMETERS];
     float first[NET_PARAMETERS], second[NET_PARAMETERS]; /* Adam's moments */
-    float average[NET_PARAMETERS]; /* of the parameters over the last part of a run, what a model is made of: its
+    float average[NET_PARAMETERS];     /* of the parameters over the last part of a run, what a model is made of: its
                                       errors vary less from seed to seed than those of the last step */
     double statistics[NET_STATISTICS]; /* of the tasks, which no gradient moves */
 };

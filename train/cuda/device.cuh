@@ -9,9 +9,11 @@ extern "C" {
 #include "model.h"
 }
 
-namespace {
+namespace
+{
 
-constexpr int ROWS = TRAIN_ROWS, COLUMNS = TRAIN_COLUMNS, TABLE = TRAIN_TABLE, TASKS = TRAIN_BATCH, LOSSES = TRAIN_LOSSES;
+constexpr int ROWS = TRAIN_ROWS, COLUMNS = TRAIN_COLUMNS, TABLE = TRAIN_TABLE, TASKS = TRAIN_BATCH,
+              LOSSES = TRAIN_LOSSES;
 constexpr int ITEMS = 128, CELLS = COLUMNS / 10, QUARTERS = CELLS / ITEMS;
 
 #define LAYER_IN(layer, name, in, out) in,
@@ -38,18 +40,18 @@ struct scanned { /* one row of a brick */
 
 struct device : learnt {
     drawn *tasks;
-    unsigned long long *bricks;       /* [task][row][column], fixed point */
-    unsigned long long *mass;         /* [task], N in fixed point */
-    scanned *scans;                   /* [task][row] */
-    double *tile_sums;                /* [tile][6]: of tiles that are queried, as the next */
-    float *tile_implicit;             /* [tile][4] */
-    float *worth;                     /* [task][3]: dL / dE / n; of a scout nothing */
-    double *doff;                     /* [task][2]: dL / ds(alpha), dL / ds(n) */
-    double *table_scale;              /* of the fixed point that gradients of V are summed in */
-    float *partial_dec;               /* [block][DEC_SIZE] */
-    long long *partial_table;         /* [block][TABLE], fixed point */
-    float *partial_scan;              /* [task * ROWS * QUARTERS][SCAN_SIZE] */
-    int blocks;                       /* of the query kernel */
+    unsigned long long *bricks; /* [task][row][column], fixed point */
+    unsigned long long *mass;   /* [task], N in fixed point */
+    scanned *scans;             /* [task][row] */
+    double *tile_sums;          /* [tile][6]: of tiles that are queried, as the next */
+    float *tile_implicit;       /* [tile][4] */
+    float *worth;               /* [task][3]: dL / dE / n; of a scout nothing */
+    double *doff;               /* [task][2]: dL / ds(alpha), dL / ds(n) */
+    double *table_scale;        /* of the fixed point that gradients of V are summed in */
+    float *partial_dec;         /* [block][DEC_SIZE] */
+    long long *partial_table;   /* [block][TABLE], fixed point */
+    float *partial_scan;        /* [task * ROWS * QUARTERS][SCAN_SIZE] */
+    int blocks;                 /* of the query kernel */
 };
 
 } // namespace

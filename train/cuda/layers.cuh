@@ -4,7 +4,8 @@
 
 #include "device.cuh"
 
-namespace {
+namespace
+{
 
 /* Keeps the compiler from loading all weights of a layer at once, for which there are no registers. */
 __device__ void fence()
@@ -12,8 +13,7 @@ __device__ void fence()
     asm volatile("" ::: "memory");
 }
 
-template <int L>
-__device__ void forward(const float *w, const float *x, float *y, float slope)
+template <int L> __device__ void forward(const float *w, const float *x, float *y, float slope)
 {
     constexpr int I = IN[L], O = OUT[L], TOGETHER = O % 4 == 0 ? 4 : 1; /* outputs at a time: sums that do not wait */
 #pragma unroll
@@ -45,8 +45,7 @@ __device__ void forward(const float *w, const float *x, float *y, float slope)
 }
 
 /* dy of the output before the activation; dx of the input. */
-template <int L>
-__device__ void backward(const float *w, const float *dy, float *dx)
+template <int L> __device__ void backward(const float *w, const float *dy, float *dx)
 {
     constexpr int I = IN[L], O = OUT[L];
 #pragma unroll
@@ -71,8 +70,7 @@ __device__ void backward(const float *w, const float *dy, float *dx)
 }
 
 /* The gradient before an activation: y is the activation's output, whose sign is that of its input. */
-template <int N>
-__device__ void through(float *dy, const float *y, float slope)
+template <int N> __device__ void through(float *dy, const float *y, float slope)
 {
 #pragma unroll
     for (int i = 0; i < N; i++) dy[i] *= y[i] > 0 ? 1.0f : slope;
@@ -87,16 +85,15 @@ constexpr int power_below(int n)
     return p;
 }
 
-template <int L>
-struct tiling { /* 4 x 4 weights a thread; the bias is the weight of an input that is always 1 */
-    static constexpr int I = IN[L], O = OUT[L], XI = round4(I + 1), XO = round4(O), TI = XI / 4, TO = XO / 4, TILES = TI * TO,
-                         GROUPS = power_below((TILES < 16 ? 48 : ITEMS) / TILES), EACH = ITEMS / GROUPS,
+template <int L> struct tiling { /* 4 x 4 weights a thread; the bias is the weight of an input that is always 1 */
+    static constexpr int I = IN[L], O = OUT[L], XI = round4(I + 1), XO = round4(O), TI = XI / 4, TO = XO / 4,
+                         TILES = TI * TO, GROUPS = power_below((TILES < 16 ? 48 : ITEMS) / TILES),
+                         EACH = ITEMS / GROUPS,
                          ACTIVE = TILES * GROUPS; /* threads; small layers take fewer, for their sums take room */
 };
 
 /* Where the sums of a layer are, in floats, if those from `first` on follow each other. */
-template <int FIRST, int L>
-constexpr int sums_at()
+template <int FIRST, int L> constexpr int sums_at()
 {
     if constexpr (L == FIRST) return 0;
     else return sums_at<FIRST, L - 1>() + 16 * tiling<L - 1>::ACTIVE;
@@ -106,8 +103,7 @@ constexpr int sums_at()
 constexpr int STAGE = ITEMS * 60;
 
 /* Adds the items' outer products to the thread's 16 sums, which lie at sums[16][ACTIVE]. All threads must call it. */
-template <int L>
-__device__ void multiply(float *sums, float *stage, const float *x, const float *dy)
+template <int L> __device__ void multiply(float *sums, float *stage, const float *x, const float *dy)
 {
     using T = tiling<L>;
     float *sx = stage, *sd = stage + ITEMS * T::XI;
@@ -141,10 +137,22 @@ __device__ void multiply(float *sums, float *stage, const float *x, const float 
             int it = e * T::GROUPS + group;
             float4 a = *reinterpret_cast<const float4 *>(sx + it * T::XI + 4 * ti);
             float4 d = *reinterpret_cast<const float4 *>(sd + it * T::XO + 4 * to);
-            c[0] += d.x * a.x; c[1] += d.x * a.y; c[2] += d.x * a.z; c[3] += d.x * a.w;
-            c[4] += d.y * a.x; c[5] += d.y * a.y; c[6] += d.y * a.z; c[7] += d.y * a.w;
-            c[8] += d.z * a.x; c[9] += d.z * a.y; c[10] += d.z * a.z; c[11] += d.z * a.w;
-            c[12] += d.w * a.x; c[13] += d.w * a.y; c[14] += d.w * a.z; c[15] += d.w * a.w;
+            c[0] += d.x * a.x;
+            c[1] += d.x * a.y;
+            c[2] += d.x * a.z;
+            c[3] += d.x * a.w;
+            c[4] += d.y * a.x;
+            c[5] += d.y * a.y;
+            c[6] += d.y * a.z;
+            c[7] += d.y * a.w;
+            c[8] += d.z * a.x;
+            c[9] += d.z * a.y;
+            c[10] += d.z * a.z;
+            c[11] += d.z * a.w;
+            c[12] += d.w * a.x;
+            c[13] += d.w * a.y;
+            c[14] += d.w * a.z;
+            c[15] += d.w * a.w;
         }
 #pragma unroll
         for (int j = 0; j < 16; j++) sums[j * T::ACTIVE + t] = c[j];
@@ -163,8 +171,7 @@ __device__ void back(const float *w, const float *x, const float *dy, float *dx,
 }
 
 /* Writes the block's sums of a layer, groups added in order, where the layer's gradient starts. */
-template <int L>
-__device__ void collect(const float *sums, float *gradient)
+template <int L> __device__ void collect(const float *sums, float *gradient)
 {
     using T = tiling<L>;
     for (int p = threadIdx.x; p < (T::I + 1) * T::O; p += blockDim.x) {
@@ -177,8 +184,7 @@ __device__ void collect(const float *sums, float *gradient)
 }
 
 /* The same of layers FIRST to LAST, of which L is the next. */
-template <int FIRST, int LAST, int L = FIRST>
-__device__ void collect_all(const float *sums, float *gradient)
+template <int FIRST, int LAST, int L = FIRST> __device__ void collect_all(const float *sums, float *gradient)
 {
     collect<L>(sums + sums_at<FIRST, L>(), gradient + layer_at(L) - layer_at(FIRST));
     if constexpr (L < LAST) collect_all<FIRST, LAST, L + 1>(sums, gradient);

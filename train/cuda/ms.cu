@@ -21,7 +21,8 @@
 #include "ms_sum.cuh"
 #include "ms_update.cuh"
 
-namespace {
+namespace
+{
 
 struct ms : session {
     device s;
@@ -65,8 +66,7 @@ struct ms : session {
         norm_settle_backward<<<dim3(groups(norm.features, SETTLED), TASKS), SETTLED * 32, 0, stream>>>(s, norm);
     }
 
-    template <bool BACKWARD>
-    void enqueue_memory()
+    template <bool BACKWARD> void enqueue_memory()
     {
         store<BACKWARD><<<dim3(s.most_memory, DEPTH), MEMORY_THREADS, 0, stream>>>(s);
         store_sum<BACKWARD><<<dim3(groups(CELLS, SUM_THREADS), TASKS), SUM_THREADS, 0, stream>>>(s);

@@ -9,7 +9,8 @@ extern "C" {
 #include "ms_train.h"
 }
 
-namespace {
+namespace
+{
 
 constexpr int ITEMS = 64, TASKS = MS_BATCH, DEPTH = MS_DEPTH, SLOTS = MS_SLOTS, EMBED = MS_EMBED, REFINED = MS_REFINED,
               CELLS = DEPTH * SLOTS * EMBED, PARAMETERS = MS_PARAMETERS;

@@ -6,7 +6,8 @@
 #include "ms_norm.cuh"
 #include "ms_task.cuh"
 
-namespace {
+namespace
+{
 
 constexpr int SMALL = 128; /* threads of a block: 8 for every 4 of 64 outputs; and one for an item at each depth */
 
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(SMALL) embed_0_forward(device s)
     load_matrix<MS_BITS, 64>(w, s.transposed + MS_AT_EMBED_0);
     embed_0_items(s, p, x);
     __syncthreads();
-    product<MS_BITS, 64>(w, x, [&](int m, float (&u)[8]) {
+    product<MS_BITS, 64>(w, x, [&](int m, float(&u)[8]) {
         put8(p.t->u0[m], u);
         measure(p, MS_NORM_EMBED_0 + m, u, u);
     });
@@ -46,7 +47,7 @@ __global__ void __launch_bounds__(SMALL) embed_1_forward(device s)
     load_matrix<64, 43>(w, s.transposed + MS_AT_EMBED_1);
     norm_forward(NORM_EMBED_0, p, p.t->u0, p.t->h0, h0);
     __syncthreads();
-    product<64, 43>(w, h0, [&](int m, float (&u)[8]) {
+    product<64, 43>(w, h0, [&](int m, float(&u)[8]) {
         put8(p.t->u1[m], u);
         measure(p, MS_NORM_EMBED_1 + m, u, u);
     });
@@ -61,13 +62,13 @@ __global__ void __launch_bounds__(SMALL) embed_2_forward(device s)
     load_matrix<EMBED, 32>(w_refine, s.transposed + MS_AT_REFINE_0);
     norm_forward(NORM_EMBED_1, p, p.t->u1, p.t->h1, h1);
     __syncthreads();
-    product<43, EMBED>(w, h1, [&](int m, float (&v)[8]) {
+    product<43, EMBED>(w, h1, [&](int m, float(&v)[8]) {
         for (float &x : v) x = fmaxf(x + s.parameters[MS_BIAS_EMBED_2 + m], 0);
         put8(z + m * ITEMS, v);
         put8(p.t->z[m], v);
     });
     __syncthreads();
-    product<EMBED, 32>(w_refine, z, [&](int m, float (&u)[8]) {
+    product<EMBED, 32>(w_refine, z, [&](int m, float(&u)[8]) {
         put8(p.t->v0[m], u);
         measure(p, MS_NORM_REFINE_0 + m, u, u);
     });
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(SMALL) refine_1_forward(device s)
     load_matrix<32, 18>(w, s.transposed + MS_AT_REFINE_1);
     norm_forward(NORM_REFINE_0, p, p.t->v0, p.t->r0, r0);
     __syncthreads();
-    product<32, 18>(w, r0, [&](int m, float (&u)[8]) {
+    product<32, 18>(w, r0, [&](int m, float(&u)[8]) {
         put8(p.t->v1[m], u);
         measure(p, MS_NORM_REFINE_1 + m, u, u);
     });
@@ -131,14 +132,14 @@ __global__ void __launch_bounds__(SMALL) address_forward(device s)
     for (int i = threadIdx.x; i < EMBED * ITEMS; i += SMALL)
         p.t->fz[i / ITEMS][i % ITEMS] = p.t->f[i % ITEMS] * p.t->z[i / ITEMS][i % ITEMS];
     __syncthreads();
-    product<18, REFINED>(w, r1, [&](int m, float (&v)[8]) {
+    product<18, REFINED>(w, r1, [&](int m, float(&v)[8]) {
         for (float &x : v) x += s.parameters[MS_BIAS_REFINE_2 + m];
         put8(q + m * ITEMS, v);
         put8(p.t->q[m], v);
     });
     __syncthreads();
     for (int d = 0; d < DEPTH; d++)
-        product<REFINED, SLOTS>(address[d], q, [&](int m, float (&v)[8]) { put8(a + (d * SLOTS + m) * ITEMS, v); });
+        product<REFINED, SLOTS>(address[d], q, [&](int m, float(&v)[8]) { put8(a + (d * SLOTS + m) * ITEMS, v); });
     __syncthreads();
     const int d = threadIdx.x / ITEMS, c = threadIdx.x % ITEMS;
     float *mine = a + d * SLOTS * ITEMS + c, square = 0;
@@ -177,13 +178,13 @@ __global__ void __launch_bounds__(SMALL) address_backward(device s)
     float f[8];
     get8(p.t->f, f);
     for (int d = 0; d < DEPTH; d++) {
-        product<EMBED, SLOTS>(r.by_feature[d], r.z, [&](int m, float (&v)[8]) {
+        product<EMBED, SLOTS>(r.by_feature[d], r.z, [&](int m, float(&v)[8]) {
             float before[8];
             get8(p.t->da[d * SLOTS + m], before);
             for (int j = 0; j < 8; j++) v[j] = before[j] + f[j] * v[j];
             put8(r.da + (d * SLOTS + m) * ITEMS, v);
         });
-        product<SLOTS, EMBED>(r.by_slot[d], r.a + d * SLOTS * ITEMS, [&](int m, float (&v)[8]) {
+        product<SLOTS, EMBED>(r.by_slot[d], r.a + d * SLOTS * ITEMS, [&](int m, float(&v)[8]) {
             float before[8];
             get8(p.t->dz[m], before);
             for (int j = 0; j < 8; j++) v[j] = before[j] + f[j] * v[j];
@@ -195,14 +196,13 @@ __global__ void __launch_bounds__(SMALL) address_backward(device s)
     sparsemax_backward(r.a + d * SLOTS * ITEMS + c, r.da + d * SLOTS * ITEMS + c);
     for (int i = 0; i < SLOTS; i++) p.t->da[d * SLOTS + i][c] = r.da[(d * SLOTS + i) * ITEMS + c];
     __syncthreads();
-    product<DEPTH * SLOTS, REFINED>(r.address, r.da, [&](int m, float (&v)[8]) {
+    product<DEPTH * SLOTS, REFINED>(r.address, r.da, [&](int m, float(&v)[8]) {
         put8(r.dq + m * ITEMS, v);
         put8(p.t->dq[m], v);
     });
     __syncthreads();
-    product<REFINED, 18>(r.w, r.dq, [&](int m, float (&v)[8]) {
-        norm_arrive(NORM_REFINE_1, p, m, p.t->v1, p.t->r1, v, p.t->dv1);
-    });
+    product<REFINED, 18>(r.w, r.dq,
+                         [&](int m, float(&v)[8]) { norm_arrive(NORM_REFINE_1, p, m, p.t->v1, p.t->r1, v, p.t->dv1); });
 }
 
 __global__ void __launch_bounds__(SMALL) refine_1_backward(device s)
@@ -213,9 +213,8 @@ __global__ void __launch_bounds__(SMALL) refine_1_backward(device s)
     load_matrix<18, 32>(w, s.parameters + MS_AT_REFINE_1);
     norm_backward(NORM_REFINE_1, p, p.t->v1, p.t->dv1, dv1);
     __syncthreads();
-    product<18, 32>(w, dv1, [&](int m, float (&v)[8]) {
-        norm_arrive(NORM_REFINE_0, p, m, p.t->v0, p.t->r0, v, p.t->dv0);
-    });
+    product<18, 32>(w, dv1,
+                    [&](int m, float(&v)[8]) { norm_arrive(NORM_REFINE_0, p, m, p.t->v0, p.t->r0, v, p.t->dv0); });
 }
 
 __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
@@ -228,7 +227,7 @@ __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
     load_matrix<EMBED, 43>(w, s.parameters + MS_AT_EMBED_2);
     norm_backward(NORM_REFINE_0, p, p.t->v0, p.t->dv0, dv0);
     __syncthreads();
-    product<32, EMBED>(w_refine, dv0, [&](int m, float (&v)[8]) {
+    product<32, EMBED>(w_refine, dv0, [&](int m, float(&v)[8]) {
         float z[8], before[8];
         get8(p.t->z[m], z);
         get8(p.t->dz[m], before);
@@ -237,9 +236,8 @@ __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
         put8(p.t->dz[m], v);
     });
     __syncthreads();
-    product<EMBED, 43>(w, dz, [&](int m, float (&v)[8]) {
-        norm_arrive(NORM_EMBED_1, p, m, p.t->u1, p.t->h1, v, p.t->du1);
-    });
+    product<EMBED, 43>(w, dz,
+                       [&](int m, float(&v)[8]) { norm_arrive(NORM_EMBED_1, p, m, p.t->u1, p.t->h1, v, p.t->du1); });
 }
 
 __global__ void __launch_bounds__(SMALL) embed_1_backward(device s)
@@ -250,9 +248,8 @@ __global__ void __launch_bounds__(SMALL) embed_1_backward(device s)
     load_matrix<43, 64>(w, s.parameters + MS_AT_EMBED_1);
     norm_backward(NORM_EMBED_1, p, p.t->u1, p.t->du1, du1);
     __syncthreads();
-    product<43, 64>(w, du1, [&](int m, float (&v)[8]) {
-        norm_arrive(NORM_EMBED_0, p, m, p.t->u0, p.t->h0, v, p.t->du0);
-    });
+    product<43, 64>(w, du1,
+                    [&](int m, float(&v)[8]) { norm_arrive(NORM_EMBED_0, p, m, p.t->u0, p.t->h0, v, p.t->du0); });
 }
 
 __global__ void __launch_bounds__(SMALL) embed_0_backward(device s)

@@ -4,14 +4,18 @@
 
 #include "ms_product.cuh"
 
-namespace {
+namespace
+{
 
 struct norm {
     int at, features; /* among means */
     int bias, gamma;  /* among parameters */
     float slope;
 };
-#define NORM(layer, slope) {MS_NORM_##layer, MS_OUT_##layer, MS_BIAS_##layer, MS_GAMMA_##layer, slope}
+#define NORM(layer, slope)                                                                                             \
+    {                                                                                                                  \
+        MS_NORM_##layer, MS_OUT_##layer, MS_BIAS_##layer, MS_GAMMA_##layer, slope                                      \
+    }
 constexpr norm NORM_EMBED_0 = NORM(EMBED_0, 0), NORM_EMBED_1 = NORM(EMBED_1, 0), NORM_REFINE_0 = NORM(REFINE_0, LEAKY),
                NORM_REFINE_1 = NORM(REFINE_1, LEAKY);
 constexpr int SETTLED = 8; /* features of a block: a warp each */

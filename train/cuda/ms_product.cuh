@@ -5,7 +5,8 @@
 
 #include "ms_device.cuh"
 
-namespace {
+namespace
+{
 
 /* ---- into shared memory ------------------------------------------------------------------------------------------ */
 
@@ -16,16 +17,14 @@ __device__ void load_rows(float *to, const row *from, int rows)
 }
 
 /* [K][M] of a matrix whose rows are `stride` apart, with rows of round4(M) here. */
-template <int K, int M>
-__device__ void load_matrix(float *to, const float *from, int stride = M)
+template <int K, int M> __device__ void load_matrix(float *to, const float *from, int stride = M)
 {
 #pragma unroll 4
     for (int i = threadIdx.x; i < K * M; i += blockDim.x) to[i / M * round4(M) + i % M] = from[i / M * stride + i % M];
 }
 
 /* The same from [M][K]. */
-template <int K, int M>
-__device__ void load_transposed(float *to, const float *from)
+template <int K, int M> __device__ void load_transposed(float *to, const float *from)
 {
     for (int i = threadIdx.x; i < K * M; i += blockDim.x) to[i % K * round4(M) + i / K] = from[i];
 }
@@ -57,8 +56,7 @@ __device__ void put8(float *x, const float (&v)[8])
     *reinterpret_cast<float4 *>(x + 32 + 4 * column()) = make_float4(v[4], v[5], v[6], v[7]);
 }
 
-template <int K, int M, int R>
-__device__ void multiply(const float *a, const float *x, float (&sum)[R][8])
+template <int K, int M, int R> __device__ void multiply(const float *a, const float *x, float (&sum)[R][8])
 {
     const float *mine = a + threadIdx.x / 8 * R;
 #pragma unroll 4
@@ -79,14 +77,12 @@ __device__ void multiply(const float *a, const float *x, float (&sum)[R][8])
     }
 }
 
-template <int M, int R>
-__device__ bool has_rows()
+template <int M, int R> __device__ bool has_rows()
 {
     return threadIdx.x / 8 * R < M;
 }
 
-template <int R>
-__device__ void clear(float (&sum)[R][8])
+template <int R> __device__ void clear(float (&sum)[R][8])
 {
 #pragma unroll
     for (int r = 0; r < R; r++)
@@ -95,8 +91,7 @@ __device__ void clear(float (&sum)[R][8])
 }
 
 /* done(m, v): what to do with 8 items of row m. */
-template <int M, int R, class Done>
-__device__ void finish_rows(float (&sum)[R][8], Done done)
+template <int M, int R, class Done> __device__ void finish_rows(float (&sum)[R][8], Done done)
 {
 #pragma unroll
     for (int r = 0; r < R; r++) {
@@ -106,8 +101,7 @@ __device__ void finish_rows(float (&sum)[R][8], Done done)
 }
 
 /* All of it, for layers that are no work: 4 rows a thread. The block has 8 threads for every 4 rows, or more. */
-template <int K, int M, class Done>
-__device__ void product(const float *a, const float *x, Done done)
+template <int K, int M, class Done> __device__ void product(const float *a, const float *x, Done done)
 {
     if (!has_rows<M, 4>()) return;
     float sum[4][8];
@@ -147,8 +141,7 @@ constexpr int PITCH = ITEMS + 4;
 enum bias { NO_BIAS, BIAS_OF_ROWS, BIAS_OF_COLUMNS }; /* whose sums over the items are wanted too */
 
 /* A thread has RR x RC numbers of g: rows TR apart, columns TC apart. */
-template <int R, int C, int RR, int RC>
-struct outer_shape {
+template <int R, int C, int RR, int RC> struct outer_shape {
     static constexpr int TR = (R + RR - 1) / RR, TC = (C + RC - 1) / RC, THREADS = TR * TC,
                          ROOM = (TR * RR + TC * RC) * PITCH; /* floats; what lies behind the last row is not used */
 };

@@ -4,7 +4,8 @@
 
 #include "ms_embed.cuh"
 
-namespace {
+namespace
+{
 
 /* Rows of the decoder's input. */
 constexpr int IN_RATIO = DEPTH * EMBED, IN_LEAST = IN_RATIO + DEPTH, IN_GAP = IN_LEAST + DEPTH, IN_Z = MS_FEATURES,
@@ -49,14 +50,13 @@ __global__ void __launch_bounds__(SMALL) read_forward(device s)
     __shared__ __align__(16) float read[DEPTH * EMBED * ITEMS];
     place p;
     if (!find_tile(s, blockIdx.x, p)) return;
-    for (int d = 0; d < DEPTH; d++)
-        load_matrix<SLOTS, EMBED>(memory[d], p.of_task->memory + d * SLOTS * EMBED);
+    for (int d = 0; d < DEPTH; d++) load_matrix<SLOTS, EMBED>(memory[d], p.of_task->memory + d * SLOTS * EMBED);
     load_rows(a, p.t->a, DEPTH * SLOTS);
     __syncthreads();
     for (int d = 0; d < DEPTH; d++) {
         float square[8];
         get8(p.t->square[d], square);
-        product<SLOTS, EMBED>(memory[d], a + d * SLOTS * ITEMS, [&](int m, float (&v)[8]) {
+        product<SLOTS, EMBED>(memory[d], a + d * SLOTS * ITEMS, [&](int m, float(&v)[8]) {
             for (int j = 0; j < 8; j++) v[j] *= 1 / square[j];
             put8(read + (d * EMBED + m) * ITEMS, v);
             put8(p.t->in[d * EMBED + m], v);
@@ -101,8 +101,7 @@ __global__ void __launch_bounds__(SMALL) read_backward(device s)
     __shared__ __align__(16) float dz[DEPTH * EMBED * ITEMS], by_square[DEPTH][ITEMS];
     place p;
     if (!find_tile(s, blockIdx.x, p)) return;
-    for (int d = 0; d < DEPTH; d++)
-        load_transposed<EMBED, SLOTS>(memory[d], p.of_task->memory + d * SLOTS * EMBED);
+    for (int d = 0; d < DEPTH; d++) load_transposed<EMBED, SLOTS>(memory[d], p.of_task->memory + d * SLOTS * EMBED);
     load_rows(dread, p.t->din, DEPTH * EMBED);
     __syncthreads();
     const int depth = threadIdx.x / ITEMS, c = threadIdx.x % ITEMS;
@@ -113,7 +112,7 @@ __global__ void __launch_bounds__(SMALL) read_backward(device s)
     for (int i = threadIdx.x; i < EMBED * ITEMS; i += SMALL)
         p.t->dz[i / ITEMS][i % ITEMS] = p.t->din[IN_Z + i / ITEMS][i % ITEMS] + dz[i] + dz[EMBED * ITEMS + i];
     for (int d = 0; d < DEPTH; d++)
-        product<EMBED, SLOTS>(memory[d], dread + d * EMBED * ITEMS, [&](int m, float (&v)[8]) {
+        product<EMBED, SLOTS>(memory[d], dread + d * EMBED * ITEMS, [&](int m, float(&v)[8]) {
             float a[8], by[8];
             get8(p.t->a[d * SLOTS + m], a);
             get8(by_square[d], by);
@@ -128,8 +127,7 @@ constexpr int WIDE = MS_HIDDEN / 2, WIDE_ROWS = 8, WIDE_THREADS = WIDE / WIDE_RO
               WIDE_SHARED = MS_IN * (WIDE + ITEMS) * (int)sizeof(float);
 
 /* 76 -> 256, a half of the outputs a block (blockIdx.y): forward e of in, backward de of dg. */
-template <bool BACKWARD>
-__global__ void __launch_bounds__(WIDE_THREADS) widen(device s)
+template <bool BACKWARD> __global__ void __launch_bounds__(WIDE_THREADS) widen(device s)
 {
     extern __shared__ __align__(16) float room[];
     float *w = room, *x = room + MS_IN * WIDE;
@@ -143,7 +141,7 @@ __global__ void __launch_bounds__(WIDE_THREADS) widen(device s)
     float sum[WIDE_ROWS][8];
     clear(sum);
     multiply<MS_IN, WIDE, WIDE_ROWS>(w, x, sum);
-    finish_rows<WIDE, WIDE_ROWS>(sum, [&](int m, float (&v)[8]) {
+    finish_rows<WIDE, WIDE_ROWS>(sum, [&](int m, float(&v)[8]) {
         if (BACKWARD) {
             float e[8];
             get8(p.t->e[first + m], e);
@@ -160,8 +158,7 @@ __global__ void __launch_bounds__(WIDE_THREADS) widen(device s)
 constexpr int NARROW_ROWS = 4, NARROW_THREADS = 160, NARROW_INNER = 64; /* 8 threads for every 4 of 76 outputs */
 
 /* 256 -> 76, 64 inputs at a time: forward g of e, backward din of de. */
-template <bool BACKWARD>
-__global__ void __launch_bounds__(NARROW_THREADS) narrow(device s)
+template <bool BACKWARD> __global__ void __launch_bounds__(NARROW_THREADS) narrow(device s)
 {
     __shared__ __align__(16) float w[NARROW_INNER * MS_IN], x[NARROW_INNER * ITEMS];
     place p;
@@ -176,7 +173,7 @@ __global__ void __launch_bounds__(NARROW_THREADS) narrow(device s)
         __syncthreads();
         if (has_rows<MS_IN, NARROW_ROWS>()) multiply<NARROW_INNER, MS_IN, NARROW_ROWS>(w, x, sum);
     }
-    finish_rows<MS_IN, NARROW_ROWS>(sum, [&](int m, float (&v)[8]) {
+    finish_rows<MS_IN, NARROW_ROWS>(sum, [&](int m, float(&v)[8]) {
         float past[8]; /* what goes past the two layers */
         get8(BACKWARD ? p.t->dg[m] : p.t->in[m], past);
         float bias = BACKWARD ? 0 : s.parameters[MS_BIAS_DECODE_1 + m];
@@ -212,7 +209,7 @@ __global__ void __launch_bounds__(NARROW_THREADS) head(device s)
     load_rows(r.g, p.t->g, MS_IN);
     if (t <= MS_HALF) r.last[t] = s.parameters[MS_AT_DECODE_3 + t]; /* its bias follows its weights */
     __syncthreads();
-    product<MS_IN, MS_HALF>(r.w, r.g, [&](int m, float (&v)[8]) {
+    product<MS_IN, MS_HALF>(r.w, r.g, [&](int m, float(&v)[8]) {
         for (float &x : v) x = fmaxf(x + s.parameters[MS_BIAS_DECODE_2 + m], 0);
         put8(r.k + m * ITEMS, v);
         put8(p.t->k[m], v);
@@ -240,7 +237,7 @@ __global__ void __launch_bounds__(NARROW_THREADS) head(device s)
     for (int i = t; i < MS_HALF * ITEMS; i += NARROW_THREADS)
         r.k[i] = p.t->dk[i / ITEMS][i % ITEMS] = r.k[i] > 0 ? r.last[i / ITEMS] * r.danswer[i % ITEMS] : 0;
     __syncthreads();
-    product<MS_HALF, MS_IN>(r.back, r.k, [&](int m, float (&v)[8]) {
+    product<MS_HALF, MS_IN>(r.back, r.k, [&](int m, float(&v)[8]) {
         float g[8];
         get8(r.g + m * ITEMS, g);
         for (int j = 0; j < 8; j++) v[j] = g[j] > 0 ? v[j] : 0;

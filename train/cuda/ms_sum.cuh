@@ -5,7 +5,8 @@
 
 #include "ms_product.cuh"
 
-namespace {
+namespace
+{
 
 struct group {
     int task, tiles;
@@ -13,8 +14,7 @@ struct group {
 };
 
 /* The group of a task's tiles that has this number among those of all tasks; false beyond the last. */
-template <int EACH, uint32_t drawn::*FIRST>
-__device__ bool find_group(const device &s, uint32_t number, group &g)
+template <int EACH, uint32_t drawn::*FIRST> __device__ bool find_group(const device &s, uint32_t number, group &g)
 {
     const drawn &last = s.tasks[TASKS - 1];
     if (number >= last.*FIRST + groups(last.tiles, EACH)) return false;
@@ -35,8 +35,7 @@ using memory_shape = outer_shape<SLOTS, EMBED, 4, 4>;
 static_assert(memory_shape::THREADS <= MEMORY_THREADS, "a thread for every 4 x 4 cells");
 
 /* Grid: groups, depths. memory = a (x) f z, or its gradient, a (x) dread. */
-template <bool BACKWARD>
-__global__ void __launch_bounds__(MEMORY_THREADS) store(device s)
+template <bool BACKWARD> __global__ void __launch_bounds__(MEMORY_THREADS) store(device s)
 {
     __shared__ __align__(16) float room[memory_shape::ROOM];
     const int d = blockIdx.y;
@@ -48,8 +47,7 @@ __global__ void __launch_bounds__(MEMORY_THREADS) store(device s)
 }
 
 /* Grid: cells / 256, tasks. */
-template <bool BACKWARD>
-__global__ void store_sum(device s)
+template <bool BACKWARD> __global__ void store_sum(device s)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const drawn &task = s.tasks[blockIdx.y];
@@ -99,25 +97,17 @@ __global__ void __launch_bounds__(WEIGHT_THREADS) weights(device s)
         layer<WEIGHT_HALF, MS_IN, 8, 8, BIAS_OF_COLUMNS>(t->e + half, t->dg, n, to + MS_AT_DECODE_1 + half, 1,
                                                          MS_HIDDEN, half ? NULL : to + MS_BIAS_DECODE_1, room);
         break;
-    case 4:
-        layer<64, MS_BITS, 8, 4, NO_BIAS>(t->du0, t->x, n, to + MS_AT_EMBED_0, MS_BITS, 1, NULL, room);
-        break;
+    case 4: layer<64, MS_BITS, 8, 4, NO_BIAS>(t->du0, t->x, n, to + MS_AT_EMBED_0, MS_BITS, 1, NULL, room); break;
     case 5:
         layer<MS_HALF, MS_IN, 4, 6, BIAS_OF_ROWS>(t->dk, t->g, n, to + MS_AT_DECODE_2, MS_IN, 1, to + MS_BIAS_DECODE_2,
                                                   room);
         break;
-    case 6:
-        layer<43, 64, 4, 5, NO_BIAS>(t->du1, t->h0, n, to + MS_AT_EMBED_1, 64, 1, NULL, room);
-        break;
+    case 6: layer<43, 64, 4, 5, NO_BIAS>(t->du1, t->h0, n, to + MS_AT_EMBED_1, 64, 1, NULL, room); break;
     case 7:
         layer<EMBED, 43, 4, 2, BIAS_OF_ROWS>(t->dz, t->h1, n, to + MS_AT_EMBED_2, 43, 1, to + MS_BIAS_EMBED_2, room);
         break;
-    case 8:
-        layer<32, EMBED, 4, 2, NO_BIAS>(t->dv0, t->z, n, to + MS_AT_REFINE_0, EMBED, 1, NULL, room);
-        break;
-    case 9:
-        layer<18, 32, 2, 2, NO_BIAS>(t->dv1, t->r0, n, to + MS_AT_REFINE_1, 32, 1, NULL, room);
-        break;
+    case 8: layer<32, EMBED, 4, 2, NO_BIAS>(t->dv0, t->z, n, to + MS_AT_REFINE_0, EMBED, 1, NULL, room); break;
+    case 9: layer<18, 32, 2, 2, NO_BIAS>(t->dv1, t->r0, n, to + MS_AT_REFINE_1, 32, 1, NULL, room); break;
     case 10:
         layer<REFINED, 18, 1, 1, BIAS_OF_ROWS>(t->dq, t->r1, n, to + MS_AT_REFINE_2, 18, 1, to + MS_BIAS_REFINE_2,
                                                room);

@@ -4,7 +4,8 @@
 
 #include "ms_device.cuh"
 
-namespace {
+namespace
+{
 
 /* One thread a task; those that a last step has not have no items. */
 __global__ void draw(device s)

@@ -8,7 +8,8 @@ extern "C" {
 #include "adam.h"
 }
 
-namespace {
+namespace
+{
 
 /* A warp a task takes the norm of its gradient; then the first thread says what the step's losses were. */
 __global__ void clip(device s)
@@ -58,7 +59,8 @@ __global__ void follow(device s)
     const int t = threadIdx.x;
     if (*s.broken || t >= MS_NORMED) return;
     for (int b = 0; b < *s.tasks_now; b++) {
-        double by = ms_follow(&s.recipe, s.tasks[b].n), &mean = s.statistics[t], &variance = s.statistics[MS_NORMED + t];
+        double by = ms_follow(&s.recipe, s.tasks[b].n), &mean = s.statistics[t],
+               &variance = s.statistics[MS_NORMED + t];
         mean += by * (s.of_task[b].mean[t] - mean);
         variance += by * (s.of_task[b].variance[t] - variance);
     }
@@ -72,7 +74,7 @@ __device__ int transpose(int p, int at, int in, int out)
 
 __device__ int transposed_place(int p)
 {
-#define MS_LAYER_TRANSPOSED(layer, in, out, norm) \
+#define MS_LAYER_TRANSPOSED(layer, in, out, norm)                                                                      \
     if (p >= MS_AT_##layer && p < MS_BIAS_##layer) return transpose(p, MS_AT_##layer, in, out);
     MS_LAYERS(MS_LAYER_TRANSPOSED)
     if (p >= MS_AT_ADDRESS && p < MS_AT_LOSS) {

@@ -14,7 +14,8 @@
 
 #include "query.cuh"
 
-namespace {
+namespace
+{
 
 /* A warp a parameter: lanes take every 32nd partial gradient, then a tree. */
 __global__ void sum(device s)
@@ -23,7 +24,8 @@ __global__ void sum(device s)
     if (p >= LOSS_AT) return;
     double total = 0;
     if (p < TABLE) {
-        for (int i = lane; i < s.blocks; i += 32) total += (double)s.partial_table[(size_t)i * TABLE + p] / *s.table_scale;
+        for (int i = lane; i < s.blocks; i += 32)
+            total += (double)s.partial_table[(size_t)i * TABLE + p] / *s.table_scale;
     } else if (p < DEC_AT) {
         if (!s.recipe.no_scan)
             for (int i = lane; i < TASKS * ROWS * QUARTERS; i += 32)

@@ -6,7 +6,8 @@
 #include "scan.cuh"
 #include "task.cuh"
 
-namespace {
+namespace
+{
 
 struct pair_net {
     float x[2], a[8], c[16], y[16];
@@ -177,8 +178,8 @@ __device__ float pair_backward(const float *w, pair_net &p, float *dy, float *su
 }
 
 /* From df' back to the 24 joined values; *drule gets what reaches f''. */
-__device__ void decode_backward(const float *w, decoded &d, float slope_of_loss, float *joined, float *drule, float *sums,
-                                float *stage)
+__device__ void decode_backward(const float *w, decoded &d, float slope_of_loss, float *joined, float *drule,
+                                float *sums, float *stage)
 {
     float d1[1] = {slope_of_loss}, d2[4], d3[8], d4[20], d5[32];
     back<DEC_PAIR_0, DEC_OUT_2, 4>(w, d.b, d1, d2, LEAKY, sums, stage);
@@ -240,7 +241,8 @@ __global__ void __launch_bounds__(ITEMS, 3) query(device s)
             for (int j = 0; j < 16; j++) dy[j] = joined[j] * (1.0f / ROWS);
             float dv = pair_backward(w, p, dy, sums, stage);
             if (k == r.least) dv -= drule * p.x[0] / (p.x[1] * p.x[1]);
-            if (real && !s.recipe.fixed_table) add_table(table_sums, index[k][threadIdx.x], (double)dv * norm * table_scale);
+            if (real && !s.recipe.fixed_table)
+                add_table(table_sums, index[k][threadIdx.x], (double)dv * norm * table_scale);
         }
         for (int j = 0; j < 4; j++) {
             float di = warp_sum(joined[16 + j]);

@@ -5,7 +5,8 @@
 #include "layers.cuh"
 #include "task.cuh"
 
-namespace {
+namespace
+{
 
 constexpr float LEAKY = 0.01f;
 
@@ -31,8 +32,7 @@ __device__ void cell_forward(const float *w, cell_net &n)
 }
 
 /* One layer of a head, by the block, a thread an output: the vectors are in shared memory. */
-template <int L>
-__device__ void head_forward(const float *w, const float *x, float *y, float slope)
+template <int L> __device__ void head_forward(const float *w, const float *x, float *y, float slope)
 {
     constexpr int in = IN[L], out = OUT[L];
     int o = threadIdx.x;

@@ -8,7 +8,8 @@ extern "C" {
 #include "adam.h"
 }
 
-namespace {
+namespace
+{
 
 /* ---- the update -------------------------------------------------------------------------------------------------- */
 
@@ -28,8 +29,7 @@ __global__ void __launch_bounds__(1024) judge(learnt s)
     for (double x : warp_sums) square += x;
     *s.clip = adam_clip(square, recipe_clip(&s.recipe));
     if (!isfinite(square) || !isfinite(s.losses[0])) *s.broken = 1;
-    for (uint32_t i = 0; i < s.losses_count; i++)
-        s.history[*s.step % HISTORY * s.losses_count + i] = s.losses[i];
+    for (uint32_t i = 0; i < s.losses_count; i++) s.history[*s.step % HISTORY * s.losses_count + i] = s.losses[i];
 }
 
 /* A thread a parameter. */
@@ -127,7 +127,8 @@ bool copy_state(const learnt &s, bool load, struct state *state)
 bool cuda_load(session *t, const struct state *state)
 {
     int whole = 0;
-    if (!copy_state(t->common(), true, const_cast<struct state *>(state)) || !put(t->common().broken, &whole, sizeof whole))
+    if (!copy_state(t->common(), true, const_cast<struct state *>(state)) ||
+        !put(t->common().broken, &whole, sizeof whole))
         return false;
     t->enqueue_derived();
     return cudaStreamSynchronize(t->stream) == cudaSuccess;
@@ -147,7 +148,8 @@ session *cuda_open(const struct recipe *recipe, unsigned threads, char error[BAC
 {
     (void)threads;
     const char *problem = recipe_problem(recipe);
-    if (!problem && recipe->net == NET_COMPACT) problem = "there are no kernels of the net compact, which is trained in minutes";
+    if (!problem && recipe->net == NET_COMPACT)
+        problem = "there are no kernels of the net compact, which is trained in minutes";
     session *t = problem ? NULL : recipe->net == NET_MS ? ms_session() : paper_session();
     struct state *start = t ? new (std::nothrow) struct state : NULL;
     snprintf(error, BACKEND_ERROR, "%s", problem ? problem : "there is not enough memory");

@@ -41,7 +41,9 @@ struct session {
     virtual void prepare(const cudaDeviceProp &card) = 0; /* takes memory */
     virtual void enqueue_gradient() = 0;                  /* step and parameters -> gradient and losses */
     virtual void enqueue_constrain() = 0;                 /* after Adam */
-    virtual void enqueue_derived() {}                     /* what parameters that were loaded need beside them */
+    virtual void enqueue_derived()
+    {
+    } /* what parameters that were loaded need beside them */
 
     /* The first failure stays; what follows it does nothing. */
     bool must(cudaError_t error)
@@ -51,8 +53,7 @@ struct session {
     }
 
     /* An array of zeros. */
-    template <class T>
-    void take(T **at, size_t count)
+    template <class T> void take(T **at, size_t count)
     {
         if (failure != cudaSuccess || !must(cudaMalloc(&memory[taken], count * sizeof(T)))) return;
         *at = static_cast<T *>(memory[taken]);
@@ -60,8 +61,7 @@ struct session {
     }
 
     /* More shared memory than kernels may have unasked. */
-    template <class Kernel>
-    void ask(Kernel kernel, size_t size)
+    template <class Kernel> void ask(Kernel kernel, size_t size)
     {
         must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)size));
     }
@@ -72,11 +72,11 @@ session *ms_session();
 
 /* ---- for kernels ------------------------------------------------------------------------------------------------- */
 
-namespace {
+namespace
+{
 
 /* A warp's sum, as a tree: every lane gets it. */
-template <class T>
-__device__ T warp_sum(T x)
+template <class T> __device__ T warp_sum(T x)
 {
     for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(0xffffffff, x, d);
     return x;

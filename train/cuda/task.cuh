@@ -4,7 +4,8 @@
 
 #include "device.cuh"
 
-namespace {
+namespace
+{
 
 __global__ void draw(device s)
 {
