@@ -1,7 +1,6 @@
 /* legosketch train: the networks of a model from nothing but a seed.
  *
  * SPDX-License-Identifier: MIT */
-#include "bench.h"
 #include "ms_train.h"
 #include "options.h"
 #include "output.h"
@@ -26,7 +25,7 @@ static struct {
     uint64_t every;
     const char *output, *name, *checkpoint, *log, *score;
     uint32_t threads;
-    bool resume, bench, quiet;
+    bool resume, quiet;
     struct recipe recipe; /* what is asked for instead of the preset's */
 } given = {.recipe = NOTHING_ASKED};
 
@@ -82,8 +81,6 @@ static const option_entry options[] = {
      "for research: learning rate of V (0.00005; published 0.0001; quick 0.0003)"},
     {"score", 0, OPTION_TEXT, "FILE", &given.score,
      "print the errors of a checkpoint's networks by the number of items in a brick, and train nothing"},
-    {"bench", 0, OPTION_FLAG, NULL, &given.bench,
-     "measure the CPU backend against the machine's peak, and train nothing"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress"},
     {0},
 };
@@ -231,25 +228,6 @@ static bool train(struct run *run)
     return ok;
 }
 
-/* ---- the bench -------------------------------------------------------------------------------------------------- */
-
-static bool bench(void)
-{
-    struct train_bench result;
-    if (!train_bench(given.threads, &result)) {
-        say_no_memory();
-        return false;
-    }
-    printf("%s\n", result.description);
-    printf("peak       %7.1f GFLOP/s, multiply-adds in registers\n", result.peak * 1e-9);
-    printf("forward    %7.1f GFLOP/s, %2.0f %% of peak: the decoder\n", result.forward * 1e-9,
-           100 * result.forward / result.peak);
-    printf("backward   %7.1f GFLOP/s, %2.0f %%\n", result.backward * 1e-9, 100 * result.backward / result.peak);
-    printf("both       %7.1f GFLOP/s, %2.0f %%\n", result.both * 1e-9, 100 * result.both / result.peak);
-    printf("training   %7.1f tasks/s, whole steps of the paper's recipe\n", result.tasks);
-    return true;
-}
-
 /* ----------------------------------------------------------------------------------------------------------------- */
 
 static bool score_checkpoint(void)
@@ -263,8 +241,7 @@ static int run(int count, char **operands)
     static struct run run;
     if (count > 0)
         return options_wrong(&command_train, "'%s': it takes no argument, tasks are drawn from the seed", operands[0]);
-    if (given.bench || given.score != NULL)
-        return (given.bench ? bench() : score_checkpoint()) ? EXIT_DONE : EXIT_FAILED;
+    if (given.score != NULL) return score_checkpoint() ? EXIT_DONE : EXIT_FAILED;
     int wrong = choose_recipe(&run.recipe);
     if (wrong != 0) return wrong;
     state_start(&run.recipe, &run.state);
@@ -285,8 +262,7 @@ const command command_train = {
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
                 "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
                 "  legosketch train --preset ms --backend cuda -o models/ms.lego\n"
-                "  legosketch train --score quick.checkpoint\n"
-                "  legosketch train --bench\n",
+                "  legosketch train --score quick.checkpoint\n",
     .options = options,
     .run = run,
 };

@@ -8,6 +8,7 @@
 #include "backend.h"
 #include "checkpoint.h"
 #include "cpu.h"
+#include "ms_train.h"
 
 static struct session *open_session(const struct recipe *recipe, unsigned threads, const struct kernels *kernels)
 {
@@ -40,25 +41,19 @@ struct golden {
     const struct kernels *kernels;
     struct recipe recipe;
     struct session *session;
-    struct ms_found found; /* of task 0 */
-    double norm;           /* of the array that the next gradients are of */
+    struct cpu_result found; /* of task 0 */
+    double norm;             /* of the array that the next gradients are of */
 };
 
-/* Task 0 at the first parameters. */
-static void first_task(const struct recipe *recipe, const struct kernels *kernels, struct ms_found *found)
+/* Task 0 at the first parameters, before its gradient is clipped. */
+static void first_task(const struct recipe *recipe, const struct kernels *kernels, struct cpu_result *found)
 {
     static struct state start;
-    struct ms_task task = ms_task_draw(recipe, 0);
-    uint64_t bits[1000];
-    float frequency[1000];
-    void *room = cpu_room(kernels->ms_workspace(task.n, 1));
-    assert_true(room && task.n <= 1000);
-    for (uint32_t i = 0; i < task.n; i++) {
-        bits[i] = ms_item_bits(&task, i);
-        frequency[i] = ms_item_frequency(&task, ms_task_top(&task), i);
-    }
+    const struct cpu_work *work = &kernels->work[NET_MS];
+    struct cpu_step step = {.recipe = recipe, .parameters = start.parameters};
+    void *room = aligned_alloc(64, (work->workspace(recipe) + 63) / 64 * 64);
     state_start(recipe, &start);
-    kernels->ms_task(NULL, 1, task.n, bits, frequency, start.parameters, room, found);
+    assert_true(room && work->task(&step, 0, room, found));
     free(room);
 }
 
@@ -93,7 +88,7 @@ static void check_line(struct golden *g, const char *line)
     } else if (strcmp(word, "norm") == 0) {
         double square = 0;
         assert_int_equal(sscanf(line, "norm %*u %llu %lf", &count, &g->norm), 2);
-        for (unsigned long long at = i; at < i + count; at++) square += pow((double)g->found.gradient[at], 2);
+        for (unsigned long long at = i; at < i + count; at++) square += pow(g->found.gradient[at], 2);
         assert_near(sqrt(square), g->norm, 1e-4 * g->norm, line);
     } else if (strcmp(word, "loss") == 0) {
         struct ms_losses l;
@@ -106,7 +101,7 @@ static void check_line(struct golden *g, const char *line)
         const struct state *state = state_of(g->session);
         assert_int_equal(sscanf(line, "%*s %*u %lf", &x[0]), 1);
         if (strcmp(word, "parameter") == 0) assert_near((double)state->parameters[i], x[0], 1e-6, line);
-        else if (strcmp(word, "gradient") == 0) assert_near((double)g->found.gradient[i], x[0], 1e-4 * g->norm, line);
+        else if (strcmp(word, "gradient") == 0) assert_near(g->found.gradient[i], x[0], 1e-4 * g->norm, line);
         else if (strcmp(word, "mean") == 0) assert_near(state->statistics[i], x[0], 1e-5, line);
         else if (strcmp(word, "variance") == 0) assert_near(state->statistics[MS_NORMED + i], x[0], 1e-5, line);
         else fail_msg("what is %s", line);

@@ -135,7 +135,7 @@ static double norm_loss(void *context)
 {
     struct normed *n = context;
     double sum = 0;
-    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n->u[b], norm_count(b), &n->sums[b]);
+    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n->u[b], n->u[b], norm_count(b), &n->sums[b]);
     norm_settle(NORM_REFINE_1, &n->s);
     for (int b = 0; b < 2; b++) {
         norm_forward(NORM_REFINE_1, &n->s, n->u[b], n->y);
@@ -171,7 +171,7 @@ static void batch_norm(void **unused)
         assert_true(fabs(n.s.mean[MS_NORM_REFINE_1 + o] - mean) <= 1e-12 * (1 + fabs(mean)));
         assert_true(fabs(n.s.rest[MS_NORM_REFINE_1 + o] * sqrt(square + norm_epsilon) - 1) <= 1e-10);
     }
-    for (int b = 0; b < 2; b++) norm_measure_backward(NORM_REFINE_1, n.du[b], n.u[b], norm_count(b), &n.sums[b]);
+    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n.du[b], n.u[b], norm_count(b), &n.sums[b]);
     norm_settle_backward(NORM_REFINE_1, &n.s);
     static real du[2][18][BLOCK];
     memcpy(du, n.du, sizeof du);
@@ -183,7 +183,7 @@ static void batch_norm(void **unused)
                   1, "u", c);
         for (int i = 0; i < 2; i++) {
             int at = (i == 0 ? MS_BIAS_REFINE_1 : MS_GAMMA_REFINE_1) + o;
-            check(&tally, n.s.part[0].gradient[at], difference(norm_loss, &n, &n.w[at], 1e-6), 1, "parameter", at);
+            check(&tally, n.s.gradient[at], difference(norm_loss, &n, &n.w[at], 1e-6), 1, "parameter", at);
         }
         for (uint32_t c = norm_count(1); c < BLOCK; c++) assert_true(du[1][o][c] == 0);
     }
@@ -205,8 +205,9 @@ struct whole {
 static double whole_loss(void *context)
 {
     struct whole *t = context;
-    struct workspace *s = lay_out(t->room, ITEMS, 1, t->bits, t->frequency, t->w);
-    t->losses = net_task(NULL, s, t->gradient);
+    struct workspace *s = lay_out(t->room, ITEMS, t->bits, t->frequency, t->w);
+    t->losses = net_task(s);
+    memcpy(t->gradient, s->gradient, sizeof t->gradient);
     return t->losses.total;
 }
 
@@ -226,7 +227,7 @@ static void whole_start(struct whole *t, uint64_t seed)
         t->bits[i] = draw(&random) >> 4;
         t->frequency[i] = (float)(1 + draw_below(&random, 5)); /* small, so that no sum drowns the rest */
     }
-    t->room = aligned_alloc(64, whole_lines(workspace_size(ITEMS, 1)));
+    t->room = aligned_alloc(64, workspace_size(ITEMS));
     assert_non_null(t->room);
 }
 

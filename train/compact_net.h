@@ -7,7 +7,7 @@ enum { IN_READS = COMPACT_READS + COMPACT_STREAM, ITEMS = COMPACT_ITEMS, JOINED 
 
 struct workspace {
     real x[IN_READS][ITEMS], a[40][ITEMS], b[24][ITEMS], h[1][ITEMS];
-    real dh[1][ITEMS], db[24][ITEMS], da[40][ITEMS], dstream[COMPACT_STREAM][ITEMS];
+    real dh[1][ITEMS], db[24][ITEMS], da[40][ITEMS], dx[IN_READS][ITEMS];
     vec dw[COMPACT_WEIGHTS];
     double cells[COMPACT_HISTOGRAM], joined[JOINED], mixed[24], stream[COMPACT_STREAM];
 };
@@ -65,12 +65,9 @@ static void scan_backward(const real *w, struct workspace *s, const double dstre
 
 #define FORWARD(layer, slope, x, y)                                                                                    \
     dense_forward(COMPACT_IN_##layer, COMPACT_OUT_##layer, slope, w + COMPACT_AT_##layer, &(x)[0][0], &(y)[0][0], ITEMS)
-#define BACKWARD(layer, first, count, below, x, dz, dx)                                                                \
-    dense_backward(COMPACT_IN_##layer, COMPACT_OUT_##layer, first, count, below, w + COMPACT_AT_##layer, &(x)[0][0],   \
-                   &(dz)[0][0], &(dx)[0][0], ITEMS)
-#define BACKWARD_WEIGHTS(layer, x, dz)                                                                                 \
-    dense_backward_weights(COMPACT_IN_##layer, COMPACT_OUT_##layer, &(x)[0][0], &(dz)[0][0],                           \
-                           s->dw + COMPACT_AT_##layer, ITEMS)
+#define BACK(layer, count, below, x, dz, dx)                                                                           \
+    dense_back(COMPACT_IN_##layer, COMPACT_OUT_##layer, count, below, w + COMPACT_AT_##layer, &(x)[0][0], &(dz)[0][0], \
+               &(dx)[0][0], s->dw + COMPACT_AT_##layer, ITEMS)
 
 static void decode_forward(const real *w, const struct compact_task *task, struct workspace *s)
 {
@@ -87,17 +84,14 @@ static void decode_forward(const real *w, const struct compact_task *task, struc
 static void decode_backward(const real *w, struct workspace *s, double *gradient, double dstream[COMPACT_STREAM])
 {
     memset(s->dw, 0, sizeof s->dw);
-    BACKWARD_WEIGHTS(ANSWER, s->b, s->dh);
-    BACKWARD(ANSWER, 0, 24, SLOPE_LEAKY, s->b, s->dh, s->db);
-    BACKWARD_WEIGHTS(MIX, s->a, s->db);
-    BACKWARD(MIX, 0, 40, SLOPE_LEAKY, s->a, s->db, s->da);
-    BACKWARD_WEIGHTS(READS, s->x, s->da);
-    BACKWARD(READS, COMPACT_READS, COMPACT_STREAM, SLOPE_LINEAR, s->x, s->da, s->dstream);
+    BACK(ANSWER, 24, SLOPE_LEAKY, s->b, s->dh, s->db);
+    BACK(MIX, 40, SLOPE_LEAKY, s->a, s->db, s->da);
+    BACK(READS, IN_READS, SLOPE_LINEAR, s->x, s->da, s->dx);
     for (int i = COMPACT_AT_READS; i < COMPACT_WEIGHTS; i++)
         for (int l = 0; l < LANES; l++) gradient[i] += (double)s->dw[i][l];
     for (int i = 0; i < COMPACT_STREAM; i++) {
         dstream[i] = 0;
-        for (int c = 0; c < ITEMS; c++) dstream[i] += (double)s->dstream[i][c];
+        for (int c = 0; c < ITEMS; c++) dstream[i] += (double)s->dx[COMPACT_READS + i][c];
     }
 }
 

@@ -59,100 +59,51 @@ static lego_status save(const struct recipe *recipe, const struct state *state, 
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
-struct work {
-    const struct recipe *recipe;
-    struct pool *pool;
-    struct compact_task *tasks; /* [pool] */
-    bool *made;                 /* [pool] */
-    const float *weights;
-    uint32_t chosen[COMPACT_BATCH], missing[COMPACT_BATCH];
-    atomic_bool failed;
-    double gradient[COMPACT_BATCH][COMPACT_WEIGHTS];
-    struct compact_losses losses[COMPACT_BATCH];
-    struct workspace *workspace[COMPACT_BATCH]; /* of each thread */
-};
+/* The pool: tasks that some step had, NULL where none had it yet. */
+typedef _Atomic(struct compact_task *) pooled;
 
-static void work_close(void *work)
+static void *open_pool(const struct recipe *recipe)
 {
-    struct work *w = work;
-    for (int i = 0; i < COMPACT_BATCH; i++) free(w->workspace[i]);
-    free(w->made);
-    free(w->tasks);
-    free(w);
+    return calloc(recipe->pool, sizeof(pooled));
 }
 
-static void *work_open(const struct recipe *recipe, const struct kernels *kernels, struct pool *pool)
+static void close_pool(const struct recipe *recipe, void *shared)
 {
-    (void)kernels;
-    struct work *w = calloc(1, sizeof *w);
-    if (!w) return NULL;
-    w->recipe = recipe;
-    w->pool = pool;
-    w->tasks = malloc(recipe->pool * sizeof *w->tasks);
-    w->made = calloc(recipe->pool, sizeof *w->made);
-    bool ok = w->tasks && w->made;
-    for (unsigned i = 0; i < pool_threads(pool); i++)
-        ok = (w->workspace[i] = cpu_room(sizeof(struct workspace))) != NULL && ok;
-    if (ok) return w;
-    work_close(w);
+    pooled *pool = shared;
+    for (uint32_t i = 0; i < recipe->pool; i++) free(pool[i]);
+    free(pool);
+}
+
+/* A task of the pool, made if it is not there; NULL if there is not enough memory. */
+static struct compact_task *find_task(const struct recipe *recipe, pooled *pool, uint32_t number)
+{
+    struct compact_task *there = atomic_load(&pool[number]);
+    if (there) return there;
+    struct compact_task *made = malloc(sizeof *made);
+    if (made && compact_task_make(recipe, number, made)) {
+        if (atomic_compare_exchange_strong(&pool[number], &there, made)) return made;
+        free(made); /* another thread was faster: it is the same */
+        return there;
+    }
+    free(made);
     return NULL;
 }
 
-static void make_task(void *context, unsigned part, unsigned worker)
+size_t compact_workspace(const struct recipe *recipe)
 {
-    (void)worker;
-    struct work *w = context;
-    uint32_t number = w->missing[part];
-    if (!compact_task_make(w->recipe, number, &w->tasks[number])) atomic_store(&w->failed, true);
+    (void)recipe;
+    return sizeof(struct workspace);
 }
 
-static void do_task(void *context, unsigned part, unsigned worker)
+bool compact_task(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result)
 {
-    struct work *w = context;
-    net_gradient(&w->tasks[w->chosen[part]], w->weights, w->workspace[worker], w->gradient[part], &w->losses[part]);
-}
-
-/* Chooses the tasks of a step, and makes those that no step had. */
-static bool choose(struct work *w, uint64_t step)
-{
-    uint64_t from = split_mix(w->recipe->seed, 3);
-    unsigned missing = 0;
-    for (uint32_t i = 0; i < COMPACT_BATCH; i++) {
-        uint32_t number = (uint32_t)(split_mix(from, step * COMPACT_BATCH + i + 1) % w->recipe->pool);
-        w->chosen[i] = number;
-        if (!w->made[number]) w->missing[missing++] = number;
-        w->made[number] = true;
-    }
-    pool_run(w->pool, make_task, w, missing);
-    return !w->failed;
-}
-
-static bool work_gradient(void *work, uint64_t step, const float *parameters, double *gradient, double *statistics,
-                          double *losses)
-{
-    (void)statistics; /* there are none */
-    struct work *w = work;
-    struct compact_losses mean = {0};
-    w->weights = parameters;
-    if (!choose(w, step)) return false;
-    pool_run(w->pool, do_task, w, COMPACT_BATCH);
-    for (int i = 0; i < COMPACT_WEIGHTS; i++) {
-        double sum = 0;
-        for (int b = 0; b < COMPACT_BATCH; b++) sum += w->gradient[b][i];
-        gradient[i] = sum / COMPACT_BATCH;
-    }
-    for (int b = 0; b < COMPACT_BATCH; b++) {
-        mean.total += w->losses[b].total / COMPACT_BATCH;
-        mean.aae += w->losses[b].aae / COMPACT_BATCH;
-        mean.are += w->losses[b].are / COMPACT_BATCH;
-        mean.rule_aae += w->losses[b].rule_aae / COMPACT_BATCH;
-        mean.rule_are += w->losses[b].rule_are / COMPACT_BATCH;
-    }
-    memcpy(losses, &mean, sizeof mean);
+    uint64_t draw = split_mix(split_mix(step->recipe->seed, 3), step->step * COMPACT_BATCH + slot + 1);
+    const struct compact_task *task = find_task(step->recipe, step->shared, (uint32_t)(draw % step->recipe->pool));
+    if (!task) return false;
+    net_gradient(task, step->parameters, workspace, result->gradient, (struct compact_losses *)result->losses);
+    result->clip = 1;
     return true;
 }
-
-const struct cpu_net cpu_compact = {COMPACT_BATCH, work_open, work_close, work_gradient};
 
 const struct net net_compact = {.name = "compact",
                                 .parameters = COMPACT_WEIGHTS,
@@ -161,4 +112,5 @@ const struct net net_compact = {.name = "compact",
                                 .problem = problem,
                                 .start = start,
                                 .save = save,
-                                .cpu = &cpu_compact};
+                                .open = open_pool,
+                                .close = close_pool};

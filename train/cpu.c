@@ -1,10 +1,12 @@
-/* cpu: the CPU backend of all nets. Each net says how it computes the gradient of a step (struct cpu_net); what it
- * computes with is compiled for each kind of vector register, and chosen when it runs. */
+/* cpu: the CPU backend of all nets. What a task is computed with is compiled for each kind of vector register, and chosen
+ * when it runs. See cpu.h. */
 #include "cpu.h"
 
 #include "adam.h"
 #include "backend.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +18,9 @@
     KERNELS_OF(level)                                                                                                  \
     static const struct kernels kernels_##level = {name,                                                               \
                                                    supported_##level,                                                  \
-                                                   paper_workspace_##level,                                            \
-                                                   paper_task_##level,                                                 \
-                                                   ms_workspace_##level,                                               \
-                                                   ms_task_##level,                                                    \
-                                                   paper_decode_##level,                                               \
+                                                   {{paper_workspace_##level, paper_task_##level},                     \
+                                                    {compact_workspace, compact_task},                                 \
+                                                    {ms_workspace_##level, ms_task_##level}},                          \
                                                    multiply_add_##level};
 
 static bool supported_1(void)
@@ -58,29 +58,43 @@ const struct kernels *cpu_best(void)
     return *kernels;
 }
 
-void *cpu_room(size_t size)
-{
-    return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
 /* ---- a session --------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 16, TASKS = 16 }; /* at most; a task is done by one thread */
 
 struct session {
     struct recipe recipe;
     const struct net *net;
-    struct pool *pool;
-    void *work; /* the net's */
+    const struct cpu_work *work;
+    unsigned threads;
     char description[80];
     struct state state;
     double gradient[NET_PARAMETERS], statistics[NET_STATISTICS];
+
+    struct cpu_step step; /* at work */
+    uint32_t order[TASKS];
+    uint32_t tasks;
+    atomic_uint next; /* task to do, in the order */
+    atomic_bool failed;
+    struct cpu_result result[TASKS];
+    void *workspace[THREADS];
 };
 
 static void cpu_close(struct session *s)
 {
     if (!s) return;
-    if (s->work) s->net->cpu->close(s->work);
-    pool_close(s->pool);
+    if (s->step.shared) s->net->close(&s->recipe, s->step.shared);
+    for (unsigned i = 0; i < THREADS; i++) free(s->workspace[i]);
     free(s);
+}
+
+static bool allocate(struct session *s)
+{
+    size_t size = (s->work->workspace(&s->recipe) + 63) / 64 * 64;
+    bool ok = true;
+    for (unsigned i = 0; i < s->threads; i++) ok = (s->workspace[i] = aligned_alloc(64, size)) != NULL && ok;
+    if (s->net->open) ok = (s->step.shared = s->net->open(&s->recipe)) != NULL && ok;
+    return ok;
 }
 
 struct session *cpu_open(const struct recipe *recipe, unsigned threads, const struct kernels *kernels, char error[])
@@ -93,15 +107,14 @@ struct session *cpu_open(const struct recipe *recipe, unsigned threads, const st
     if (threads == 0) threads = cores > 0 ? (unsigned)cores : 1;
     s->recipe = *recipe;
     s->net = net_of(recipe);
-    s->pool = pool_open(threads < s->net->cpu->threads ? threads : s->net->cpu->threads);
-    if (s->pool) s->work = s->net->cpu->open(&s->recipe, kernels, s->pool);
-    if (!s->work) {
+    s->work = &kernels->work[recipe->net];
+    s->threads = threads < recipe->batch ? threads : recipe->batch;
+    if (!allocate(s)) {
         cpu_close(s);
         return NULL;
     }
-    threads = pool_threads(s->pool);
-    snprintf(s->description, sizeof s->description, "cpu, %s, %u thread%s", kernels->name, threads,
-             threads > 1 ? "s" : "");
+    snprintf(s->description, sizeof s->description, "cpu, %s, %u thread%s", kernels->name, s->threads,
+             s->threads > 1 ? "s" : "");
     state_start(recipe, &s->state);
     return s;
 }
@@ -130,6 +143,64 @@ static bool save(struct session *s, struct state *state)
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
+struct worker {
+    struct session *session;
+    void *workspace;
+    pthread_t thread;
+};
+
+static void *do_tasks(void *argument)
+{
+    struct worker *worker = argument;
+    struct session *s = worker->session;
+    for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->tasks;)
+        if (!s->work->task(&s->step, s->order[i], worker->workspace, &s->result[s->order[i]]))
+            atomic_store(&s->failed, true);
+    return NULL;
+}
+
+/* Threads live as long as a step: starting them costs microseconds, a step takes milliseconds. */
+static void do_all_tasks(struct session *s)
+{
+    struct worker workers[THREADS];
+    unsigned n = 1;
+    atomic_store(&s->next, 0);
+    for (unsigned i = 0; i < s->threads; i++) workers[i] = (struct worker){.session = s, .workspace = s->workspace[i]};
+    for (; n < s->threads; n++) /* fewer do it too */
+        if (pthread_create(&workers[n].thread, NULL, do_tasks, &workers[n]) != 0) break;
+    do_tasks(&workers[0]);
+    for (unsigned i = 1; i < n; i++) pthread_join(workers[i].thread, NULL);
+}
+
+/* The longest task first, so that threads end at about the same time. */
+static void order_tasks(struct session *s)
+{
+    uint32_t length[TASKS];
+    for (uint32_t t = 0; t < s->tasks; t++) {
+        length[t] = s->net->length ? s->net->length(&s->recipe, s->step.step, t) : 0;
+        uint32_t i = t;
+        for (; i > 0 && length[s->order[i - 1]] < length[t]; i--) s->order[i] = s->order[i - 1];
+        s->order[i] = t;
+    }
+}
+
+/* Means over the tasks, and the statistics after them, of which those before are there. */
+static void add_tasks(const struct session *s, double gradient[], double statistics[], double losses[])
+{
+    for (uint32_t i = 0; i < s->net->parameters; i++) {
+        double sum = 0;
+        for (uint32_t t = 0; t < s->tasks; t++) sum += s->result[t].clip * s->result[t].gradient[i];
+        gradient[i] = sum / s->tasks;
+    }
+    for (uint32_t i = 0; i < s->net->losses; i++) {
+        losses[i] = 0;
+        for (uint32_t t = 0; t < s->tasks; t++) losses[i] += s->result[t].losses[i] / s->tasks;
+    }
+    for (uint32_t i = 0; i < s->net->statistics; i++)
+        for (uint32_t t = 0; t < s->tasks; t++)
+            statistics[i] += s->result[t].follow * (s->result[t].statistics[i] - statistics[i]);
+}
+
 static double square_of(const struct net *net, const double gradient[])
 {
     double square = 0;
@@ -139,9 +210,14 @@ static double square_of(const struct net *net, const double gradient[])
 
 static enum backend_result gradient(struct session *s, uint64_t step, double result[], double losses[])
 {
+    s->step = (struct cpu_step){&s->recipe, step, s->state.parameters, s->step.shared};
+    s->tasks = recipe_batch(&s->recipe, step);
+    order_tasks(s);
+    do_all_tasks(s);
+    if (s->failed) return BACKEND_FAILED;
     memcpy(s->statistics, s->state.statistics, sizeof s->statistics);
-    if (!s->net->cpu->gradient(s->work, step, s->state.parameters, result, s->statistics, losses))
-        return BACKEND_FAILED;
+    add_tasks(s, result, s->statistics, losses);
+    if (s->net->settle) s->net->settle(&s->step, s->result, result, losses);
     return isfinite(losses[0]) && isfinite(square_of(s->net, result)) ? BACKEND_DONE : BACKEND_NOT_FINITE;
 }
 

@@ -167,3 +167,11 @@ INLINE void dense_backward_weights(const int in, const int out, const real *x, c
     for (int o = 0; o < out; o++)
         for (int at = 0; at < columns; at += LANES) dw[in * out + o] += vec_load(dz + o * columns + at);
 }
+
+/* A whole layer back: dw, and dx of the first `count` inputs. */
+INLINE void dense_back(const int in, const int out, const int count, real below, const real *w, const real *x,
+                       const real *dz, real *dx, vec *dw, const int columns)
+{
+    dense_backward_weights(in, out, x, dz, dw, columns);
+    dense_backward(in, out, 0, count, below, w, x, dz, dx, columns);
+}

@@ -2,6 +2,7 @@
 #ifndef LEGO_TRAIN_MS_DECODE_H
 #define LEGO_TRAIN_MS_DECODE_H
 
+#include "loss.h"
 #include "ms_slots.h"
 
 /* ---- features of what was read ----------------------------------------------------------------------------------- */
@@ -89,8 +90,8 @@ INLINE void minima_backward(int d, struct items *b, int c, struct scratch *t, re
         vec_store(dread[k] + c, vec_load(dread[k] + c) + select_lanes(winner[1] == splat((real)k), dlow, (vec){0}));
 }
 
-/* din -> da, dz (both afresh) and the part's gradient of memory */
-static void read_backward(struct workspace *s, struct items *b, struct scratch *t, struct part *p)
+/* din -> da, dz (both afresh) and the gradient of memory */
+static void read_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
     memcpy(b->dz, t->din[IN_Z], sizeof b->dz);
     for (int d = 0; d < MS_DEPTH; d++) {
@@ -105,7 +106,7 @@ static void read_backward(struct workspace *s, struct items *b, struct scratch *
             vec_store(t->part[0] + c, -2 * dscale * scale * scale); /* of scale = 1 / sum of a^2, by a, over a */
         }
         slots_match(s->memory.m[d], t->dread, b->da[d]);
-        slots_add(p->dmemory.m[d], b->a[d], t->dread);
+        slots_add(s->dmemory.m[d], b->a[d], t->dread);
         for (int i = 0; i < MS_SLOTS; i++)
             for (int c = 0; c < BLOCK; c++) b->da[d][i][c] += t->part[0][c] * b->a[d][i][c];
     }
@@ -127,20 +128,12 @@ static void decode_forward(struct workspace *s, struct scratch *t)
     FORWARD(DECODE_3, SLOPE_LINEAR, t->k, t->answer);
 }
 
-/* danswer -> din, and the part's gradient */
-static void decode_backward(struct workspace *s, struct scratch *t, struct part *p)
+/* danswer -> din, and the gradient of the layers */
+static void decode_backward(struct workspace *s, struct scratch *t)
 {
-    BACKWARD_WEIGHTS(DECODE_3, t->k, t->danswer);
-    BACKWARD_BIAS(DECODE_3, t->danswer);
     BACKWARD(DECODE_3, SLOPE_RELU, t->k, t->danswer, t->dk);
-    BACKWARD_WEIGHTS(DECODE_2, t->g, t->dk);
-    BACKWARD_BIAS(DECODE_2, t->dk);
     BACKWARD(DECODE_2, SLOPE_RELU, t->g, t->dk, t->dg);
-    BACKWARD_WEIGHTS(DECODE_1, t->e, t->dg);
-    BACKWARD_BIAS(DECODE_1, t->dg);
     BACKWARD(DECODE_1, SLOPE_RELU, t->e, t->dg, t->de);
-    BACKWARD_WEIGHTS(DECODE_0, t->in, t->de);
-    BACKWARD_BIAS(DECODE_0, t->de);
     BACKWARD(DECODE_0, SLOPE_LINEAR, t->in, t->de, t->din);
     for (int i = 0; i < MS_IN; i++)
         for (int c = 0; c < BLOCK; c++) t->din[i][c] += t->dg[i][c];
@@ -168,15 +161,15 @@ static void loss_block(struct workspace *s, struct items *b, uint32_t count, str
 }
 
 /* All blocks' errors -> the loss, and the gradient of its weights */
-static struct ms_losses loss_settle(struct workspace *s, real dweights[2])
+static struct ms_losses loss_settle(struct workspace *s)
 {
     double metric[2] = {0}, aae = 0, total = 0;
     for (uint32_t b = 0; b < s->blocks; b++)
         metric[0] += s->sums[b].mse / s->n, metric[1] += s->sums[b].are / s->n, aae += s->sums[b].aae / s->n;
     for (int i = 0; i < 2; i++) {
         double w = (double)s->w[MS_AT_LOSS + i];
-        total += 0.5 / (w * w) * metric[i] + log(1 + w * w);
-        dweights[i] = (real)(-metric[i] / (w * w * w) + 2 * w / (1 + w * w));
+        total += loss_weigh(metric[i], w);
+        s->gradient[MS_AT_LOSS + i] = (real)loss_weigh_backward(metric[i], w);
     }
     return (struct ms_losses){total, metric[0], metric[1], aae};
 }

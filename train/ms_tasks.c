@@ -1,5 +1,5 @@
 /* ms_tasks: recipes of the meta-sketch, and how its parameters start. See ms_train.h. */
-#include "cpu.h"
+#include "ms_train.h"
 
 struct recipe ms_recipe_published(void)
 {
@@ -80,6 +80,11 @@ static void start(const struct recipe *recipe, struct state *state)
     for (int i = 0; i < MS_NORMED; i++) state->statistics[MS_NORMED + i] = 1;
 }
 
+static uint32_t length(const struct recipe *recipe, uint64_t step, uint32_t slot)
+{
+    return ms_task_draw(recipe, step * recipe->batch + slot).n;
+}
+
 const struct net net_ms = {.name = "ms",
                            .parameters = MS_PARAMETERS,
                            .statistics = 2 * MS_NORMED,
@@ -89,6 +94,6 @@ const struct net net_ms = {.name = "ms",
                            .start = start,
                            .constrain = normalise,
                            .save = ms_save,
-                           .cpu = &cpu_ms};
+                           .length = length};
 _Static_assert((int)MS_PARAMETERS <= NET_PARAMETERS && 2 * (int)MS_NORMED <= NET_STATISTICS,
                "train.h knows the largest net");

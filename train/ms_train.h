@@ -32,8 +32,7 @@
  * of threads.
  *
  *     ms_net.h        a task on blocks of items, stage by stage; it names the headers that it is made of
- *     ms_kernels.c    the same compiled for each kind of vector register
- *     ms_run.c        the tasks of a step on the CPU; on the GPU it is cuda/ms.cu
+ *     ms_task.c       the same compiled for each kind of vector register; cuda/ms.cu on the GPU
  *     ms_tasks.c      recipes, items of a task, first weights
  *     ms_file.c       the model file */
 #ifndef LEGO_TRAIN_MS_TRAIN_H
@@ -59,9 +58,10 @@ enum {
  * then bias [out]; with batch norm the bias is its beta, and its gamma [out] follows. */
 #define MS_LAYERS(X)                                                                                                   \
     X(EMBED_0, MS_BITS, 64, 1)                                                                                         \
-    X(EMBED_1, 64, 43, 1) X(EMBED_2, 43, MS_EMBED, 0) X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1)              \
-        X(REFINE_2, 18, MS_REFINED, 0) X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0)               \
-            X(DECODE_2, MS_IN, MS_HALF, 0) X(DECODE_3, MS_HALF, 1, 0)
+    X(EMBED_1, 64, 43, 1)                                                                                              \
+    X(EMBED_2, 43, MS_EMBED, 0) X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1) X(REFINE_2, 18, MS_REFINED, 0)     \
+        X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)               \
+            X(DECODE_3, MS_HALF, 1, 0)
 
 /* The arena: the layers, then A [2][5][50], then the weights of the loss, of MSE and ARE. A member for each, a char for
  * each float, so that offsets are indices. */
@@ -98,19 +98,8 @@ struct ms_losses {
     double total, mse, are, aae;
 };
 
-/* What comes of one task, at the parameters of the moment. */
-struct ms_found {
-    float gradient[MS_PARAMETERS];               /* of its loss, before clipping */
-    double mean[MS_NORMED], variance[MS_NORMED]; /* of batch norm, unbiased */
-    float memory[MS_DEPTH][MS_SLOTS][MS_EMBED];  /* with all items stored */
-    struct ms_losses losses;
-};
-
 /* The norm at which the gradient of a task is clipped. */
 #define MS_CLIP 5.0
-
-/* A task is done in so many parts, whatever the number of threads. */
-enum { MS_PARTS = 8 };
 
 /* The statistics of a state are means and variances of batch norm, what a model answers with. They follow those of a
  * task: by this much. */

@@ -1,5 +1,6 @@
 /* paper: recipes, parameters as they start, and the model that comes out. See paper.h. */
 #include "cpu.h"
+#include "loss.h"
 #include "parameters.h"
 
 #include <string.h>
@@ -158,6 +159,22 @@ static lego_status save(const struct recipe *recipe, const struct state *state, 
     return lego_model_save(&model, write, context);
 }
 
+/* Nearly all of a task is queries, which a scout has none of. */
+static uint32_t length(const struct recipe *recipe, uint64_t step, uint32_t slot)
+{
+    struct task task = task_draw(recipe, step, slot);
+    return task.scout ? 0 : task.n;
+}
+
+/* Tasks give their parts of L and of its gradient, not means of their own. */
+static void settle(const struct cpu_step *step, const struct cpu_result *tasks, double *gradient, double *losses)
+{
+    struct losses parts[TRAIN_BATCH];
+    for (int t = 0; t < TRAIN_BATCH; t++) memcpy(&parts[t], tasks[t].losses, sizeof parts[t]);
+    for (int i = 0; i < AT_LOSS; i++) gradient[i] = (double)(float)(TRAIN_BATCH * gradient[i]);
+    loss_step(step->recipe, step->parameters + AT_LOSS, parts, (struct losses *)losses, gradient + AT_LOSS);
+}
+
 const struct net net_paper = {.name = "paper",
                               .parameters = TRAIN_PARAMETERS,
                               .losses = sizeof(struct losses) / sizeof(double),
@@ -167,4 +184,5 @@ const struct net net_paper = {.name = "paper",
                               .start = start,
                               .constrain = constrain,
                               .save = save,
-                              .cpu = &cpu_paper};
+                              .length = length,
+                              .settle = settle};

@@ -4,8 +4,8 @@
  * take the loss, go back through query and scan, clip, and let Adam update.
  *
  *     paper.c        recipes, how parameters start, the model     paper_net.h    g_scan and g_dec, forward and backward
- *     parameters.h   where each layer lies in the arena           paper_task.h   one task: store, scan, query, and back
- *     loss.h         L', L'', learnable weights, and back         paper_run.c    the tasks of a step, over threads
+ *     parameters.h   where each layer lies in the arena           paper_task.c   one task: store, scan, query, and back
+ *     loss.h         L', L'', learnable weights, and back         cuda/paper.cu  the same on a GPU
  *
  * Dimensions: d1 = 5 rows, d2 = 5120 columns, 80 values of V. Parameters are one arena of floats, in the order of a
  * model file: V[80], then the layers of MODEL_LAYERS (matrix [out][in], bias [out]), then the 5 learnable weights of

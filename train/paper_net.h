@@ -15,6 +15,9 @@ _Static_assert(SCANNED % BLOCK == 0 && BLOCK % LANES == 0 && HEADS >= (int)TRAIN
                    columns)
 #define BACKWARD_WEIGHTS(layer, x, dz, columns)                                                                        \
     dense_backward_weights(IN_##layer, OUT_##layer, &(x)[0][0], &(dz)[0][0], dw + AT_##layer, columns)
+#define BACK(layer, count, below, x, dz, dx, columns)                                                                  \
+    dense_back(IN_##layer, OUT_##layer, count, below, w + AT_##layer, &(x)[0][0], &(dz)[0][0], &(dx)[0][0],            \
+               dw + AT_##layer, columns)
 
 static double add_up(const real *x, int n)
 {
@@ -79,27 +82,20 @@ static void decode_forward(const real *w, struct decoder *s)
 /* danswer -> dw, dv, drule; after decode_forward of the same block */
 static void decode_backward(const real *w, struct decoder *s, vec *dw)
 {
-    BACKWARD_WEIGHTS(DEC_OUT_2, s->h, s->danswer, BLOCK);
-    BACKWARD(DEC_OUT_2, 0, 4, SLOPE_LEAKY, s->h, s->danswer, s->dh, BLOCK);
-    BACKWARD_WEIGHTS(DEC_OUT_1, s->g, s->dh, BLOCK);
-    BACKWARD(DEC_OUT_1, 0, 8, SLOPE_LEAKY, s->g, s->dh, s->dg, BLOCK);
-    BACKWARD_WEIGHTS(DEC_OUT_0, s->mixed, s->dg, BLOCK);
-    BACKWARD(DEC_OUT_0, 0, 16, SLOPE_LEAKY, s->mixed, s->dg, s->dmixed, BLOCK);
+    BACK(DEC_OUT_2, 4, SLOPE_LEAKY, s->h, s->danswer, s->dh, BLOCK);
+    BACK(DEC_OUT_1, 8, SLOPE_LEAKY, s->g, s->dh, s->dg, BLOCK);
+    BACK(DEC_OUT_0, 16, SLOPE_LEAKY, s->mixed, s->dg, s->dmixed, BLOCK);
     BACKWARD(DEC_OUT_0, MIXED_RULE, 1, SLOPE_LINEAR, s->mixed, s->dg, s->drule, BLOCK);
-    BACKWARD_WEIGHTS(DEC_MIX_1, s->e, s->dmixed, BLOCK);
-    BACKWARD(DEC_MIX_1, 0, 32, SLOPE_LEAKY, s->e, s->dmixed, s->de, BLOCK);
-    BACKWARD_WEIGHTS(DEC_MIX_0, s->joined, s->de, BLOCK);
-    BACKWARD(DEC_MIX_0, 0, 16, SLOPE_LINEAR, s->joined, s->de, s->dmean, BLOCK);
+    BACK(DEC_MIX_1, 32, SLOPE_LEAKY, s->e, s->dmixed, s->de, BLOCK);
+    BACK(DEC_MIX_0, 16, SLOPE_LINEAR, s->joined, s->de, s->dmean, BLOCK);
     BACKWARD(DEC_MIX_0, JOINED_RULE, 1, SLOPE_LINEAR, s->joined, s->de, s->drule_too, BLOCK);
     for (int c = 0; c < BLOCK; c++) s->drule[0][c] += s->drule_too[0][c];
     for (int k = 0; k < TRAIN_ROWS; k++) {
         for (int i = 0; i < 16; i++)
             for (int c = 0; c < BLOCK; c++)
                 s->dc[i][c] = s->c[k][i][c] > 0 ? s->dmean[i][c] * (real)(1.0 / TRAIN_ROWS) : 0;
-        BACKWARD_WEIGHTS(DEC_PAIR_2, s->b[k], s->dc, BLOCK);
-        BACKWARD(DEC_PAIR_2, 0, 16, SLOPE_RELU, s->b[k], s->dc, s->db, BLOCK);
-        BACKWARD_WEIGHTS(DEC_PAIR_1, s->a[k], s->db, BLOCK);
-        BACKWARD(DEC_PAIR_1, 0, 8, SLOPE_RELU, s->a[k], s->db, s->da, BLOCK);
+        BACK(DEC_PAIR_2, 16, SLOPE_RELU, s->b[k], s->dc, s->db, BLOCK);
+        BACK(DEC_PAIR_1, 8, SLOPE_RELU, s->a[k], s->db, s->da, BLOCK);
         BACKWARD_WEIGHTS(DEC_PAIR_0, s->pair[k], s->da, BLOCK);
         BACKWARD(DEC_PAIR_0, 1, 1, SLOPE_LINEAR, s->pair[k], s->da, s->dv[k], BLOCK);
     }
@@ -134,10 +130,8 @@ static void scan_block_forward(const real *w, struct scanner *s, const real *cel
 /* dc -> dw */
 static void scan_block_backward(const real *w, struct scanner *s, vec *dw)
 {
-    BACKWARD_WEIGHTS(SCAN_CELL_2, s->b, s->dc, BLOCK);
-    BACKWARD(SCAN_CELL_2, 0, 16, SLOPE_RELU, s->b, s->dc, s->db, BLOCK);
-    BACKWARD_WEIGHTS(SCAN_CELL_1, s->a, s->db, BLOCK);
-    BACKWARD(SCAN_CELL_1, 0, 8, SLOPE_RELU, s->a, s->db, s->da, BLOCK);
+    BACK(SCAN_CELL_2, 16, SLOPE_RELU, s->b, s->dc, s->db, BLOCK);
+    BACK(SCAN_CELL_1, 8, SLOPE_RELU, s->a, s->db, s->da, BLOCK);
     BACKWARD_WEIGHTS(SCAN_CELL_0, s->x, s->da, BLOCK);
 }
 
@@ -155,14 +149,10 @@ static void head_forward(const real *w, const real *mean, struct head *s)
 
 static void head_backward(const real *w, const real *mean, struct head *s, real *dmean, vec *dw)
 {
-    dense_backward_weights(8, 1, s->c[0], s->dy[0], dw + HEAD_LAYER(3), HEADS);
-    dense_backward(8, 1, 0, 8, SLOPE_LEAKY, w + HEAD_LAYER(3), s->c[0], s->dy[0], s->dc[0], HEADS);
-    dense_backward_weights(16, 8, s->b[0], s->dc[0], dw + HEAD_LAYER(2), HEADS);
-    dense_backward(16, 8, 0, 16, SLOPE_LEAKY, w + HEAD_LAYER(2), s->b[0], s->dc[0], s->db[0], HEADS);
-    dense_backward_weights(16, 16, s->a[0], s->db[0], dw + HEAD_LAYER(1), HEADS);
-    dense_backward(16, 16, 0, 16, SLOPE_LEAKY, w + HEAD_LAYER(1), s->a[0], s->db[0], s->da[0], HEADS);
-    dense_backward_weights(32, 16, mean, s->da[0], dw, HEADS);
-    dense_backward(32, 16, 0, 32, SLOPE_LINEAR, w, mean, s->da[0], dmean, HEADS);
+    dense_back(8, 1, 8, SLOPE_LEAKY, w + HEAD_LAYER(3), s->c[0], s->dy[0], s->dc[0], dw + HEAD_LAYER(3), HEADS);
+    dense_back(16, 8, 16, SLOPE_LEAKY, w + HEAD_LAYER(2), s->b[0], s->dc[0], s->db[0], dw + HEAD_LAYER(2), HEADS);
+    dense_back(16, 16, 16, SLOPE_LEAKY, w + HEAD_LAYER(1), s->a[0], s->db[0], s->da[0], dw + HEAD_LAYER(1), HEADS);
+    dense_back(32, 16, 32, SLOPE_LINEAR, w, mean, s->da[0], dmean, dw, HEADS);
 }
 
 /* cells [TRAIN_ROWS][stride], of which the first SCANNED of each row are looked at */
@@ -202,12 +192,9 @@ static void scan_backward(const real *w, struct scanner *s, const real *cells, i
         s->skew.dy[0][k] = d->skew / TRAIN_ROWS;
         s->distinct.dy[0][k] = d->distinct / TRAIN_ROWS;
     }
-    BACKWARD_WEIGHTS(SCAN_IMPLICIT_2, s->g, s->dimplicit, HEADS);
-    BACKWARD(SCAN_IMPLICIT_2, 0, 8, SLOPE_LEAKY, s->g, s->dimplicit, s->dg, HEADS);
-    BACKWARD_WEIGHTS(SCAN_IMPLICIT_1, s->e, s->dg, HEADS);
-    BACKWARD(SCAN_IMPLICIT_1, 0, 16, SLOPE_LEAKY, s->e, s->dg, s->de, HEADS);
-    BACKWARD_WEIGHTS(SCAN_IMPLICIT_0, s->mean, s->de, HEADS);
-    BACKWARD(SCAN_IMPLICIT_0, 0, 32, SLOPE_LINEAR, s->mean, s->de, s->dmean[0], HEADS);
+    BACK(SCAN_IMPLICIT_2, 8, SLOPE_LEAKY, s->g, s->dimplicit, s->dg, HEADS);
+    BACK(SCAN_IMPLICIT_1, 16, SLOPE_LEAKY, s->e, s->dg, s->de, HEADS);
+    BACK(SCAN_IMPLICIT_0, 32, SLOPE_LINEAR, s->mean, s->de, s->dmean[0], HEADS);
     head_backward(w + AT_SCAN_SKEW_0, s->mean[0], &s->skew, s->dmean[1][0], dw + AT_SCAN_SKEW_0);
     head_backward(w + AT_SCAN_DISTINCT_0, s->mean[0], &s->distinct, s->dmean[2][0], dw + AT_SCAN_DISTINCT_0);
 

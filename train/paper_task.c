@@ -39,10 +39,10 @@ static size_t padded(uint32_t n)
     return ((size_t)n + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-size_t OF_LEVEL(paper_workspace)(uint32_t n)
+size_t OF_LEVEL(paper_workspace)(const struct recipe *recipe)
 {
     size_t item = TRAIN_ROWS * (sizeof(uint16_t) + sizeof(uint8_t)) + 2 * sizeof(real);
-    return sizeof(struct workspace) + padded(n) * item;
+    return sizeof(struct workspace) + padded(recipe->n_max) * item;
 }
 
 /* Divides the room behind the workspace; padded(n) keeps everything aligned. */
@@ -70,11 +70,11 @@ INLINE double power_of_2(double x)
 }
 
 /* frequency, and N */
-static void task_frequencies(const struct task *task, const double *log2s, struct workspace *s)
+static void task_frequencies(const struct task *task, struct workspace *s)
 {
-    double alpha = (double)task->alpha, scale = (double)task->scale, top = log2s[task->n + 1];
+    double alpha = (double)task->alpha, scale = (double)task->scale, top = log2(task->n + 1.0);
     for (uint32_t i = 0; i < task->n; i++)
-        s->items.frequency[i] = (real)(scale * power_of_2(alpha * (top - log2s[i + 2])));
+        s->items.frequency[i] = (real)(scale * power_of_2(alpha * (top - log2(i + 2.0))));
     s->total = 0;
     for (uint32_t i = 0; i < task->n; i++) s->total += (double)s->items.frequency[i];
     for (size_t i = task->n; i < padded(task->n); i++) s->items.frequency[i] = 1;
@@ -277,29 +277,32 @@ static void implicit_backward(const real *w, const double *gradient, real dimpli
     }
 }
 
-void OF_LEVEL(paper_task)(const struct recipe *recipe, const struct task *task, const float *w, const double *log2s,
-                          void *workspace, double *gradient, struct losses *losses)
+bool OF_LEVEL(paper_task)(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result)
 {
+    const struct recipe *recipe = step->recipe;
+    const struct task drawn = task_draw(recipe, step->step, slot), *task = &drawn;
+    const float *w = step->parameters;
     struct workspace *s = workspace;
+    double *gradient = result->gradient;
+    struct losses losses = {0};
     memset(gradient, 0, TRAIN_PARAMETERS * sizeof *gradient);
     memset(s->dw, 0, sizeof s->dw);
-    *losses = (struct losses){0};
 
     lay_out(s, task->n);
-    task_frequencies(task, log2s, s);
+    task_frequencies(task, s);
     task_places(recipe, task, w + AT_TABLE, s);
     task_store(task, w + AT_TABLE, s);
     struct scanned scanned = {0};
     if (!recipe->no_scan) scanned = scan_forward(w, &s->scanner, s->cells[0], TRAIN_COLUMNS);
     if (!task->scout) {
         decode_prepare(&s->decoder, &scanned, (real)s->total);
-        query_forward(task, w, s, losses);
+        query_forward(task, w, s, &losses);
     }
 
     const double off[2] = {(double)scanned.skew - (double)task->alpha, (double)scanned.distinct - task->n};
     double derror[3], doff[2];
-    loss_task_forward(recipe, off, losses);
-    loss_task_backward(recipe, w + AT_LOSS, losses, off, derror, doff);
+    loss_task_forward(recipe, off, &losses);
+    loss_task_backward(recipe, w + AT_LOSS, &losses, off, derror, doff);
 
     if (!task->scout) query_backward(task, w, derror, s, gradient);
     if (!recipe->no_scan) {
@@ -309,29 +312,9 @@ void OF_LEVEL(paper_task)(const struct recipe *recipe, const struct task *task, 
         flush_lanes(s, AT_SCAN_CELL_0, AT_DEC_PAIR_0, gradient);
     }
     if (recipe->fixed_table) memset(gradient + AT_TABLE, 0, TRAIN_TABLE * sizeof *gradient);
-}
-
-/* ---- for the bench ---------------------------------------------------------------------------------------------- */
-
-double OF_LEVEL(paper_decode)(const float *w, void *workspace, uint64_t items, bool backward)
-{
-    struct workspace *s = workspace;
-    struct decoder *d = &s->decoder;
-    struct scanned scanned = {{1, 1, 1, 1}, 1, 1};
-    decode_prepare(d, &scanned, 1);
-    for (int c = 0; c < BLOCK; c++) {
-        for (int k = 0; k < TRAIN_ROWS; k++) d->pair[k][0][c] = (real)(c + k), d->pair[k][1][c] = (real)(k + 1);
-        d->joined[JOINED_RULE][c] = (real)c;
-        d->danswer[0][c] = (real)(c % 3 - 1);
-    }
-    memset(s->dw, 0, sizeof s->dw);
-    double sum = 0;
-    for (uint64_t i = 0; i < items; i += BLOCK) {
-        decode_forward(w, d);
-        if (backward) decode_backward(w, d, s->dw);
-        sum += (double)d->answer[0][i % BLOCK];
-    }
-    return sum + add_lanes(s->dw[AT_DEC_MIX_0]);
+    memcpy(result->losses, &losses, sizeof losses);
+    result->clip = 1;
+    return true;
 }
 
 double OF_LEVEL(multiply_add)(uint64_t count)

@@ -4,7 +4,7 @@
  *
  *     train.h       a recipe, the state of a run, a net    recipe.c      what a recipe is made of, where two differ
  *     adam.h        from a gradient to new parameters      checkpoint.c  a run as bytes
- *     backend.h     what computes steps                    cpu.c         the CPU: any net, over the threads of pool.c
+ *     backend.h     what computes steps                    cpu.c         the CPU: any net, a thread a task
  *     layers.h      x_forward / x_backward of a layer      cuda/         the GPU: session.cu and a file for each net
  * The loop around the steps, with its log and its files, is cli/training.c.
  *
@@ -133,6 +133,8 @@ struct state {
 };
 
 /* What is trained. */
+struct cpu_step;
+struct cpu_result;
 struct net {
     const char *name;
     uint32_t parameters, statistics;
@@ -143,7 +145,13 @@ struct net {
     void (*constrain)(float *parameters);                            /* after an update; NULL: nothing to do */
     lego_status (*save)(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
                         void *context); /* the model file */
-    const struct cpu_net *cpu;
+
+    /* On the CPU, each NULL if there is nothing to do: what is kept between steps, or NULL if there is no memory; how
+     * long a task takes, in any unit; and what is no mean over tasks, after all that is (cpu.h). */
+    void *(*open)(const struct recipe *recipe);
+    void (*close)(const struct recipe *recipe, void *shared);
+    uint32_t (*length)(const struct recipe *recipe, uint64_t step, uint32_t slot);
+    void (*settle)(const struct cpu_step *step, const struct cpu_result *tasks, double *gradient, double *losses);
 };
 extern const struct net net_paper, net_compact, net_ms;
 
