@@ -1,6 +1,6 @@
 /* One block: against plain sums of the unfolded cells, and, bit by bit, against a second packer written from the comment
  * over src/block.h. All of it for each of the kernels that this CPU can run. */
-#include "kernels.h"
+#include "block/kernels.h"
 #include "support.h"
 
 static const struct block_kernels *kernels; /* those being tested */

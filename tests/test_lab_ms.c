@@ -6,30 +6,33 @@
 #include <xxhash.h>
 
 #include "ms.h"
-#include "ms_backend.h"
+#include "backend.h"
+#include "ms_train.h"
 
 static unsigned char model[MS_FILE];
 
 /* What a few steps leave. */
 static void make_model(uint64_t seed, int steps)
 {
-    struct ms_recipe recipe = ms_recipe_published();
+    struct recipe recipe = ms_recipe_published();
     recipe.seed = seed;
     recipe.n_min = 200;
     recipe.n_max = 400;
     recipe.rate = 1e-3;
     char error[BACKEND_ERROR];
-    struct ms_session *session = ms_backend_cpu.open(&recipe, 1, error);
+    struct session *session = backend_cpu.open(&recipe, 1, error);
     assert_non_null(session);
-    static struct ms_state state;
+    static struct state state;
     for (int step = 0; step < steps; step++) {
         struct ms_losses losses;
         uint32_t done;
-        assert_int_equal(ms_backend_cpu.steps(session, 1, &losses, &done), BACKEND_DONE);
+        assert_int_equal(backend_cpu.steps(session, 1, &losses.total, &done), BACKEND_DONE);
     }
-    assert_true(ms_backend_cpu.save(session, &state));
-    ms_export(&recipe, &state, model);
-    ms_backend_cpu.close(session);
+    assert_true(backend_cpu.save(session, &state));
+    struct bytes file = {model, 0};
+    assert_int_equal(net_of(&recipe)->save(&recipe, &state, "ms", append_bytes, &file), LEGO_OK);
+    assert_int_equal(file.size, MS_FILE);
+    backend_cpu.close(session);
 }
 
 /* ---- in doubles -------------------------------------------------------------------------------------------------- */

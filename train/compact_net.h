@@ -1,15 +1,13 @@
 /* compact_net: the networks of src/compact.h forward and backward, and the loss of a task. Included after real, LANES and the
  * tiles of layers.h are defined: floats for training, doubles where gradients are checked against differences. */
-#include "compact_task.h"
+#include "compact_run.h"
 #include "layers.h"
-
-#include <math.h>
 
 enum { IN_READS = COMPACT_READS + COMPACT_STREAM, ITEMS = COMPACT_ITEMS, JOINED = 24 + COMPACT_FACTS };
 
 struct workspace {
     real x[IN_READS][ITEMS], a[40][ITEMS], b[24][ITEMS], h[1][ITEMS];
-    real dh[1][ITEMS], db[24][ITEMS], da[40][ITEMS], dstream[COMPACT_STREAM][ITEMS];
+    real dh[1][ITEMS], db[24][ITEMS], da[40][ITEMS], dx[IN_READS][ITEMS];
     vec dw[COMPACT_WEIGHTS];
     double cells[COMPACT_HISTOGRAM], joined[JOINED], mixed[24], stream[COMPACT_STREAM];
 };
@@ -26,8 +24,8 @@ static void scan_layer(const real *w, int in, int out, double slope, const doubl
 }
 
 /* dz of the output before its activation -> the layer's gradient, and dx of `count` inputs before theirs. */
-static void scan_layer_backward(const real *w, int in, int out, const double *x, const double *dz, double *gradient, int count,
-                                double below, double *dx)
+static void scan_layer_backward(const real *w, int in, int out, const double *x, const double *dz, double *gradient,
+                                int count, double below, double *dx)
 {
     for (int o = 0; o < out; o++) {
         for (int i = 0; i < in; i++) gradient[o * in + i] += dz[o] * x[i];
@@ -40,11 +38,11 @@ static void scan_layer_backward(const real *w, int in, int out, const double *x,
     }
 }
 
-#define SCAN(layer, slope, x, y) \
+#define SCAN(layer, slope, x, y)                                                                                       \
     scan_layer(w + COMPACT_AT_##layer, COMPACT_IN_##layer, COMPACT_OUT_##layer, slope, x, y)
-#define SCAN_BACKWARD(layer, x, dz, count, below, dx)                                                             \
-    scan_layer_backward(w + COMPACT_AT_##layer, COMPACT_IN_##layer, COMPACT_OUT_##layer, x, dz, gradient + COMPACT_AT_##layer, \
-                        count, below, dx)
+#define SCAN_BACKWARD(layer, x, dz, count, below, dx)                                                                  \
+    scan_layer_backward(w + COMPACT_AT_##layer, COMPACT_IN_##layer, COMPACT_OUT_##layer, x, dz,                        \
+                        gradient + COMPACT_AT_##layer, count, below, dx)
 
 static void scan_forward(const real *w, const struct compact_view *view, struct workspace *s)
 {
@@ -65,13 +63,11 @@ static void scan_backward(const real *w, struct workspace *s, const double dstre
 
 /* ---- the decoder: all items of a task ---------------------------------------------------------------------------- */
 
-#define FORWARD(layer, slope, x, y) \
+#define FORWARD(layer, slope, x, y)                                                                                    \
     dense_forward(COMPACT_IN_##layer, COMPACT_OUT_##layer, slope, w + COMPACT_AT_##layer, &(x)[0][0], &(y)[0][0], ITEMS)
-#define BACKWARD(layer, first, count, below, x, dz, dx)                                                                 \
-    dense_backward(COMPACT_IN_##layer, COMPACT_OUT_##layer, first, count, below, w + COMPACT_AT_##layer, &(x)[0][0], \
-                   &(dz)[0][0], &(dx)[0][0], ITEMS)
-#define BACKWARD_WEIGHTS(layer, x, dz) \
-    dense_backward_weights(COMPACT_IN_##layer, COMPACT_OUT_##layer, &(x)[0][0], &(dz)[0][0], s->dw + COMPACT_AT_##layer, ITEMS)
+#define BACK(layer, count, below, x, dz, dx)                                                                           \
+    dense_back(COMPACT_IN_##layer, COMPACT_OUT_##layer, count, below, w + COMPACT_AT_##layer, &(x)[0][0], &(dz)[0][0], \
+               &(dx)[0][0], s->dw + COMPACT_AT_##layer, ITEMS)
 
 static void decode_forward(const real *w, const struct compact_task *task, struct workspace *s)
 {
@@ -88,17 +84,14 @@ static void decode_forward(const real *w, const struct compact_task *task, struc
 static void decode_backward(const real *w, struct workspace *s, double *gradient, double dstream[COMPACT_STREAM])
 {
     memset(s->dw, 0, sizeof s->dw);
-    BACKWARD_WEIGHTS(ANSWER, s->b, s->dh);
-    BACKWARD(ANSWER, 0, 24, SLOPE_LEAKY, s->b, s->dh, s->db);
-    BACKWARD_WEIGHTS(MIX, s->a, s->db);
-    BACKWARD(MIX, 0, 40, SLOPE_LEAKY, s->a, s->db, s->da);
-    BACKWARD_WEIGHTS(READS, s->x, s->da);
-    BACKWARD(READS, COMPACT_READS, COMPACT_STREAM, SLOPE_LINEAR, s->x, s->da, s->dstream);
+    BACK(ANSWER, 24, SLOPE_LEAKY, s->b, s->dh, s->db);
+    BACK(MIX, 40, SLOPE_LEAKY, s->a, s->db, s->da);
+    BACK(READS, IN_READS, SLOPE_LINEAR, s->x, s->da, s->dx);
     for (int i = COMPACT_AT_READS; i < COMPACT_WEIGHTS; i++)
         for (int l = 0; l < LANES; l++) gradient[i] += (double)s->dw[i][l];
     for (int i = 0; i < COMPACT_STREAM; i++) {
         dstream[i] = 0;
-        for (int c = 0; c < ITEMS; c++) dstream[i] += (double)s->dstream[i][c];
+        for (int c = 0; c < ITEMS; c++) dstream[i] += (double)s->dx[COMPACT_READS + i][c];
     }
 }
 

@@ -78,22 +78,23 @@ INLINE void product_tile(const struct product p, const int R, const int C, int r
 {
     vec sum[8][4];
     const real *w = p.w + row * p.row_step, *x = p.x + at * LANES;
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = p.bias ? splat(p.bias[row + r]) : (vec){0};
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] =
+        p.bias ? splat(p.bias[row + r]) : (vec){0};
     for (int i = 0; i < p.inner; i++) {
         vec in[4];
         UNROLL for (int c = 0; c < C; c++) in[c] = vec_load(x + i * p.columns + c * LANES);
-        UNROLL for (int r = 0; r < R; r++) {
+        UNROLL for (int r = 0; r < R; r++)
+        {
             vec weight = splat(w[r * p.row_step + i * p.inner_step]);
             UNROLL for (int c = 0; c < C; c++) sum[r][c] += weight * in[c];
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) {
-            ptrdiff_t to = (ptrdiff_t)(row + r) * p.columns + (at + c) * LANES;
-            vec by = p.gate ? vec_load(p.gate + to) : sum[r][c];
-            vec_store(p.y + to, bend(p.slope, by, sum[r][c]));
-        }
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++)
+    {
+        ptrdiff_t to = (ptrdiff_t)(row + r) * p.columns + (at + c) * LANES;
+        vec by = p.gate ? vec_load(p.gate + to) : sum[r][c];
+        vec_store(p.y + to, bend(p.slope, by, sum[r][c]));
+    }
 }
 
 INLINE void product_rows(const struct product p, const int R, int row)
@@ -134,18 +135,17 @@ INLINE void outer_tile(const int in, const int R, const int C, int o, int i, con
                        const int columns)
 {
     vec sum[8][8];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = dw[(o + r) * in + i + c];
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] = dw[(o + r) * in + i + c];
     for (int at = 0; at < columns; at += LANES) {
         vec down[8];
         UNROLL for (int r = 0; r < R; r++) down[r] = vec_load(dz + (o + r) * columns + at);
-        UNROLL for (int c = 0; c < C; c++) {
+        UNROLL for (int c = 0; c < C; c++)
+        {
             vec up = vec_load(x + (i + c) * columns + at);
             UNROLL for (int r = 0; r < R; r++) sum[r][c] += down[r] * up;
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] = sum[r][c];
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] = sum[r][c];
 }
 
 INLINE void outer_rows(const int in, const int R, int o, const real *x, const real *dz, vec *dw, const int columns)
@@ -166,4 +166,12 @@ INLINE void dense_backward_weights(const int in, const int out, const real *x, c
     for (int o = whole; o < out; o++) outer_rows(in, 1, o, x, dz, dw, columns);
     for (int o = 0; o < out; o++)
         for (int at = 0; at < columns; at += LANES) dw[in * out + o] += vec_load(dz + o * columns + at);
+}
+
+/* A whole layer back: dw, and dx of the first `count` inputs. */
+INLINE void dense_back(const int in, const int out, const int count, real below, const real *w, const real *x,
+                       const real *dz, real *dx, vec *dw, const int columns)
+{
+    dense_backward_weights(in, out, x, dz, dw, columns);
+    dense_backward(in, out, 0, count, below, w, x, dz, dx, columns);
 }

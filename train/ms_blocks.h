@@ -4,9 +4,7 @@
 #define LEGO_TRAIN_MS_BLOCKS_H
 
 #include "layers.h"
-#include "ms_cpu.h"
-
-#include <math.h>
+#include "ms_train.h"
 
 /* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do
  * not all fall into the same sets of the cache. */
@@ -38,38 +36,37 @@ struct slots {
     real m[MS_DEPTH][MS_SLOTS * MS_EMBED];
 };
 
-struct part {
-    real gradient[MS_PARAMETERS];
-    struct slots memory, dmemory;
-};
-
 /* Sums over a block: of u and u^2 forward, of dy and dy x backward; and of the errors. */
 struct sums {
     double one[MS_NORMED], two[MS_NORMED], mse, are, aae;
 };
 
 struct workspace {
+    struct scratch scratch; /* of the block at work; first, so that its rows are as aligned as the workspace */
     const real *w;
     const uint64_t *bits;
     uint32_t n, blocks;
     double total;                            /* N */
     double mean[MS_NORMED], rest[MS_NORMED]; /* of batch norm: mean, 1 / sqrt(variance + epsilon) */
     double sum_dy[MS_NORMED], sum_dyx[MS_NORMED];
+    real gradient[MS_PARAMETERS];
     struct slots memory, dmemory;
-    struct part part[MS_PARTS];
-    struct sums *sums;       /* of each block */
+    struct sums *sums; /* of each block */
     struct items *block;
-    struct scratch *scratch; /* of each worker */
 };
 
-#define FORWARD(layer, slope, x, y) \
+#define FORWARD(layer, slope, x, y)                                                                                    \
     dense_forward(MS_IN_##layer, MS_OUT_##layer, slope, s->w + MS_AT_##layer, &(x)[0][0], &(y)[0][0], BLOCK)
-#define BACKWARD(layer, below, x, dy, dx)                                                                    \
-    dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0], \
+#define BACKWARD_INPUT(layer, below, x, dy, dx)                                                                        \
+    dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0],           \
                    &(dy)[0][0], &(dx)[0][0], BLOCK)
-#define BACKWARD_WEIGHTS(layer, x, dy) \
-    matrix_backward(MS_IN_##layer, MS_OUT_##layer, &(x)[0][0], &(dy)[0][0], p->gradient + MS_AT_##layer)
-#define BACKWARD_BIAS(layer, dy) bias_backward(MS_OUT_##layer, &(dy)[0][0], p->gradient + MS_BIAS_##layer)
+/* The gradients of W and of the input; with those of the bias where batch norm does not follow. */
+#define BACKWARD_BARE(layer, below, x, dy, dx)                                                                         \
+    matrix_backward(MS_IN_##layer, MS_OUT_##layer, &(x)[0][0], &(dy)[0][0], s->gradient + MS_AT_##layer);              \
+    BACKWARD_INPUT(layer, below, x, dy, dx)
+#define BACKWARD(layer, below, x, dy, dx)                                                                              \
+    bias_backward(MS_OUT_##layer, &(dy)[0][0], s->gradient + MS_BIAS_##layer);                                         \
+    BACKWARD_BARE(layer, below, x, dy, dx)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
@@ -87,18 +84,18 @@ INLINE real add_lanes(vec x)
 INLINE void matrix_tile(const int in, const int R, const int C, int o, int i, const real *x, const real *dy, real *dw)
 {
     vec sum[4][4];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = (vec){0};
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] = (vec){0};
     for (int at = 0; at < BLOCK; at += LANES) {
         vec down[4];
         UNROLL for (int r = 0; r < R; r++) down[r] = vec_load(dy + (o + r) * BLOCK + at);
-        UNROLL for (int c = 0; c < C; c++) {
+        UNROLL for (int c = 0; c < C; c++)
+        {
             vec up = vec_load(x + (i + c) * BLOCK + at);
             UNROLL for (int r = 0; r < R; r++) sum[r][c] += down[r] * up;
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] += add_lanes(sum[r][c]);
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] +=
+        add_lanes(sum[r][c]);
 }
 
 INLINE void matrix_rows(const int in, const int R, int o, const real *x, const real *dy, real *dw)

@@ -4,7 +4,6 @@
 
 #include "ms_train.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char magic[8] = {'L', 'E', 'G', 'O', 'M', 'E', 'T', 'A'};
@@ -22,31 +21,34 @@ static float *fold(const float *w, int in, int out, const double *mean, const do
     return to + (in + 1) * out;
 }
 
-void ms_fold(const struct ms_state *state, float numbers[MS_NUMBERS])
+void ms_fold(const float *parameters, const double *statistics, float numbers[MS_NUMBERS])
 {
-    const double *mean = state->mean, *variance = state->variance;
+    const double *mean = statistics, *variance = statistics + MS_NORMED;
     float *to = numbers;
-#define MS_LAYER_FOLD(layer, in, out, norm)                                                                          \
-    to = fold(state->parameters + MS_AT_##layer, in, out, (norm) ? mean : NULL, (norm) ? variance : NULL, to);       \
+#define MS_LAYER_FOLD(layer, in, out, norm)                                                                            \
+    to = fold(parameters + MS_AT_##layer, in, out, (norm) ? mean : NULL, (norm) ? variance : NULL, to);                \
     if (norm) mean += (out), variance += (out);
     MS_LAYERS(MS_LAYER_FOLD)
-    memcpy(to, state->parameters + MS_AT_ADDRESS, (MS_AT_LOSS - MS_AT_ADDRESS) * sizeof *to);
+    memcpy(to, parameters + MS_AT_ADDRESS, (MS_AT_LOSS - MS_AT_ADDRESS) * sizeof *to);
 }
 
-void ms_export(const struct ms_recipe *recipe, const struct ms_state *state, unsigned char bytes[MS_FILE])
+lego_status ms_save(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
+                    void *context)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #error "model files are little-endian: swap the bytes here"
 #endif
+    (void)name; /* the file has none */
     float numbers[MS_NUMBERS];
+    unsigned char bytes[MS_FILE];
     uint32_t head[2] = {1, MS_NUMBERS};
-    uint64_t tasks = state->step * recipe->batch;
-    if (tasks > recipe->tasks) tasks = recipe->tasks; /* the last step may have fewer */
-    ms_fold(state, numbers);
+    uint64_t tasks = recipe_tasks(recipe, state->step);
+    ms_fold(state->average, state->statistics, numbers);
     memcpy(bytes, magic, sizeof magic);
     memcpy(bytes + 8, head, sizeof head);
     memcpy(bytes + 16, &tasks, sizeof tasks);
     memcpy(bytes + 24, numbers, sizeof numbers);
     uint64_t checksum = XXH3_64bits(bytes, MS_FILE - 8);
     memcpy(bytes + MS_FILE - 8, &checksum, sizeof checksum);
+    return write(context, bytes, sizeof bytes) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
 }
