@@ -83,8 +83,9 @@ if(LEGO_SANITIZE) # the rest looks at what is released, or links it with program
   return()
 endif()
 
+lego_test(test_reference reference /usr/bin/python3 -B tests/reference/test_reference.py)
+set_tests_properties(test_reference PROPERTIES ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_shared>)
 if(LEGO_BUILD_CLI)
-  lego_python_test(tests/reference/test_reference.py reference)
   lego_python_test(tests/reference/test_training.py reference)
   lego_python_test(tests/reference/test_ms.py reference)
 endif()

@@ -48,7 +48,7 @@ libc='assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|s
 libc+='|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|threads|time|wchar|wctype'
 posix='dirent|fcntl|getopt|poll|pthread|sched|unistd|termios|glob|sys/[a-z]*'
 vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/block and src/model
-cuda='cuda[a-z_]*|cub/[a-z_]*|cooperative_groups|mma'
+cuda='new|cmath|cstdio|cstdlib|cstring|vector|algorithm|cuda[a-z_]*|cub/[a-z_]*|cooperative_groups|mma'
 
 system() { includes "$1" | grep '<' | grep -vE "<($2)(\.h|\.cuh)?>" || true; }
 rooms='core block model paper top sketch file cuda'
@@ -71,7 +71,7 @@ report 'train includes more than src, CUDA and xxHash' "$(foreign train $(find t
 report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma and libzstd' \
     "$(foreign cli lab train; system cli "$libc|$posix|cjson/cJSON|zlib|lzma|zstd|zstd_errors")"
 report 'bench includes more than legosketch.h, cli, lab, train and xxHash' \
-    "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash|$vectors|$cuda|cmath|cstdio|cstdlib|vector|algorithm")"
+    "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash|$vectors|$cuda")"
 report 'bindings/python includes more than legosketch.h and Python' \
     "$(foreign bindings/python/src; system bindings/python/src "$libc|$posix|Python|structmember")"
 report 'bindings/redis includes more than legosketch.h and redismodule.h' \

@@ -7,12 +7,13 @@ int main(void)
     lego_options options = LEGO_OPTIONS_INIT;
     options.budget = 300 * 1024;
     lego_sketch *sketch;
-    if (lego_sketch_create(&options, &sketch) != LEGO_OK) return 1;
-    lego_sketch_add(sketch, "apple", 5, 3);
+    if (lego_create(&options, &sketch) != LEGO_OK) return 1;
+    lego_add(sketch, "apple", 5, 3);
     lego_estimate e;
-    if (lego_sketch_estimate(sketch, "apple", 5, &e) != LEGO_OK) return 1;
-    uint64_t bytes = lego_sketch_bytes(sketch);
-    lego_sketch_destroy(sketch);
+    if (lego_query(sketch, "apple", 5, &e) != LEGO_OK) return 1;
+    lego_info info;
+    lego_describe(sketch, &info);
+    lego_destroy(sketch);
     printf("legosketch %s: apple %g, %lld to %lld\n", LEGO_VERSION, e.value, (long long)e.lower, (long long)e.upper);
-    return e.value == 3 && e.lower <= 3 && e.upper == 3 && bytes <= options.budget ? 0 : 1;
+    return e.value == 3 && e.lower <= 3 && e.upper == 3 && info.bytes <= options.budget && info.total == 3 ? 0 : 1;
 }

@@ -27,6 +27,7 @@ install) # first elsewhere, then moved: no installed file may depend on the pref
         share/bash-completion/completions/legosketch share/zsh/site-functions/_legosketch; do
         [ -s $file ] || { echo "$file is missing"; exit 1; }
     done
+    [ ! -e include/legosketch_lab.h ] || { echo 'legosketch_lab.h is for experiments, not for users'; exit 1; }
     version=$(sed -n 's/#define LEGO_VERSION "\(.*\)"/\1/p' include/legosketch.h)
     bin/legosketch --version | grep -F "$version"
     ;;
@@ -54,13 +55,12 @@ find_package | add_subdirectory)
     ;;
 
 readme) # every ```c block with a main() is a program that compiles without a warning and ends well
-    [ -e "$source/README.md" ] || { echo 'no README.md yet'; exit 0; }
     cd "$work"
     awk '/^```c$/ { inside = 1; text = ""; next }
          /^```$/ && inside { inside = 0; if (text ~ /int main/) print text > ("example" ++n ".c") }
          inside { text = text $0 "\n" }' "$source/README.md"
     for file in example*.c; do
-        [ -e "$file" ] || { echo 'README.md has no C program'; exit 0; }
+        [ -e "$file" ] || { echo 'README.md has no C program'; exit 1; }
         gcc -std=c17 -Wall -Wextra -Werror -o "${file%.c}" "$file" $(pkg-config --cflags --libs legosketch)
         echo "$file:"
         LD_LIBRARY_PATH=$library "./${file%.c}"
