@@ -152,9 +152,24 @@ static void embed_0_backward(struct workspace *s, struct items *b, struct scratc
 
 /* ---- a task: the stages, and the sums between them --------------------------------------------------------------- */
 
-static void each_block(struct workspace *s, void (*stage)(struct workspace *, struct items *, struct scratch *))
+typedef void stage(struct workspace *s, struct items *b, struct scratch *t);
+
+static void each_block(struct workspace *s, stage *todo)
 {
-    for (uint32_t b = 0; b < s->blocks; b++) stage(s, &s->block[b], &s->scratch);
+    for (uint32_t b = 0; b < s->blocks; b++) todo(s, &s->block[b], &s->scratch);
+}
+
+/* A stage that ends before a batch norm, and the sums that it needs. */
+static void forward_to(const struct norm norm, struct workspace *s, stage *todo)
+{
+    each_block(s, todo);
+    norm_settle(norm, s);
+}
+
+static void back_to(const struct norm norm, struct workspace *s, stage *todo)
+{
+    each_block(s, todo);
+    norm_settle_backward(norm, s);
 }
 
 /* The gradient is then in s. */
@@ -164,27 +179,19 @@ static struct ms_losses net_task(struct workspace *s)
     memset(&s->memory, 0, sizeof s->memory);
     memset(&s->dmemory, 0, sizeof s->dmemory);
 
-    each_block(s, embed_0_forward);
-    norm_settle(NORM_EMBED_0, s);
-    each_block(s, embed_1_forward);
-    norm_settle(NORM_EMBED_1, s);
-    each_block(s, embed_2_forward);
-    norm_settle(NORM_REFINE_0, s);
-    each_block(s, refine_1_forward);
-    norm_settle(NORM_REFINE_1, s);
+    forward_to(NORM_EMBED_0, s, embed_0_forward);
+    forward_to(NORM_EMBED_1, s, embed_1_forward);
+    forward_to(NORM_REFINE_0, s, embed_2_forward);
+    forward_to(NORM_REFINE_1, s, refine_1_forward);
     each_block(s, address_forward);
 
     each_block(s, query_both);
     struct ms_losses losses = loss_settle(s);
 
-    each_block(s, address_backward);
-    norm_settle_backward(NORM_REFINE_1, s);
-    each_block(s, refine_1_backward);
-    norm_settle_backward(NORM_REFINE_0, s);
-    each_block(s, embed_2_backward);
-    norm_settle_backward(NORM_EMBED_1, s);
-    each_block(s, embed_1_backward);
-    norm_settle_backward(NORM_EMBED_0, s);
+    back_to(NORM_REFINE_1, s, address_backward);
+    back_to(NORM_REFINE_0, s, refine_1_backward);
+    back_to(NORM_EMBED_1, s, embed_2_backward);
+    back_to(NORM_EMBED_0, s, embed_1_backward);
     each_block(s, embed_0_backward);
     return losses;
 }
