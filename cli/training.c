@@ -7,7 +7,6 @@
 #include "progress.h"
 #include "say.h"
 #include "stopping.h"
-#include "training_log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +28,8 @@ typedef struct training {
     const struct net *net;
     const training_files *files;
     struct run *run;
-    training_log log;
+    FILE *log;
+    bool log_failed; /* which was said */
     uint64_t steps;  /* of the whole run */
     uint64_t first;  /* the step it started with, this time */
     double start;    /* when that was */
@@ -99,6 +99,80 @@ static bool write_checkpoint(training *t)
            (t->files->checkpoint == NULL || output_file(t->files->checkpoint, save_checkpoint, t->run));
 }
 
+/* ---- the log: a JSON object a line, first the recipe, then means of losses --------------------------------------- */
+
+/* A line is written before the checkpoint that counts it, and a run that goes on cuts off what its checkpoint does not
+ * count, so nothing is lost. */
+static void end_line(training *t)
+{
+    if (fflush(t->log) == 0) return;
+    say("cannot write %s: %s; the run goes on without it", t->files->log, strerror(errno != 0 ? errno : EIO));
+    t->log_failed = true;
+}
+
+/* What is trained, how, and by what. */
+static void write_recipe(training *t, const char *by)
+{
+    const struct recipe *recipe = &t->run->recipe;
+    fprintf(t->log, "{\"version\":\"%s\",\"net\":\"%s\",\"name\":\"%s\"", LEGO_VERSION, t->net->name, t->files->name);
+    for (const struct recipe_field *f = recipe_fields; f < recipe_fields + RECIPE_FIELDS; f++) {
+        char value[RECIPE_TEXT];
+        recipe_text(recipe, f, value);
+        if (f->nets >> recipe->net & 1) fprintf(t->log, ",\"%s\":%s", f->name, value);
+    }
+    fprintf(t->log, ",\"backend\":\"%s\"}\n", by);
+}
+
+/* Cuts off lines of later steps, and one that is not whole. */
+static bool cut(FILE *file, uint64_t step)
+{
+    char line[1024];
+    long end = 0;
+    uint64_t at;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strchr(line, '\n') == NULL || (sscanf(line, "{\"step\":%" SCNu64, &at) == 1 && at > step)) break;
+        end = ftell(file);
+    }
+    return end >= 0 && fseek(file, end, SEEK_SET) == 0 && ftruncate(fileno(file), end) == 0;
+}
+
+/* Afresh, or going on after the run's steps; false, and it was said, if that does not work. */
+static bool open_log(training *t)
+{
+    const char *by = t->backend->describe(t->session);
+    bool resume = t->files->resume;
+    if (t->files->log == NULL) return true;
+    t->log = resume ? fopen(t->files->log, "r+") : NULL;
+    if (t->log == NULL && (!resume || errno == ENOENT)) t->log = fopen(t->files->log, "w");
+    if (t->log == NULL || (resume && !cut(t->log, t->first))) {
+        say("cannot write %s: %s", t->files->log, strerror(errno));
+        return false;
+    }
+    if (t->first == 0) write_recipe(t, by);
+    else fprintf(t->log, "{\"resumed\":%" PRIu64 ",\"backend\":\"%s\"}\n", t->first, by);
+    end_line(t);
+    return true;
+}
+
+static void log_line(training *t, uint64_t step, double tasks_per_second)
+{
+    if (t->log == NULL || t->log_failed) return;
+    fprintf(t->log, "{\"step\":%" PRIu64 ",\"tasks\":%" PRIu64, step, recipe_tasks(&t->run->recipe, step));
+    for (uint32_t i = 0; i < t->net->losses; i++)
+        fprintf(t->log, ",\"%s\":%.9g", t->net->loss_names[i], t->run->sums[i] / (double)t->run->summed);
+    fprintf(t->log, ",\"tasks_per_second\":%.4g}\n", tasks_per_second);
+    end_line(t);
+}
+
+/* False if the log is not whole, which is said. */
+static bool close_log(training *t)
+{
+    if (t->log == NULL) return true;
+    if (fclose(t->log) != 0) t->log_failed = true;
+    if (t->log_failed) say("%s is not whole", t->files->log);
+    return !t->log_failed;
+}
+
 /* ---- what is shown ---------------------------------------------------------------------------------------------- */
 
 /* The sum of a loss since the last line; 0 if the net has none of that name. */
@@ -138,7 +212,7 @@ static void add_losses(training *t, uint32_t steps)
 static void write_line(training *t, uint64_t step, uint64_t tasks)
 {
     double rate = (double)tasks / (now() - t->start);
-    training_log_line(&t->log, t->run, step, rate);
+    log_line(t, step, rate);
     show(t, step, rate);
     t->run->summed = 0;
     memset(t->run->sums, 0, sizeof t->run->sums);
@@ -227,7 +301,6 @@ bool training_run(const struct backend *backend, unsigned threads, struct run *r
                    .net = net_of(&run->recipe),
                    .files = files,
                    .run = run,
-                   .log.path = files->log,
                    .steps = recipe_steps(&run->recipe),
                    .first = run->state.step};
     t.session = backend->open(&run->recipe, threads, error);
@@ -235,10 +308,9 @@ bool training_run(const struct backend *backend, unsigned threads, struct run *r
         say("cannot train on the backend %s: %s", backend->name, error);
         return false;
     }
-    bool ok = (!files->resume || backend->load(t.session, &run->state)) &&
-              training_log_open(&t.log, run, files->resume, files->name, backend->describe(t.session)) &&
-              run_loop(&t) && write_model(&t);
-    ok = training_log_close(&t.log) && ok;
+    bool ok =
+        (!files->resume || backend->load(t.session, &run->state)) && open_log(&t) && run_loop(&t) && write_model(&t);
+    ok = close_log(&t) && ok;
     backend->close(t.session);
     return ok;
 }

@@ -49,13 +49,6 @@ static void check_tally(const struct tally *tally, int least)
     assert_true(tally->kinks * 10 <= tally->checked);
 }
 
-static double lanes_sum(vec x)
-{
-    double sum = 0;
-    for (int i = 0; i < LANES; i++) sum += x[i];
-    return sum;
-}
-
 static real w[TRAIN_PARAMETERS];
 static vec dw[TRAIN_PARAMETERS];
 

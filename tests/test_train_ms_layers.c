@@ -121,7 +121,7 @@ enum { NORM_ITEMS = BLOCK + 17 };
 
 struct normed {
     struct workspace s;
-    struct sums sums[2];
+    struct items block[2];
     real u[2][18][BLOCK], y[18][BLOCK], du[2][18][BLOCK], g[2][18][BLOCK], w[MS_PARAMETERS];
 };
 
@@ -135,7 +135,7 @@ static double norm_loss(void *context)
 {
     struct normed *n = context;
     double sum = 0;
-    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n->u[b], n->u[b], norm_count(b), &n->sums[b]);
+    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n->u[b], n->u[b], &n->block[b]);
     norm_settle(NORM_REFINE_1, &n->s);
     for (int b = 0; b < 2; b++) {
         norm_forward(NORM_REFINE_1, &n->s, n->u[b], n->y);
@@ -156,7 +156,8 @@ static void batch_norm(void **unused)
     n.s.w = n.w;
     n.s.n = NORM_ITEMS;
     n.s.blocks = 2;
-    n.s.sums = n.sums;
+    n.s.block = n.block;
+    for (int b = 0; b < 2; b++) n.block[b].count = norm_count(b);
     for (int i = 0; i < MS_PARAMETERS; i++) n.w[i] = draw_real(&state);
     for (int o = 0; o < 18; o++)
         for (int c = 0; c < 2 * BLOCK; c++) { /* padding has numbers too, which must not matter */
@@ -171,7 +172,7 @@ static void batch_norm(void **unused)
         assert_true(fabs(n.s.mean[MS_NORM_REFINE_1 + o] - mean) <= 1e-12 * (1 + fabs(mean)));
         assert_true(fabs(n.s.rest[MS_NORM_REFINE_1 + o] * sqrt(square + norm_epsilon) - 1) <= 1e-10);
     }
-    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n.du[b], n.u[b], norm_count(b), &n.sums[b]);
+    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n.du[b], n.u[b], &n.block[b]);
     norm_settle_backward(NORM_REFINE_1, &n.s);
     static real du[2][18][BLOCK];
     memcpy(du, n.du, sizeof du);

@@ -142,19 +142,20 @@ static void decode_backward(struct workspace *s, struct scratch *t)
 /* ---- the loss: LW(MSE, ARE) -------------------------------------------------------------------------------------- */
 
 /* The errors of a block, and danswer. Both metrics are means over items, so their slopes need no sum. */
-static void loss_block(struct workspace *s, struct items *b, uint32_t count, struct scratch *t, struct sums *sums)
+static void loss_block(const struct workspace *s, struct items *b, struct scratch *t)
 {
     double w0 = (double)s->w[MS_AT_LOSS], w1 = (double)s->w[MS_AT_LOSS + 1];
     real mse = (real)(1 / (w0 * w0) / s->n), are = (real)(0.5 / (w1 * w1) / s->n);
+    struct sums *sums = &b->sums;
     sums->mse = sums->are = sums->aae = 0;
-    for (uint32_t c = 0; c < count; c++) {
+    for (uint32_t c = 0; c < b->count; c++) {
         double f = (double)b->f[0][c], e = (double)t->answer[0][c] - f;
         sums->mse += e * e;
         sums->are += fabs(e) / f;
         sums->aae += fabs(e);
     }
     memset(t->danswer, 0, sizeof t->danswer);
-    for (uint32_t c = 0; c < count; c++) {
+    for (uint32_t c = 0; c < b->count; c++) {
         real f = b->f[0][c], e = t->answer[0][c] - f;
         t->danswer[0][c] = mse * e + (e > 0 ? are / f : e < 0 ? -are / f : 0);
     }
@@ -164,8 +165,10 @@ static void loss_block(struct workspace *s, struct items *b, uint32_t count, str
 static struct ms_losses loss_settle(struct workspace *s)
 {
     double metric[2] = {0}, aae = 0, total = 0;
-    for (uint32_t b = 0; b < s->blocks; b++)
-        metric[0] += s->sums[b].mse / s->n, metric[1] += s->sums[b].are / s->n, aae += s->sums[b].aae / s->n;
+    for (uint32_t b = 0; b < s->blocks; b++) {
+        const struct sums *sums = &s->block[b].sums;
+        metric[0] += sums->mse / s->n, metric[1] += sums->are / s->n, aae += sums->aae / s->n;
+    }
     for (int i = 0; i < 2; i++) {
         double w = (double)s->w[MS_AT_LOSS + i];
         total += loss_weigh(metric[i], w);

@@ -20,20 +20,10 @@
 
 /* ---- the stages, for one block each ------------------------------------------------------------------------------ */
 
-struct at_work { /* of a block at work */
-    struct workspace *s;
-    struct items *b;
-    struct scratch *t;
-    struct sums *sums;
-    uint32_t first, count;
-};
-
-static void bits_to_x(const struct at_work *at)
+static void bits_to_x(const struct items *b, struct scratch *t)
 {
-    for (uint32_t c = 0; c < BLOCK; c++) {
-        uint64_t bits = c < at->count ? at->s->bits[at->first + c] : 0;
-        for (int i = 0; i < MS_BITS; i++) at->t->x[i][c] = (real)(bits >> i & 1);
-    }
+    for (uint32_t c = 0; c < BLOCK; c++)
+        for (int i = 0; i < MS_BITS; i++) t->x[i][c] = c < b->count ? (real)(b->bits[c] >> i & 1) : 0;
 }
 
 #define NORM_EMBED_0 NORM(EMBED_0, SLOPE_RELU)
@@ -46,46 +36,40 @@ static void bits_to_x(const struct at_work *at)
                              NULL, SLOPE_LINEAR, BLOCK},                                                               \
             MS_OUT_##layer)
 
-static void embed_0_forward(const struct at_work *at)
+static void embed_0_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    bits_to_x(at);
-    FORWARD_BARE(EMBED_0, at->t->x, at->b->u0);
-    norm_measure(NORM_EMBED_0, at->b->u0, at->b->u0, at->count, at->sums);
+    bits_to_x(b, t);
+    FORWARD_BARE(EMBED_0, t->x, b->u0);
+    norm_measure(NORM_EMBED_0, b->u0, b->u0, b);
 }
 
-static void embed_1_forward(const struct at_work *at)
+static void embed_1_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    norm_forward(NORM_EMBED_0, s, at->b->u0, at->t->h0);
-    FORWARD_BARE(EMBED_1, at->t->h0, at->b->u1);
-    norm_measure(NORM_EMBED_1, at->b->u1, at->b->u1, at->count, at->sums);
+    norm_forward(NORM_EMBED_0, s, b->u0, t->h0);
+    FORWARD_BARE(EMBED_1, t->h0, b->u1);
+    norm_measure(NORM_EMBED_1, b->u1, b->u1, b);
 }
 
-static void embed_2_forward(const struct at_work *at)
+static void embed_2_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    norm_forward(NORM_EMBED_1, s, at->b->u1, at->t->h1);
-    FORWARD(EMBED_2, SLOPE_RELU, at->t->h1, at->b->z);
-    FORWARD_BARE(REFINE_0, at->b->z, at->b->v0);
-    norm_measure(NORM_REFINE_0, at->b->v0, at->b->v0, at->count, at->sums);
+    norm_forward(NORM_EMBED_1, s, b->u1, t->h1);
+    FORWARD(EMBED_2, SLOPE_RELU, t->h1, b->z);
+    FORWARD_BARE(REFINE_0, b->z, b->v0);
+    norm_measure(NORM_REFINE_0, b->v0, b->v0, b);
 }
 
-static void refine_1_forward(const struct at_work *at)
+static void refine_1_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    norm_forward(NORM_REFINE_0, s, at->b->v0, at->t->r0);
-    FORWARD_BARE(REFINE_1, at->t->r0, at->b->v1);
-    norm_measure(NORM_REFINE_1, at->b->v1, at->b->v1, at->count, at->sums);
+    norm_forward(NORM_REFINE_0, s, b->v0, t->r0);
+    FORWARD_BARE(REFINE_1, t->r0, b->v1);
+    norm_measure(NORM_REFINE_1, b->v1, b->v1, b);
 }
 
 /* A [5][50] of a depth is read as [50][5]: row step 1, inner step 50. */
-static void address_forward(const struct at_work *at)
+static void address_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    norm_forward(NORM_REFINE_1, s, b->v1, at->t->r1);
-    FORWARD(REFINE_2, SLOPE_LINEAR, at->t->r1, b->q);
+    norm_forward(NORM_REFINE_1, s, b->v1, t->r1);
+    FORWARD(REFINE_2, SLOPE_LINEAR, t->r1, b->q);
     for (int d = 0; d < MS_DEPTH; d++) {
         const real *address = s->w + MS_AT_ADDRESS + d * MS_REFINED * MS_SLOTS;
         product(
@@ -94,25 +78,22 @@ static void address_forward(const struct at_work *at)
         sparsemax_forward(b->a[d]);
     }
     for (int k = 0; k < MS_EMBED; k++)
-        for (int c = 0; c < BLOCK; c++) at->t->fz[k][c] = b->f[0][c] * b->z[k][c];
-    for (int d = 0; d < MS_DEPTH; d++) slots_add(at->s->memory.m[d], b->a[d], at->t->fz);
+        for (int c = 0; c < BLOCK; c++) t->fz[k][c] = b->f[0][c] * b->z[k][c];
+    for (int d = 0; d < MS_DEPTH; d++) slots_add(s->memory.m[d], b->a[d], t->fz);
 }
 
-static void query_both(const struct at_work *at)
+static void query_both(struct workspace *s, struct items *b, struct scratch *t)
 {
-    read_forward(at->s, at->b, at->t);
-    decode_forward(at->s, at->t);
-    loss_block(at->s, at->b, at->count, at->t, at->sums);
-    decode_backward(at->s, at->t);
-    read_backward(at->s, at->b, at->t);
+    read_forward(s, b, t);
+    decode_forward(s, t);
+    loss_block(s, b, t);
+    decode_backward(s, t);
+    read_backward(s, b, t);
 }
 
 /* dmemory, da, dz -> da and dz with what was stored counted too, then back to the last batch norm */
-static void address_backward(const struct at_work *at)
+static void address_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    struct scratch *t = at->t;
     memset(t->dq, 0, sizeof t->dq);
     for (int d = 0; d < MS_DEPTH; d++) {
         const int place = MS_AT_ADDRESS + d * MS_REFINED * MS_SLOTS;
@@ -132,57 +113,63 @@ static void address_backward(const struct at_work *at)
     }
     norm_forward(NORM_REFINE_1, s, b->v1, t->r1);
     BACKWARD(REFINE_2, SLOPE_LEAKY, t->r1, t->dq, b->dv1);
-    norm_measure(NORM_REFINE_1, b->dv1, b->v1, at->count, at->sums);
+    norm_measure(NORM_REFINE_1, b->dv1, b->v1, b);
 }
 
-static void refine_1_backward(const struct at_work *at)
+static void refine_1_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    norm_backward(NORM_REFINE_1, s, b->v1, at->count, b->dv1);
-    norm_forward(NORM_REFINE_0, s, b->v0, at->t->r0);
-    BACKWARD_BARE(REFINE_1, SLOPE_LEAKY, at->t->r0, b->dv1, b->dv0);
-    norm_measure(NORM_REFINE_0, b->dv0, b->v0, at->count, at->sums);
+    norm_backward(NORM_REFINE_1, s, b->v1, b->count, b->dv1);
+    norm_forward(NORM_REFINE_0, s, b->v0, t->r0);
+    BACKWARD_BARE(REFINE_1, SLOPE_LEAKY, t->r0, b->dv1, b->dv0);
+    norm_measure(NORM_REFINE_0, b->dv0, b->v0, b);
 }
 
-static void embed_2_backward(const struct at_work *at)
+static void embed_2_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    norm_backward(NORM_REFINE_0, s, b->v0, at->count, b->dv0);
-    BACKWARD_BARE(REFINE_0, SLOPE_LINEAR, b->z, b->dv0, at->t->fz);
+    norm_backward(NORM_REFINE_0, s, b->v0, b->count, b->dv0);
+    BACKWARD_BARE(REFINE_0, SLOPE_LINEAR, b->z, b->dv0, t->fz);
     for (int k = 0; k < MS_EMBED; k++)
-        for (int c = 0; c < BLOCK; c++) b->dz[k][c] = b->z[k][c] > 0 ? b->dz[k][c] + at->t->fz[k][c] : 0;
-    norm_forward(NORM_EMBED_1, s, b->u1, at->t->h1);
-    BACKWARD(EMBED_2, SLOPE_RELU, at->t->h1, b->dz, b->du1);
-    norm_measure(NORM_EMBED_1, b->du1, b->u1, at->count, at->sums);
+        for (int c = 0; c < BLOCK; c++) b->dz[k][c] = b->z[k][c] > 0 ? b->dz[k][c] + t->fz[k][c] : 0;
+    norm_forward(NORM_EMBED_1, s, b->u1, t->h1);
+    BACKWARD(EMBED_2, SLOPE_RELU, t->h1, b->dz, b->du1);
+    norm_measure(NORM_EMBED_1, b->du1, b->u1, b);
 }
 
-static void embed_1_backward(const struct at_work *at)
+static void embed_1_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    norm_backward(NORM_EMBED_1, s, b->u1, at->count, b->du1);
-    norm_forward(NORM_EMBED_0, s, b->u0, at->t->h0);
-    BACKWARD_BARE(EMBED_1, SLOPE_RELU, at->t->h0, b->du1, b->du0);
-    norm_measure(NORM_EMBED_0, b->du0, b->u0, at->count, at->sums);
+    norm_backward(NORM_EMBED_1, s, b->u1, b->count, b->du1);
+    norm_forward(NORM_EMBED_0, s, b->u0, t->h0);
+    BACKWARD_BARE(EMBED_1, SLOPE_RELU, t->h0, b->du1, b->du0);
+    norm_measure(NORM_EMBED_0, b->du0, b->u0, b);
 }
 
-static void embed_0_backward(const struct at_work *at)
+static void embed_0_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    norm_backward(NORM_EMBED_0, at->s, at->b->u0, at->count, at->b->du0);
-    bits_to_x(at);
-    matrix_backward(MS_BITS, MS_OUT_EMBED_0, at->t->x[0], at->b->du0[0], at->s->gradient + MS_AT_EMBED_0);
+    norm_backward(NORM_EMBED_0, s, b->u0, b->count, b->du0);
+    bits_to_x(b, t);
+    matrix_backward(MS_BITS, MS_OUT_EMBED_0, t->x[0], b->du0[0], s->gradient + MS_AT_EMBED_0);
 }
 
 /* ---- a task: the stages, and the sums between them --------------------------------------------------------------- */
 
-static void each_block(struct workspace *s, void (*stage)(const struct at_work *))
+typedef void stage(struct workspace *s, struct items *b, struct scratch *t);
+
+static void each_block(struct workspace *s, stage *todo)
 {
-    for (uint32_t b = 0; b < s->blocks; b++) {
-        uint32_t first = b * BLOCK, count = s->n - first < BLOCK ? s->n - first : BLOCK;
-        stage(&(struct at_work){s, &s->block[b], &s->scratch, &s->sums[b], first, count});
-    }
+    for (uint32_t b = 0; b < s->blocks; b++) todo(s, &s->block[b], &s->scratch);
+}
+
+/* A stage that ends before a batch norm, and the sums that it needs. */
+static void forward_to(const struct norm norm, struct workspace *s, stage *todo)
+{
+    each_block(s, todo);
+    norm_settle(norm, s);
+}
+
+static void back_to(const struct norm norm, struct workspace *s, stage *todo)
+{
+    each_block(s, todo);
+    norm_settle_backward(norm, s);
 }
 
 /* The gradient is then in s. */
@@ -192,37 +179,24 @@ static struct ms_losses net_task(struct workspace *s)
     memset(&s->memory, 0, sizeof s->memory);
     memset(&s->dmemory, 0, sizeof s->dmemory);
 
-    each_block(s, embed_0_forward);
-    norm_settle(NORM_EMBED_0, s);
-    each_block(s, embed_1_forward);
-    norm_settle(NORM_EMBED_1, s);
-    each_block(s, embed_2_forward);
-    norm_settle(NORM_REFINE_0, s);
-    each_block(s, refine_1_forward);
-    norm_settle(NORM_REFINE_1, s);
+    forward_to(NORM_EMBED_0, s, embed_0_forward);
+    forward_to(NORM_EMBED_1, s, embed_1_forward);
+    forward_to(NORM_REFINE_0, s, embed_2_forward);
+    forward_to(NORM_REFINE_1, s, refine_1_forward);
     each_block(s, address_forward);
 
     each_block(s, query_both);
     struct ms_losses losses = loss_settle(s);
 
-    each_block(s, address_backward);
-    norm_settle_backward(NORM_REFINE_1, s);
-    each_block(s, refine_1_backward);
-    norm_settle_backward(NORM_REFINE_0, s);
-    each_block(s, embed_2_backward);
-    norm_settle_backward(NORM_EMBED_1, s);
-    each_block(s, embed_1_backward);
-    norm_settle_backward(NORM_EMBED_0, s);
+    back_to(NORM_REFINE_1, s, address_backward);
+    back_to(NORM_REFINE_0, s, refine_1_backward);
+    back_to(NORM_EMBED_1, s, embed_2_backward);
+    back_to(NORM_EMBED_0, s, embed_1_backward);
     each_block(s, embed_0_backward);
     return losses;
 }
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
-
-static size_t whole_lines(size_t size)
-{
-    return (size + 63) / 64 * 64;
-}
 
 static uint32_t blocks_of(uint32_t n)
 {
@@ -231,8 +205,7 @@ static uint32_t blocks_of(uint32_t n)
 
 static size_t workspace_size(uint32_t n)
 {
-    return whole_lines(sizeof(struct workspace)) + blocks_of(n) * sizeof(struct items) +
-           whole_lines(blocks_of(n) * sizeof(struct sums));
+    return sizeof(struct workspace) + blocks_of(n) * sizeof(struct items);
 }
 
 /* Divides the room, and takes the items in. */
@@ -240,16 +213,18 @@ static struct workspace *lay_out(void *room, uint32_t n, const uint64_t *bits, c
 {
     struct workspace *s = room;
     s->w = w;
-    s->bits = bits;
     s->n = n;
     s->blocks = blocks_of(n);
     s->total = 0;
-    s->block = (void *)((unsigned char *)room + whole_lines(sizeof *s));
-    s->sums = (void *)(s->block + s->blocks);
-    for (uint32_t i = 0; i < s->blocks * BLOCK; i++) {
-        real f = i < n ? (real)frequency[i] : 0;
-        s->block[i / BLOCK].f[0][i % BLOCK] = f;
-        s->total += (double)f;
+    s->block = (struct items *)(s + 1);
+    for (uint32_t i = 0; i < s->blocks; i++) {
+        struct items *b = &s->block[i];
+        b->bits = bits + i * BLOCK;
+        b->count = n - i * BLOCK < BLOCK ? n - i * BLOCK : BLOCK;
+        for (uint32_t c = 0; c < BLOCK; c++) {
+            b->f[0][c] = c < b->count ? (real)frequency[i * BLOCK + c] : 0;
+            s->total += (double)b->f[0][c];
+        }
     }
     return s;
 }

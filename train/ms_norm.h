@@ -17,10 +17,10 @@ struct norm {
 
 /* Sums over a block: forward, y = u, of u and u^2; backward, y = dy before the activation, of dy and dy u, from which
  * those of dy x follow. */
-static void norm_measure(const struct norm norm, real (*y)[BLOCK], real (*u)[BLOCK], uint32_t count, struct sums *sums)
+static void norm_measure(const struct norm norm, real (*y)[BLOCK], real (*u)[BLOCK], struct items *b)
 {
     for (int o = 0; o < norm.features; o++)
-        add_products(y[o], u[o], count, &sums->one[norm.at + o], &sums->two[norm.at + o]);
+        add_products(y[o], u[o], b->count, &b->sums.one[norm.at + o], &b->sums.two[norm.at + o]);
 }
 
 /* All blocks' sums -> mean and 1 / sqrt(variance + epsilon) */
@@ -28,7 +28,7 @@ static void norm_settle(const struct norm norm, struct workspace *s)
 {
     for (int i = norm.at; i < norm.at + norm.features; i++) {
         double one = 0, two = 0;
-        for (uint32_t b = 0; b < s->blocks; b++) one += s->sums[b].one[i], two += s->sums[b].two[i];
+        for (uint32_t b = 0; b < s->blocks; b++) one += s->block[b].sums.one[i], two += s->block[b].sums.two[i];
         s->mean[i] = one / s->n;
         double variance = two / s->n - s->mean[i] * s->mean[i];
         s->rest[i] = 1 / sqrt((variance > 0 ? variance : 0) + (double)norm_epsilon);
@@ -54,7 +54,7 @@ static void norm_settle_backward(const struct norm norm, struct workspace *s)
     for (int o = 0; o < norm.features; o++) {
         int i = norm.at + o;
         double one = 0, two = 0;
-        for (uint32_t b = 0; b < s->blocks; b++) one += s->sums[b].one[i], two += s->sums[b].two[i];
+        for (uint32_t b = 0; b < s->blocks; b++) one += s->block[b].sums.one[i], two += s->block[b].sums.two[i];
         s->sum_dy[i] = one;
         s->sum_dyx[i] = (two - s->mean[i] * one) * s->rest[i];
         s->gradient[norm.bias + o] = (real)s->sum_dy[i];

@@ -33,35 +33,26 @@
  *
  *     ms_net.h        a task on blocks of items, stage by stage; it names the headers that it is made of
  *     ms_task.c       the same compiled for each kind of vector register; cuda/ms.cu on the GPU
- *     ms_tasks.c      recipes, items of a task, first weights
- *     ms_file.c       the model file */
+ *     ms.c            recipes, first weights, the model file */
 #ifndef LEGO_TRAIN_MS_TRAIN_H
 #define LEGO_TRAIN_MS_TRAIN_H
 
 #include "train.h"
 
-enum {
-    MS_BITS = 60,
-    MS_EMBED = 23,
-    MS_REFINED = 5,
-    MS_DEPTH = 2,
-    MS_SLOTS = 50,
-    MS_FEATURES = MS_DEPTH * (MS_EMBED + 3),
-    MS_IN = MS_FEATURES + MS_EMBED + 1,
-    MS_HIDDEN = 256,
-    MS_HALF = (MS_IN + 1) / 2,
-    MS_POPULATION = 100000,
-    MS_BATCH = 8
-};
+enum { MS_BITS = 60, MS_EMBED = 23, MS_REFINED = 5, MS_DEPTH = 2, MS_SLOTS = 50, MS_HIDDEN = 256 };
+enum { MS_FEATURES = MS_DEPTH * (MS_EMBED + 3), MS_IN = MS_FEATURES + MS_EMBED + 1, MS_HALF = (MS_IN + 1) / 2 };
+enum { MS_POPULATION = 100000, MS_BATCH = 8 };
 
 /* Layers in the order of the arena of parameters, with inputs, outputs, and whether batch norm follows: W [out][in],
  * then bias [out]; with batch norm the bias is its beta, and its gamma [out] follows. */
 #define MS_LAYERS(X)                                                                                                   \
     X(EMBED_0, MS_BITS, 64, 1)                                                                                         \
     X(EMBED_1, 64, 43, 1)                                                                                              \
-    X(EMBED_2, 43, MS_EMBED, 0) X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1) X(REFINE_2, 18, MS_REFINED, 0)     \
-        X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)               \
-            X(DECODE_3, MS_HALF, 1, 0)
+    X(EMBED_2, 43, MS_EMBED, 0)                                                                                        \
+    X(REFINE_0, MS_EMBED, 32, 1)                                                                                       \
+    X(REFINE_1, 32, 18, 1)                                                                                             \
+    X(REFINE_2, 18, MS_REFINED, 0) X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0)                   \
+        X(DECODE_2, MS_IN, MS_HALF, 0) X(DECODE_3, MS_HALF, 1, 0)
 
 /* The arena: the layers, then A [2][5][50], then the weights of the loss, of MSE and ARE. A member for each, a char for
  * each float, so that offsets are indices. */
@@ -108,7 +99,7 @@ BOTH double ms_follow(const struct recipe *recipe, uint32_t n)
     return 0.01 * n / recipe->n_max;
 }
 
-/* ---- ms_tasks.c -------------------------------------------------------------------------------------------------- */
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 struct recipe ms_recipe_published(void); /* 5,000,000 tasks, one a step, seed 0, n 2 to 5000, alpha 0.8 to 1.3, s 1 to
                                           * 10, rate 1e-4 */
@@ -151,7 +142,7 @@ BOTH float ms_item_frequency(const struct ms_task *task, double top, uint32_t i)
     return (float)(1 + floor(top * pow((double)rank, -task->alpha) + 0.5));
 }
 
-/* ---- ms_file.c --------------------------------------------------------------------------------------------------- */
+/* ---- the model file ---------------------------------------------------------------------------------------------- */
 
 /* The model file: batch norm is folded into the layer before it, so that each layer is W and bias; W is transposed, as
  * whoever answers for one item after another wants it.
@@ -165,8 +156,5 @@ BOTH float ms_item_frequency(const struct ms_task *task, double top, uint32_t i)
  * | end - 8 | 8   | u64 XXH3-64 of all before | */
 #define MS_LAYER_FOLDED(layer, in, out, norm) +(out) * ((in) + 1)
 enum { MS_NUMBERS = MS_DEPTH * MS_REFINED * MS_SLOTS MS_LAYERS(MS_LAYER_FOLDED), MS_FILE = 24 + 4 * MS_NUMBERS + 8 };
-void ms_fold(const float *parameters, const double *statistics, float numbers[MS_NUMBERS]);
-lego_status ms_save(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
-                    void *context);
 
 #endif

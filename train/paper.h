@@ -15,14 +15,8 @@
 
 #include "train.h"
 
-enum {
-    TRAIN_ROWS = 5,
-    TRAIN_COLUMNS = 5120,
-    TRAIN_TABLE = 80,
-    TRAIN_BATCH = 8,
-    TRAIN_LOSSES = 5,
-    TRAIN_PARAMETERS = 5356
-};
+enum { TRAIN_ROWS = 5, TRAIN_COLUMNS = 5120, TRAIN_TABLE = 80, TRAIN_BATCH = 8 };
+enum { TRAIN_LOSSES = 5, TRAIN_PARAMETERS = 5356 };
 
 /* A task: n items of frequency scale * ((n + 1) / j)^alpha, j = 2 .. n + 1, real-valued, each stored once with its
  * whole frequency and queried once. Draws are outputs of SplitMix64 from state `key`: the first gives n, the second

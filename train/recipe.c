@@ -57,13 +57,14 @@ void recipe_set_bits(struct recipe *recipe, const struct recipe_field *field, ui
     memcpy((char *)recipe + field->at, &bits, sizes[field->kind]);
 }
 
-static void write_value(const struct recipe *recipe, const struct recipe_field *field, char text[32])
+void recipe_text(const struct recipe *recipe, const struct recipe_field *field, char text[RECIPE_TEXT])
 {
     uint64_t bits = recipe_bits(recipe, field);
     double real;
     memcpy(&real, &bits, sizeof real);
-    if (field->kind == FIELD_REAL) snprintf(text, 32, "%g", real);
-    else snprintf(text, 32, "%" PRIu64, bits);
+    if (field->kind == FIELD_REAL) snprintf(text, RECIPE_TEXT, "%g", real);
+    else if (field->kind == FIELD_FLAG) snprintf(text, RECIPE_TEXT, "%s", bits ? "true" : "false");
+    else snprintf(text, RECIPE_TEXT, "%" PRIu64, bits);
 }
 
 bool recipe_difference(const struct recipe *made, const struct recipe *asked, char *text, size_t size)
@@ -73,10 +74,10 @@ bool recipe_difference(const struct recipe *made, const struct recipe *asked, ch
         return true;
     }
     for (const struct recipe_field *f = recipe_fields; f < recipe_fields + RECIPE_FIELDS; f++) {
-        char ours[32], theirs[32];
+        char ours[RECIPE_TEXT], theirs[RECIPE_TEXT];
         if (recipe_bits(made, f) == recipe_bits(asked, f)) continue;
-        write_value(made, f, ours);
-        write_value(asked, f, theirs);
+        recipe_text(made, f, ours);
+        recipe_text(asked, f, theirs);
         if (!f->option) snprintf(text, size, "with another --preset: %s %s, not %s", f->name, ours, theirs);
         else if (f->kind == FIELD_FLAG)
             snprintf(text, size, "%s %s", recipe_bits(made, f) ? "with" : "without", f->option);

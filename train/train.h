@@ -85,6 +85,8 @@ extern const struct recipe_field recipe_fields[RECIPE_FIELDS];
 
 /* A field's value: an integer, or the bits of a double. */
 uint64_t recipe_bits(const struct recipe *recipe, const struct recipe_field *field);
+enum { RECIPE_TEXT = 32 };
+void recipe_text(const struct recipe *recipe, const struct recipe_field *field, char text[RECIPE_TEXT]);
 void recipe_set_bits(struct recipe *recipe, const struct recipe_field *field, uint64_t bits);
 
 /* What differs between the recipe of a checkpoint and the one asked for, in words that follow "was made "; false if

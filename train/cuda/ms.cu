@@ -78,11 +78,11 @@ struct ms : session {
         draw<<<1, TASKS, 0, stream>>>(s);
         embed_0_forward<<<s.most_tiles, SMALL, 0, stream>>>(s);
         settle(NORM_EMBED_0);
-        embed_1_forward<<<s.most_tiles, SMALL, 0, stream>>>(s);
+        between_forward<64, 43><<<s.most_tiles, SMALL, 0, stream>>>(s, NORM_EMBED_0, NORM_EMBED_1, MS_AT_EMBED_1);
         settle(NORM_EMBED_1);
         embed_2_forward<<<s.most_tiles, SMALL, 0, stream>>>(s);
         settle(NORM_REFINE_0);
-        refine_1_forward<<<s.most_tiles, SMALL, 0, stream>>>(s);
+        between_forward<32, 18><<<s.most_tiles, SMALL, 0, stream>>>(s, NORM_REFINE_0, NORM_REFINE_1, MS_AT_REFINE_1);
         settle(NORM_REFINE_1);
         address_forward<<<s.most_tiles, SMALL, 0, stream>>>(s);
         enqueue_memory<false>();
@@ -99,11 +99,11 @@ struct ms : session {
 
         address_backward<<<s.most_tiles, SMALL, sizeof(address_room), stream>>>(s);
         settle_backward(NORM_REFINE_1);
-        refine_1_backward<<<s.most_tiles, SMALL, 0, stream>>>(s);
+        between_backward<32, 18><<<s.most_tiles, SMALL, 0, stream>>>(s, NORM_REFINE_0, NORM_REFINE_1, MS_AT_REFINE_1);
         settle_backward(NORM_REFINE_0);
         embed_2_backward<<<s.most_tiles, SMALL, 0, stream>>>(s);
         settle_backward(NORM_EMBED_1);
-        embed_1_backward<<<s.most_tiles, SMALL, 0, stream>>>(s);
+        between_backward<64, 43><<<s.most_tiles, SMALL, 0, stream>>>(s, NORM_EMBED_0, NORM_EMBED_1, MS_AT_EMBED_1);
         settle_backward(NORM_EMBED_0);
         embed_0_backward<<<s.most_tiles, SMALL, 0, stream>>>(s);
         weights<<<dim3(s.most_weights, WEIGHT_JOBS), WEIGHT_THREADS, WEIGHT_SHARED, stream>>>(s);

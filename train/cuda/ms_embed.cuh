@@ -9,8 +9,6 @@
 namespace
 {
 
-constexpr int SMALL = 128; /* threads of a block: 8 for every 4 of 64 outputs; and one for an item at each depth */
-
 __device__ void embed_0_items(const device &s, const place &p, float *x)
 {
     const int c = threadIdx.x % ITEMS, half = threadIdx.x / ITEMS;
@@ -39,20 +37,6 @@ __global__ void __launch_bounds__(SMALL) embed_0_forward(device s)
     });
 }
 
-__global__ void __launch_bounds__(SMALL) embed_1_forward(device s)
-{
-    __shared__ __align__(16) float h0[64 * ITEMS], w[64 * round4(43)];
-    place p;
-    if (!find_tile(s, blockIdx.x, p)) return;
-    load_matrix<64, 43>(w, s.transposed + MS_AT_EMBED_1);
-    norm_forward(NORM_EMBED_0, p, p.t->u0, p.t->h0, h0);
-    __syncthreads();
-    product<64, 43>(w, h0, [&](int m, float(&u)[8]) {
-        put8(p.t->u1[m], u);
-        measure(p, MS_NORM_EMBED_1 + m, u, u);
-    });
-}
-
 __global__ void __launch_bounds__(SMALL) embed_2_forward(device s)
 {
     __shared__ __align__(16) float h1[43 * ITEMS], w[43 * round4(EMBED)], z[EMBED * ITEMS], w_refine[EMBED * 32];
@@ -60,7 +44,7 @@ __global__ void __launch_bounds__(SMALL) embed_2_forward(device s)
     if (!find_tile(s, blockIdx.x, p)) return;
     load_matrix<43, EMBED>(w, s.transposed + MS_AT_EMBED_2);
     load_matrix<EMBED, 32>(w_refine, s.transposed + MS_AT_REFINE_0);
-    norm_forward(NORM_EMBED_1, p, p.t->u1, p.t->h1, h1);
+    norm_forward(NORM_EMBED_1, p, h1);
     __syncthreads();
     product<43, EMBED>(w, h1, [&](int m, float(&v)[8]) {
         for (float &x : v) x = fmaxf(x + s.parameters[MS_BIAS_EMBED_2 + m], 0);
@@ -71,20 +55,6 @@ __global__ void __launch_bounds__(SMALL) embed_2_forward(device s)
     product<EMBED, 32>(w_refine, z, [&](int m, float(&u)[8]) {
         put8(p.t->v0[m], u);
         measure(p, MS_NORM_REFINE_0 + m, u, u);
-    });
-}
-
-__global__ void __launch_bounds__(SMALL) refine_1_forward(device s)
-{
-    __shared__ __align__(16) float r0[32 * ITEMS], w[32 * round4(18)];
-    place p;
-    if (!find_tile(s, blockIdx.x, p)) return;
-    load_matrix<32, 18>(w, s.transposed + MS_AT_REFINE_1);
-    norm_forward(NORM_REFINE_0, p, p.t->v0, p.t->r0, r0);
-    __syncthreads();
-    product<32, 18>(w, r0, [&](int m, float(&u)[8]) {
-        put8(p.t->v1[m], u);
-        measure(p, MS_NORM_REFINE_1 + m, u, u);
     });
 }
 
@@ -128,7 +98,7 @@ __global__ void __launch_bounds__(SMALL) address_forward(device s)
     load_matrix<18, REFINED>(w, s.transposed + MS_AT_REFINE_2);
     for (int d = 0; d < DEPTH; d++)
         load_matrix<REFINED, SLOTS>(address[d], s.parameters + MS_AT_ADDRESS + d * REFINED * SLOTS);
-    norm_forward(NORM_REFINE_1, p, p.t->v1, p.t->r1, r1);
+    norm_forward(NORM_REFINE_1, p, r1);
     for (int i = threadIdx.x; i < EMBED * ITEMS; i += SMALL)
         p.t->fz[i / ITEMS][i % ITEMS] = p.t->f[i % ITEMS] * p.t->z[i / ITEMS][i % ITEMS];
     __syncthreads();
@@ -201,20 +171,7 @@ __global__ void __launch_bounds__(SMALL) address_backward(device s)
         put8(p.t->dq[m], v);
     });
     __syncthreads();
-    product<REFINED, 18>(r.w, r.dq,
-                         [&](int m, float(&v)[8]) { norm_arrive(NORM_REFINE_1, p, m, p.t->v1, p.t->r1, v, p.t->dv1); });
-}
-
-__global__ void __launch_bounds__(SMALL) refine_1_backward(device s)
-{
-    __shared__ __align__(16) float dv1[18 * ITEMS], w[18 * 32];
-    place p;
-    if (!find_tile(s, blockIdx.x, p)) return;
-    load_matrix<18, 32>(w, s.parameters + MS_AT_REFINE_1);
-    norm_backward(NORM_REFINE_1, p, p.t->v1, p.t->dv1, dv1);
-    __syncthreads();
-    product<18, 32>(w, dv1,
-                    [&](int m, float(&v)[8]) { norm_arrive(NORM_REFINE_0, p, m, p.t->v0, p.t->r0, v, p.t->dv0); });
+    product<REFINED, 18>(r.w, r.dq, [&](int m, float(&v)[8]) { norm_arrive(NORM_REFINE_1, p, m, v); });
 }
 
 __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
@@ -225,7 +182,7 @@ __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
     if (!find_tile(s, blockIdx.x, p)) return;
     load_matrix<32, EMBED>(w_refine, s.parameters + MS_AT_REFINE_0);
     load_matrix<EMBED, 43>(w, s.parameters + MS_AT_EMBED_2);
-    norm_backward(NORM_REFINE_0, p, p.t->v0, p.t->dv0, dv0);
+    norm_backward(NORM_REFINE_0, p, dv0);
     __syncthreads();
     product<32, EMBED>(w_refine, dv0, [&](int m, float(&v)[8]) {
         float z[8], before[8];
@@ -236,26 +193,13 @@ __global__ void __launch_bounds__(SMALL) embed_2_backward(device s)
         put8(p.t->dz[m], v);
     });
     __syncthreads();
-    product<EMBED, 43>(w, dz,
-                       [&](int m, float(&v)[8]) { norm_arrive(NORM_EMBED_1, p, m, p.t->u1, p.t->h1, v, p.t->du1); });
-}
-
-__global__ void __launch_bounds__(SMALL) embed_1_backward(device s)
-{
-    __shared__ __align__(16) float du1[43 * ITEMS], w[43 * 64];
-    place p;
-    if (!find_tile(s, blockIdx.x, p)) return;
-    load_matrix<43, 64>(w, s.parameters + MS_AT_EMBED_1);
-    norm_backward(NORM_EMBED_1, p, p.t->u1, p.t->du1, du1);
-    __syncthreads();
-    product<43, 64>(w, du1,
-                    [&](int m, float(&v)[8]) { norm_arrive(NORM_EMBED_0, p, m, p.t->u0, p.t->h0, v, p.t->du0); });
+    product<EMBED, 43>(w, dz, [&](int m, float(&v)[8]) { norm_arrive(NORM_EMBED_1, p, m, v); });
 }
 
 __global__ void __launch_bounds__(SMALL) embed_0_backward(device s)
 {
     place p;
-    if (find_tile(s, blockIdx.x, p)) norm_backward(NORM_EMBED_0, p, p.t->u0, p.t->du0, NULL);
+    if (find_tile(s, blockIdx.x, p)) norm_backward(NORM_EMBED_0, p, NULL);
 }
 
 } // namespace

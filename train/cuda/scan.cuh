@@ -32,7 +32,7 @@ __device__ void cell_forward(const float *w, cell_net &n)
 }
 
 /* One layer of a head, by the block, a thread an output: the vectors are in shared memory. */
-template <int L> __device__ void head_forward(const float *w, const float *x, float *y, float slope)
+template <int L> __device__ void layer_forward(const float *w, const float *x, float *y, float slope)
 {
     constexpr int in = IN[L], out = OUT[L];
     int o = threadIdx.x;
@@ -47,7 +47,7 @@ template <int L> __device__ void head_forward(const float *w, const float *x, fl
 
 /* dy before the activation -> dx, and the layer's gradient. */
 template <int L>
-__device__ void head_backward(const float *w, const float *x, const float *dy, float *dx, float *gradient)
+__device__ void layer_backward(const float *w, const float *x, const float *dy, float *dx, float *gradient)
 {
     constexpr int in = IN[L], out = OUT[L];
     const float *m = w + layer_at(L) - SCAN_AT;
@@ -62,25 +62,26 @@ __device__ void head_backward(const float *w, const float *x, const float *dy, f
     __syncthreads();
 }
 
-struct heads { /* what the three heads compute, in shared memory */
+typedef float head[4][16]; /* what each layer of a head gives */
+struct heads {             /* what the three heads compute, in shared memory */
     float mean[32];
-    float i0[16], i1[8], i2[4], a0[16], a1[16], a2[8], a3[1], n0[16], n1[16], n2[8], n3[1];
-    float d0[32], d1[32], d2[32], dmean[32];
+    head implicit, skew, distinct;
+    float d[2][32], dmean[32]; /* d: gradients of a layer's output and of its input, in turns */
 };
+
+/* Layers L to LAST of a head; a single output is linear. */
+template <int L, int LAST> __device__ void head_forward(const float *w, const float *x, float (*y)[16])
+{
+    constexpr float slope = OUT[L] == 1 ? 1 : LEAKY;
+    layer_forward<L>(w, x, *y, slope);
+    if constexpr (L < LAST) head_forward<L + 1, LAST>(w, *y, y + 1);
+}
 
 __device__ void heads_forward(const float *w, heads &h)
 {
-    head_forward<SCAN_IMPLICIT_0>(w, h.mean, h.i0, LEAKY);
-    head_forward<SCAN_IMPLICIT_1>(w, h.i0, h.i1, LEAKY);
-    head_forward<SCAN_IMPLICIT_2>(w, h.i1, h.i2, LEAKY);
-    head_forward<SCAN_SKEW_0>(w, h.mean, h.a0, LEAKY);
-    head_forward<SCAN_SKEW_1>(w, h.a0, h.a1, LEAKY);
-    head_forward<SCAN_SKEW_2>(w, h.a1, h.a2, LEAKY);
-    head_forward<SCAN_SKEW_3>(w, h.a2, h.a3, 1);
-    head_forward<SCAN_DISTINCT_0>(w, h.mean, h.n0, LEAKY);
-    head_forward<SCAN_DISTINCT_1>(w, h.n0, h.n1, LEAKY);
-    head_forward<SCAN_DISTINCT_2>(w, h.n1, h.n2, LEAKY);
-    head_forward<SCAN_DISTINCT_3>(w, h.n2, h.n3, 1);
+    head_forward<SCAN_IMPLICIT_0, SCAN_IMPLICIT_2>(w, h.mean, h.implicit);
+    head_forward<SCAN_SKEW_0, SCAN_SKEW_3>(w, h.mean, h.skew);
+    head_forward<SCAN_DISTINCT_0, SCAN_DISTINCT_3>(w, h.mean, h.distinct);
 }
 
 /* Means over the block's 512 cells, a fixed tree: lanes, then warps, then tiles. */
@@ -119,9 +120,9 @@ __global__ void __launch_bounds__(ITEMS) scan(device s)
     if (threadIdx.x == 0) {
         scanned r;
         for (int i = 0; i < 32; i++) r.mean[i] = h.mean[i];
-        for (int i = 0; i < 4; i++) r.implicit[i] = h.i2[i];
-        r.skew = h.a3[0];
-        r.distinct = h.n3[0];
+        for (int i = 0; i < 4; i++) r.implicit[i] = h.implicit[2][i];
+        r.skew = h.skew[3][0];
+        r.distinct = h.distinct[3][0];
         s.scans[blockIdx.x] = r;
     }
 }
@@ -149,33 +150,27 @@ __device__ told read_told(const device &s, int b)
 constexpr int RESCAN_SUMS = sums_at<SCAN_CELL_0, SCAN_CELL_2>() + 16 * tiling<SCAN_CELL_2>::ACTIVE;
 constexpr int RESCAN_SHARED = (round4(SCAN_SIZE) + STAGE + RESCAN_SUMS) * 4;
 
-__device__ void head_through(float *dy, const float *y, int n)
+/* From the gradient of layer L's output before its activation, which is d[L % 2], back to the means. */
+template <int FIRST, int L> __device__ void head_backward(const float *w, heads &h, const head &y, float *gradient)
 {
-    if (threadIdx.x < n) dy[threadIdx.x] *= y[threadIdx.x] > 0 ? 1.0f : LEAKY;
+    const float *x = L == FIRST ? h.mean : y[L == FIRST ? 0 : L - FIRST - 1];
+    float *dx = h.d[(L + 1) % 2];
+    constexpr int in = IN[L];
+    const int t = threadIdx.x;
+    layer_backward<L>(w, x, h.d[L % 2], dx, gradient);
+    if (L > FIRST && t < in) dx[t] *= x[t] > 0 ? 1.0f : LEAKY;
+    if (L == FIRST && t < 32) h.dmean[t] += dx[t];
     __syncthreads();
+    if constexpr (L > FIRST) head_backward<FIRST, L - 1>(w, h, y, gradient);
 }
 
-__device__ void add_mean(heads &h)
+/* The same where layer L has a single output. */
+template <int FIRST, int L>
+__device__ void head_backward(const float *w, heads &h, const head &y, double dy, float *gradient)
 {
-    if (threadIdx.x < 32) h.dmean[threadIdx.x] += h.d0[threadIdx.x];
+    if (threadIdx.x == 0) h.d[L % 2][0] = (float)dy;
     __syncthreads();
-}
-
-/* One head of four layers whose single output has the gradient dy. */
-template <int FIRST>
-__device__ void head_of_four(const float *w, const float *y0, const float *y1, const float *y2, float dy, heads &h,
-                             float *gradient)
-{
-    if (threadIdx.x == 0) h.d0[0] = dy;
-    __syncthreads();
-    head_backward<FIRST + 3>(w, y2, h.d0, h.d1, gradient);
-    head_through(h.d1, y2, 8);
-    head_backward<FIRST + 2>(w, y1, h.d1, h.d2, gradient);
-    head_through(h.d2, y1, 16);
-    head_backward<FIRST + 1>(w, y0, h.d2, h.d1, gradient);
-    head_through(h.d1, y0, 16);
-    head_backward<FIRST>(w, h.mean, h.d1, h.d0, gradient);
-    add_mean(h);
+    head_backward<FIRST, L>(w, h, y, gradient);
 }
 
 __device__ void heads_backward(const device &s, const float *w, int b, heads &h, float *gradient)
@@ -188,18 +183,13 @@ __device__ void heads_backward(const device &s, const float *w, int b, heads &h,
         double sum = 0;
         for (uint32_t i = lane; i < tiles; i += 32) sum += s.tile_implicit[(size_t)(t.first_tile + i) * 4 + j];
         sum = warp_sum(sum);
-        if (lane == 0) h.d0[j] = (float)sum / ROWS * (h.i2[j] > 0 ? 1.0f : LEAKY);
+        if (lane == 0) h.d[SCAN_IMPLICIT_2 % 2][j] = (float)sum / ROWS * (h.implicit[2][j] > 0 ? 1.0f : LEAKY);
     }
     if (threadIdx.x < 32) h.dmean[threadIdx.x] = 0;
     __syncthreads();
-    head_backward<SCAN_IMPLICIT_2>(w, h.i1, h.d0, h.d1, gradient);
-    head_through(h.d1, h.i1, 8);
-    head_backward<SCAN_IMPLICIT_1>(w, h.i0, h.d1, h.d2, gradient);
-    head_through(h.d2, h.i0, 16);
-    head_backward<SCAN_IMPLICIT_0>(w, h.mean, h.d2, h.d0, gradient);
-    add_mean(h);
-    head_of_four<SCAN_SKEW_0>(w, h.a0, h.a1, h.a2, (float)(s.doff[2 * b] / ROWS), h, gradient);
-    head_of_four<SCAN_DISTINCT_0>(w, h.n0, h.n1, h.n2, (float)(s.doff[2 * b + 1] / ROWS), h, gradient);
+    head_backward<SCAN_IMPLICIT_0, SCAN_IMPLICIT_2>(w, h, h.implicit, gradient);
+    head_backward<SCAN_SKEW_0, SCAN_SKEW_3>(w, h, h.skew, s.doff[2 * b] / ROWS, gradient);
+    head_backward<SCAN_DISTINCT_0, SCAN_DISTINCT_3>(w, h, h.distinct, s.doff[2 * b + 1] / ROWS, gradient);
 }
 
 __global__ void __launch_bounds__(ITEMS) rescan(device s)
