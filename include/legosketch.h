@@ -108,7 +108,10 @@ typedef struct lego_options {
     const lego_allocator *allocator; /* NULL: malloc and free; copied, need not outlive the call */
 } lego_options;
 
-#define LEGO_OPTIONS_INIT {1u << 20, 0, NULL, 0, NULL}
+#define LEGO_OPTIONS_INIT                                                                                              \
+    {                                                                                                                  \
+        1u << 20, 0, NULL, 0, NULL                                                                                     \
+    }
 
 LEGO_API lego_status lego_create(const lego_options *options, lego_sketch **sketch);
 LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */

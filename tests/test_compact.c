@@ -201,8 +201,7 @@ static void batches_answer_as_single_queries(void **unused)
         uint64_t state = trial + 1, keys[MOST];
         lego_sketch *sketch = sketch_of(blocks[trial % 4]);
         unsigned digits = trial < 4 ? 2 : 14; /* up to 10^14 each: far beyond 2^53 in all */
-        for (int i = 0; i < 3000; i++)
-            lego_add_u64(sketch, draw_below(&state, 1000), draw_count(&state, digits));
+        for (int i = 0; i < 3000; i++) lego_add_u64(sketch, draw_below(&state, 1000), draw_count(&state, digits));
         for (int i = 0; i < MOST; i++) {
             keys[i] = draw_below(&state, 1500);
             lego_query_u64(sketch, keys[i], &one[i]);
@@ -250,10 +249,8 @@ static void questions_leave_no_trace(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_in_weights_are_packed),
-        cmocka_unit_test(kernels_decode_as_the_scalar_code),
-        cmocka_unit_test(kernels_read_as_the_scalar_code),
-        cmocka_unit_test(batches_answer_as_single_queries),
+        cmocka_unit_test(built_in_weights_are_packed),     cmocka_unit_test(kernels_decode_as_the_scalar_code),
+        cmocka_unit_test(kernels_read_as_the_scalar_code), cmocka_unit_test(batches_answer_as_single_queries),
         cmocka_unit_test(questions_leave_no_trace),
     };
     return cmocka_run_group_tests_name("compact", tests, NULL, NULL);

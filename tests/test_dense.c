@@ -51,8 +51,7 @@ static struct stream_of trial_stream(struct trial *t, bool deletions)
 
 static void add_part(lego_sketch *sketch, const struct stream_of *s, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++)
-        assert_int_equal(lego_add_u64(sketch, s->items[i], s->counts[i]), LEGO_OK);
+    for (size_t i = first; i < end; i++) assert_int_equal(lego_add_u64(sketch, s->items[i], s->counts[i]), LEGO_OK);
 }
 
 static void order_and_batches_do_not_matter(void **unused)
@@ -263,7 +262,8 @@ static void unequal_numbers_of_blocks_merge_where_they_nest(void **unused)
 static void go_down(lego_sketch *sketch, const lego_sketch *other)
 {
     lego_sketch *empty = blocks_of(other->dense.blocks);
-    for (uint32_t i = 0; i < other->dense.blocks; i++) empty->dense.block[i].word[7] = (uint64_t)step_at(other, i) << 53;
+    for (uint32_t i = 0; i < other->dense.blocks; i++)
+        empty->dense.block[i].word[7] = (uint64_t)step_at(other, i) << 53;
     assert_int_equal(lego_merge(sketch, empty), LEGO_OK);
     lego_destroy(empty);
 }
@@ -480,9 +480,9 @@ static int64_t frequency(int shape, uint64_t i)
 {
     static const double alpha[] = {0.5, 0.9, 1.3};
     if (shape < 3) return llround(pow((ITEMS + 1.0) / (double)(i + 2), alpha[shape]));
-    if (shape == 3) return 1;                                 /* all once */
-    if (shape == 4) return i == 0 ? 99 * ITEMS : 1;           /* one item is 99 % of the stream */
-    return i % 100 == 0 ? 5000 : (int64_t)(i % 3) + 1;        /* a flat body and a heavy head */
+    if (shape == 3) return 1;                          /* all once */
+    if (shape == 4) return i == 0 ? 99 * ITEMS : 1;    /* one item is 99 % of the stream */
+    return i % 100 == 0 ? 5000 : (int64_t)(i % 3) + 1; /* a flat body and a heavy head */
 }
 
 static void upper_holds_and_lower_is_calibrated(void **unused)
