@@ -35,29 +35,6 @@ static unsigned place_of(const struct compact_counts *counts, uint32_t columns, 
     return (log2_of(columns) - 1) * COMPACT_BUCKETS + bucket(value >> counts->shift);
 }
 
-/* The three bytes that count i is in, and at which bit of them. */
-static uint32_t bytes_of(const struct compact_counts *counts, unsigned i, unsigned *at, unsigned *shift)
-{
-    *at = i * COMPACT_COUNT_BITS / 8;
-    *shift = i * COMPACT_COUNT_BITS % 8;
-    return counts->count[*at] | (uint32_t)counts->count[*at + 1] << 8 | (uint32_t)counts->count[*at + 2] << 16;
-}
-
-static uint32_t get_count(const struct compact_counts *counts, unsigned i)
-{
-    unsigned at, shift;
-    uint32_t bytes = bytes_of(counts, i, &at, &shift);
-    return bytes >> shift & ((1u << COMPACT_COUNT_BITS) - 1);
-}
-
-static void add_count(struct compact_counts *counts, unsigned i, int by)
-{
-    unsigned at, shift;
-    uint32_t bytes = bytes_of(counts, i, &at, &shift);
-    bytes += (uint32_t)by << shift; /* not in one expression: there the shift could come before it is known */
-    for (unsigned k = 0; k < 3; k++) counts->count[at + k] = (uint8_t)(bytes >> 8 * k);
-}
-
 static double mean_of(const struct compact_counts *counts)
 {
     return counts->mass > 0 ? (double)counts->mass / counts->blocks : 0;
@@ -68,7 +45,6 @@ static void count_blocks(const struct dense *dense, int shift, struct compact_co
 {
     *counts = (struct compact_counts){.blocks = dense->blocks < COMPACT_SCANNED ? dense->blocks : COMPACT_SCANNED,
                                       .shift = shift};
-    uint16_t count[COMPACT_HISTOGRAM] = {0};
     for (uint32_t i = 0; i < counts->blocks; i++) {
         int64_t value[BLOCK_CELLS], *at = value;
         dense->kernels->unpack(&dense->block[i], value);
@@ -76,13 +52,12 @@ static void count_blocks(const struct dense *dense, int shift, struct compact_co
             uint32_t columns = block_columns[block_step(&dense->block[i])][k];
             for (uint32_t c = 0; c < columns; c++, at++) {
                 if (k == 0) counts->mass += *at;
-                count[place_of(counts, columns, *at)]++;
+                counts->count[place_of(counts, columns, *at)]++;
             }
             counts->cells += columns;
             counts->widths += columns * log2_of(columns);
         }
     }
-    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) add_count(counts, i, count[i]);
 }
 
 void compact_count(const struct dense *dense, struct compact_counts *counts)
@@ -96,8 +71,8 @@ bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t colum
                      enum compact_change *change)
 {
     unsigned from = place_of(counts, columns, before), to = place_of(counts, columns, after);
-    add_count(counts, from, -1);
-    add_count(counts, to, 1);
+    counts->count[from]--;
+    counts->count[to]++;
     *change = from != to ? COMPACT_CELLS : row == 0 && before != after ? COMPACT_MASS : COMPACT_SAME;
     if (row != 0) return true;
     counts->mass += after - before;
@@ -107,7 +82,7 @@ bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t colum
 void compact_view_cells(const struct compact_counts *counts, float cells[COMPACT_HISTOGRAM])
 {
     for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) {
-        uint32_t count = get_count(counts, i);
+        uint32_t count = counts->count[i];
         cells[i] = count ? (float)(4 * sqrt((double)count / counts->cells)) : 0;
     }
 }

@@ -54,14 +54,12 @@ struct compact_view {
 };
 
 /* What is counted of the scanned blocks: integers, so that they can follow a change of a cell, and it does not matter
- * how they came to be what they are. A width has at most 64 * 128 = 2^13 cells, so a count takes 14 bits: all of them
- * are kept behind the memory of every sketch, however small. */
-enum { COMPACT_COUNT_BITS = 14 };
+ * how they came to be what they are. */
 struct compact_counts {
     int64_t mass; /* of row 0 */
     uint32_t blocks, cells, widths;
     int shift;
-    uint8_t count[(COMPACT_HISTOGRAM * COMPACT_COUNT_BITS + 7) / 8 + 1]; /* one more: compact.c changes three at once */
+    uint16_t count[COMPACT_HISTOGRAM]; /* at most 64 * 128 */
 };
 
 void compact_count(const struct dense *dense, struct compact_counts *counts);
