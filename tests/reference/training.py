@@ -3,7 +3,7 @@
 
     python3 tests/reference/training.py [file]         writes tests/golden/training.txt
 
-Written from train/train.h and the paper's facts alone, not from train/*.c, so that the two do not share mistakes.
+Written from train/paper.h and the paper's facts alone, not from train/*.c, so that the two do not share mistakes.
 From top to bottom: random numbers, parameters, tasks, the layers, a task's loss with its gradient, a step, the file."""
 
 import os
@@ -351,7 +351,7 @@ class Trainer:
 # ---- the file -------------------------------------------------------------------------------------------------------
 
 HEAD = """\
-# What training gives for small recipes, in double precision (tests/reference/training.py; the recipe: train/train.h).
+# What training gives for small recipes, in double precision (tests/reference/training.py; the recipe: train/paper.h).
 # Parameters start as floats and then stay doubles; cells are not rounded to fixed point.
 #
 # case NAME seed tasks n_min n_max fixed_table no_norm no_scan plain_loss scouts scout_n_min scout_alpha_max
