@@ -118,7 +118,8 @@ LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */
 LEGO_API lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy);
 LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
 
-/* How many threads functions that take many items may use; 1 after create, load and copy. Results do not depend on it. */
+/* How many threads functions that take many items may use; 1 after create, load and copy. Results do not depend on it.
+ * */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
 
 /* What is known of a sketch without looking at its content. */
@@ -144,8 +145,8 @@ typedef struct lego_estimate {
     int64_t upper; /* never below the true count, if no true count is negative */
 } lego_estimate;
 
-/* Many items: either n integers, or n strings of bytes, of which item i is bytes[offsets[i] .. offsets[i + 1]), so there
- * are n + 1 offsets, which never fall. */
+/* Many items: either n integers, or n strings of bytes, of which item i is bytes[offsets[i] .. offsets[i + 1]), so
+ * there are n + 1 offsets, which never fall. */
 typedef struct lego_items {
     size_t n;
     const uint64_t *integers; /* NULL: the items are bytes */
@@ -174,15 +175,16 @@ typedef struct lego_top_item {
 /* Takes the next of a list; returns 0, or anything else if that is enough. */
 typedef int (*lego_visit)(void *context, const lego_top_item *item);
 
-/* The most frequent items, at most `most` of them, in falling order of their estimates; equal ones in the order of their
- * keys. Allocates 40 bytes for each of them while it runs. LEGO_ERR_ARGUMENT if the sketch was made without options.top. */
+/* The most frequent items, at most `most` of them, in falling order of their estimates; equal ones in the order of
+ * their keys. Allocates 40 bytes for each of them while it runs. LEGO_ERR_ARGUMENT if the sketch was made without
+ * options.top. */
 LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit visit, void *context);
 
 /* ---- sketches and sketches --------------------------------------------------------------------------------------- */
 
-/* into becomes the sketch of both streams, or of their difference, byte for byte as if it had counted them itself. Model
- * and seed must agree, and one's number of blocks must be a multiple of the other's (LEGO_ERR_SHAPE); into is folded to
- * the smaller number, which takes one allocation.
+/* into becomes the sketch of both streams, or of their difference, byte for byte as if it had counted them itself.
+ * Model and seed must agree, and one's number of blocks must be a multiple of the other's (LEGO_ERR_SHAPE); into is
+ * folded to the smaller number, which takes one allocation.
  *
  * Where both keep their most frequent items, those of both that have come most often stay, if one part's size is a
  * multiple of the other's. Where only `from` does, everything is counted by into; where only into does, it goes on with
@@ -191,8 +193,8 @@ LEGO_API lego_status lego_merge(lego_sketch *into, const lego_sketch *from);
 LEGO_API lego_status lego_subtract(lego_sketch *into, const lego_sketch *from);
 
 /* Shrink to `blocks`, a divisor of info.blocks: the sketch becomes the one that would have been made with so many
- * (LEGO_ERR_SHAPE if it is none). Or to the most blocks with which it fits a budget, in which the most frequent items keep
- * their share. Both take one allocation of the new size. */
+ * (LEGO_ERR_SHAPE if it is none). Or to the most blocks with which it fits a budget, in which the most frequent items
+ * keep their share. Both take one allocation of the new size. */
 LEGO_API lego_status lego_fold(lego_sketch *sketch, uint32_t blocks);
 LEGO_API lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget);
 
@@ -207,7 +209,8 @@ LEGO_API uint32_t lego_group_u64(uint64_t item, uint64_t seed, uint32_t groups);
 LEGO_API uint64_t lego_saved_size(const lego_sketch *sketch);
 LEGO_API lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context);
 
-/* model NULL: the built-in one that the sketch was made with. Bytes that lego_save() can not have written are refused. */
+/* model NULL: the built-in one that the sketch was made with. Bytes that lego_save() can not have written are refused.
+ * */
 LEGO_API lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
                                lego_sketch **sketch);
 

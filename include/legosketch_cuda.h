@@ -8,8 +8,8 @@
  *     lego_cuda_sketch_download(device, &result);                          // an ordinary sketch again
  *     lego_cuda_sketch_destroy(device);
  *
- * THE SAME SKETCH. Its blocks are plain integers there. Stored to, merged and folded there or on the CPU, it is the same
- * sketch: equal bytes when saved, equal estimates to the last bit.
+ * THE SAME SKETCH. Its blocks are plain integers there. Stored to, merged and folded there or on the CPU, it is the
+ * same sketch: equal bytes when saved, equal estimates to the last bit.
  *
  * POINTERS to items, counts and estimates may be of ordinary memory, of pinned memory or of the device's, each for
  * itself. What is on the device must be complete when a function is called: by work in the legacy default stream, which
@@ -18,8 +18,8 @@
  * the sketch that was uploaded had (lego_set_threads()).
  *
  * THE DEVICE is the one that was current when the sketch was uploaded, and must be current in every call. A sketch is
- * used by one thread at a time. On the device it takes 2562 bytes a block, nearly twice that with cells of 64 bits; from
- * the first call with other memory on, 42 MB there and 42 MB of pinned memory besides. Its handle has 170 KB.
+ * used by one thread at a time. On the device it takes 2562 bytes a block, nearly twice that with cells of 64 bits;
+ * from the first call with other memory on, 42 MB there and 42 MB of pinned memory besides. Its handle has 170 KB.
  *
  * ERRORS. As in legosketch.h a function that fails changes nothing, but for one: LEGO_ERR_DEVICE says that the device
  * failed; the content may be lost, and the sketch can only be destroyed. Where there is no device, upload says it.

@@ -1,5 +1,5 @@
-/* legosketch_lab: what experiments need and users do not: shapes by hand, and what the paper's scan sees. The archive and
- * the command have these functions; the shared library does not export them, and the header is not installed.
+/* legosketch_lab: what experiments need and users do not: shapes by hand, and what the paper's scan sees. The archive
+ * and the command have these functions; the shared library does not export them, and the header is not installed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEGOSKETCH_LAB_H

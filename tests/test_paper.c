@@ -1,5 +1,5 @@
-/* The paper's bricks: exact sums in rows that widen in place, shapes that fill a budget, merges, files, and the networks
- * against the golden vectors of an independent double-precision program (tests/reference). */
+/* The paper's bricks: exact sums in rows that widen in place, shapes that fill a budget, merges, files, and the
+ * networks against the golden vectors of an independent double-precision program (tests/reference). */
 #include <math.h>
 #include <pthread.h>
 

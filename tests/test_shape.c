@@ -1,4 +1,5 @@
-/* What a budget buys: numbers of blocks, bytes, which budgets merge; folding; and what lego_describe() says of it all. */
+/* What a budget buys: numbers of blocks, bytes, which budgets merge; folding; and what lego_describe() says of it all.
+ * */
 #include "support.h"
 
 static const char *const models[] = {"compact", "paper"};
@@ -192,8 +193,8 @@ static void numbers_that_do_not_nest_are_refused(void **unused)
 {
     (void)unused;
     for (int way = 0; way < 2; way++) {
-        lego_sketch *a = make_within("compact", (way ? 65 : 100) << 10, 0), *before;
-        lego_sketch *b = make_within("compact", (way ? 100 : 65) << 10, 0), *other;
+        lego_sketch *a = make_within("compact", (way ? UINT64_C(65) : 100) << 10, 0), *before;
+        lego_sketch *b = make_within("compact", (way ? UINT64_C(100) : 65) << 10, 0), *other;
         for (uint64_t i = 0; i < 3000; i++) {
             assert_int_equal(lego_add_u64(a, i, 3), LEGO_OK);
             assert_int_equal(lego_add_u64(b, i, 5), LEGO_OK);

@@ -16,8 +16,8 @@ BOTH double recipe_fall(const struct recipe *recipe, uint64_t step)
     return late <= 0 || recipe->rate == 0 ? 1 : pow(recipe->rate_end / recipe->rate, late);
 }
 
-/* How far the average moves towards the parameters in a step: it is over a fiftieth of a run (paper), a tenth (compact),
- * or the last step alone (ms). */
+/* How far the average moves towards the parameters in a step: it is over a fiftieth of a run (paper), a tenth
+ * (compact), or the last step alone (ms). */
 BOTH double recipe_average(const struct recipe *recipe)
 {
     double steps = (double)recipe_steps(recipe), parts = recipe->net == NET_COMPACT ? 10 : 50;

@@ -1,5 +1,6 @@
-/* compact_net: the networks of src/compact.h forward and backward, and the loss of a task. Included after real, LANES and the
- * tiles of layers.h are defined: floats for training, doubles where gradients are checked against differences. */
+/* compact_net: the networks of src/compact.h forward and backward, and the loss of a task. Included after real, LANES
+ * and the tiles of layers.h are defined: floats for training, doubles where gradients are checked against differences.
+ * */
 #include "compact_run.h"
 #include "layers.h"
 
@@ -66,7 +67,8 @@ static void net_backward(const real *w, struct workspace *s, double *gradient)
     }
 }
 
-/* ---- the loss ----------------------------------------------------------------------------------------------------- */
+/* ---- the loss -----------------------------------------------------------------------------------------------------
+ * */
 
 static const double floor_of_errors = 0.01, worth_of_are = 0.4, outside = 0.01;
 

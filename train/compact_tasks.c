@@ -48,7 +48,8 @@ static double poisson(uint64_t *state, double mean)
     return n;
 }
 
-/* ---- the counts of a stream, largest first where there is an order ------------------------------------------------ */
+/* ---- the counts of a stream, largest first where there is an order ------------------------------------------------
+ * */
 
 static void zipf(uint64_t *state, double *count, int n)
 {
@@ -98,8 +99,8 @@ static void add_giant(uint64_t *state, double *count, int n)
     count[0] = fmax(count[0], floor(fmin(most, sum * share / (1 - share))));
 }
 
-/* Draws the counts; returns how many are not 0, which come first. One stream in eight counts in larger units, as bytes of
- * packets or cents do. */
+/* Draws the counts; returns how many are not 0, which come first. One stream in eight counts in larger units, as bytes
+ * of packets or cents do. */
 static int draw_counts(uint64_t *state, double *count, int n)
 {
     uint64_t kind = next(state) % 9;
@@ -121,7 +122,8 @@ static int more_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* ---- a task ------------------------------------------------------------------------------------------------------- */
+/* ---- a task -------------------------------------------------------------------------------------------------------
+ * */
 
 static struct hash item_hash(uint64_t key, int j)
 {

@@ -1,5 +1,5 @@
-/* cpu: the CPU backend of all nets. What a task is computed with is compiled for each kind of vector register, and chosen
- * when it runs. See cpu.h. */
+/* cpu: the CPU backend of all nets. What a task is computed with is compiled for each kind of vector register, and
+ * chosen when it runs. See cpu.h. */
 #include "cpu.h"
 
 #include "adam.h"

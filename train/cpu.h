@@ -1,6 +1,6 @@
-/* cpu: what the CPU backend is made of. Its steps are the same for all nets: the tasks are spread over threads, a thread a
- * task; each has a gradient of its own, and these are added in the order of the tasks, so the result is the same for any
- * number of threads. */
+/* cpu: what the CPU backend is made of. Its steps are the same for all nets: the tasks are spread over threads, a
+ * thread a task; each has a gradient of its own, and these are added in the order of the tasks, so the result is the
+ * same for any number of threads. */
 #ifndef LEGO_TRAIN_CPU_H
 #define LEGO_TRAIN_CPU_H
 

@@ -1,6 +1,6 @@
-/* lanes: the vectors that layers.h computes with, for a kind of CPU. A file that includes this is compiled once for each
- * LEVEL, which CMakeLists.txt gives with the instructions of x86-64-v4 and v3; 1 is what every CPU has. What the file
- * gives to others has the level behind its name. */
+/* lanes: the vectors that layers.h computes with, for a kind of CPU. A file that includes this is compiled once for
+ * each LEVEL, which CMakeLists.txt gives with the instructions of x86-64-v4 and v3; 1 is what every CPU has. What the
+ * file gives to others has the level behind its name. */
 #define real float
 #if LEVEL == 4
 #define LANES 16

@@ -1,5 +1,5 @@
-/* ms_blocks: what a task of the meta-sketch has in memory, and products over the items of a block. Included by ms_net.h,
- * which says how items lie. */
+/* ms_blocks: what a task of the meta-sketch has in memory, and products over the items of a block. Included by
+ * ms_net.h, which says how items lie. */
 #ifndef LEGO_TRAIN_MS_BLOCKS_H
 #define LEGO_TRAIN_MS_BLOCKS_H
 

@@ -105,8 +105,8 @@ static void constrain(float *parameters)
 }
 
 /* With from_rule the last three layers pass the rule on, and nothing else. From state = output 2 of SplitMix64 from
- * seed, one output a number in the order of the arena: weights and biases (2u - 1) / sqrt(in), loss weights 1; for V two
- * outputs a number: 0.5005 + 0.2 sqrt(-2 ln(1 - u1)) cos(2 pi u2), clamped. */
+ * seed, one output a number in the order of the arena: weights and biases (2u - 1) / sqrt(in), loss weights 1; for V
+ * two outputs a number: 0.5005 + 0.2 sqrt(-2 ln(1 - u1)) cos(2 pi u2), clamped. */
 static void start(const struct recipe *recipe, struct state *state)
 {
     static const struct {
@@ -132,8 +132,8 @@ static void start(const struct recipe *recipe, struct state *state)
     }
 }
 
-/* Trained without the scan, a model's heads say 0 and the networks always decode. Trained without normalisation it is of
- * little use, since the library normalises. */
+/* Trained without the scan, a model's heads say 0 and the networks always decode. Trained without normalisation it is
+ * of little use, since the library normalises. */
 static lego_status save(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
                         void *context)
 {

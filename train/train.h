@@ -1,6 +1,6 @@
 /* train: what all training has in common. Three nets are trained: the paper's (paper.h), those of compact models
- * (compact_run.h) and the meta-sketch, a competitor (ms_train.h). Each is an arena of floats that starts from a seed, and
- * a gradient of synthetic tasks; one Adam, one checkpoint, one loop and one log do the rest.
+ * (compact_run.h) and the meta-sketch, a competitor (ms_train.h). Each is an arena of floats that starts from a seed,
+ * and a gradient of synthetic tasks; one Adam, one checkpoint, one loop and one log do the rest.
  *
  *     train.h       a recipe, the state of a run, a net    recipe.c      what a recipe is made of, where two differ
  *     adam.h        from a gradient to new parameters      checkpoint.c  a run as bytes

@@ -11,16 +11,16 @@
  *     row 2  64   64   64   32   16    -    -   -   -   -   -   -   -   -   -   -   -
  *     row 3  64   32    -    -    -    -    -   -   -   -   -   -   -   -   -   -   -
  *
- * A block starts at step 0, empty, and goes a step further when its content no longer fits: a row of c cells becomes one
- * of c / 2, cell i the sum of cells i and i + c / 2; or a row is given up, which above a certain load makes the others
- * better than it helped. So light blocks have many small cells and heavy ones few large ones, block by block, and the
- * step follows from the content alone. At the last step any four 64-bit integers fit: nothing ever overflows.
+ * A block starts at step 0, empty, and goes a step further when its content no longer fits: a row of c cells becomes
+ * one of c / 2, cell i the sum of cells i and i + c / 2; or a row is given up, which above a certain load makes the
+ * others better than it helped. So light blocks have many small cells and heavy ones few large ones, block by block,
+ * and the step follows from the content alone. At the last step any four 64-bit integers fit: nothing ever overflows.
  *
- * The code of a cell v >= 0 has levels, laid out so that a cell is found without reading those before it. Its low g bits
- * are as they are; of T = v >> g, if T is not 0, T - 1 goes on in digits of 1, 1, 1, 2, 4, 8, 16 and 31 bits, lowest first:
- * after a digit of w bits, what is left is T' = (T - 1) >> w, and the code ends where that is 0. (With digits of 1 bit
- * throughout this would be the Exp-Golomb code of order g; the longer ones spare the cells that are used most the long
- * way.) With C cells in all:
+ * The code of a cell v >= 0 has levels, laid out so that a cell is found without reading those before it. Its low g
+ * bits are as they are; of T = v >> g, if T is not 0, T - 1 goes on in digits of 1, 1, 1, 2, 4, 8, 16 and 31 bits,
+ * lowest first: after a digit of w bits, what is left is T' = (T - 1) >> w, and the code ends where that is 0. (With
+ * digits of 1 bit throughout this would be the Exp-Golomb code of order g; the longer ones spare the cells that are
+ * used most the long way.) With C cells in all:
  *
  *     bit 0        C bits: has cell i a digit on level 1?     (map 0)
  *     bit C        C * g bits: the low bits of the cells
@@ -28,9 +28,9 @@
  *     level 2      the same for each of those that go on; and so forth
  *     bit 501      11 bits: step (5), g (5), signed (1)
  *
- * Where a cell's entry is on level l + 1 is the number of ones before its own in map l. Example: g = 0 and cells 0, 4, 1:
- * map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has map 0
- * and digit 0. Signed blocks, which have a negative cell, code 2v for v >= 0 and -2v - 1 else.
+ * Where a cell's entry is on level l + 1 is the number of ones before its own in map l. Example: g = 0 and cells 0, 4,
+ * 1: map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has
+ * map 0 and digit 0. Signed blocks, which have a negative cell, code 2v for v >= 0 and -2v - 1 else.
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008.) */
 #ifndef LEGO_BLOCK_H

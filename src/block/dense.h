@@ -1,8 +1,8 @@
 /* dense: the memory of a compact model, blocks of one cache line (block.h).
  *
- * An item has two blocks, picked by two hashes: rows 0 and 2 of the one, rows 1 and 3 of the other. So it costs two cache
- * lines, and where one of its blocks is heavy the other is most likely not. (All rows in one block: errors on Zipf streams
- * of skewness 0.9 are 1.5 times as large; four blocks: 0.9 times.)
+ * An item has two blocks, picked by two hashes: rows 0 and 2 of the one, rows 1 and 3 of the other. So it costs two
+ * cache lines, and where one of its blocks is heavy the other is most likely not. (All rows in one block: errors on
+ * Zipf streams of skewness 0.9 are 1.5 times as large; four blocks: 0.9 times.)
  *
  * The number of blocks is odd * 2^e, and block r + odd * q has r = hash mod odd and q the low e bits of another hash.
  * Nothing else depends on that number, so the blocks of any divisor of it are sums of these.

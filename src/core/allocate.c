@@ -1,6 +1,6 @@
-/* allocate: memory for callers who bring no allocator. Large memory is read and written at random places, so it has large
- * pages of its own where the system gives them on request: otherwise every other access would have to look up a page
- * first. What malloc hands out again has mostly small ones. */
+/* allocate: memory for callers who bring no allocator. Large memory is read and written at random places, so it has
+ * large pages of its own where the system gives them on request: otherwise every other access would have to look up a
+ * page first. What malloc hands out again has mostly small ones. */
 #define _DEFAULT_SOURCE
 #include "core/allocate.h"
 

@@ -1,10 +1,10 @@
 /* hash: item -> 128 hash bits -> where its cells are and which weights it has.
  *
- * One XXH3 hash of the item gives lo and hi. The brick comes from the high half of hi; row k gets its own 64 bits by one
- * multiplication, x_k = A_k (lo + k hi), of which the high half picks the column and 16 bits below it the weight. Two
- * different items that share their cell in some rows do so in another row only by chance, since the A_k are unrelated.
- * Bricks and columns are the hash modulo their number, and nothing else depends on that number: this is what lets
- * bricks and columns fold. docs/format.md has the same in a table. */
+ * One XXH3 hash of the item gives lo and hi. The brick comes from the high half of hi; row k gets its own 64 bits by
+ * one multiplication, x_k = A_k (lo + k hi), of which the high half picks the column and 16 bits below it the weight.
+ * Two different items that share their cell in some rows do so in another row only by chance, since the A_k are
+ * unrelated. Bricks and columns are the hash modulo their number, and nothing else depends on that number: this is what
+ * lets bricks and columns fold. docs/format.md has the same in a table. */
 #ifndef LEGO_HASH_H
 #define LEGO_HASH_H
 
@@ -48,8 +48,8 @@ static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t
     return hash_bytes(bytes + items->offsets[i], (size_t)(items->offsets[i + 1] - items->offsets[i]), seed);
 }
 
-/* The way that 8 bytes go through XXH3, for kernels that hash many keys at once: x ^ flip, times prime, the 128 bits mixed,
- * their halves times low and high. kernels_place.h has it in full. */
+/* The way that 8 bytes go through XXH3, for kernels that hash many keys at once: x ^ flip, times prime, the 128 bits
+ * mixed, their halves times low and high. kernels_place.h has it in full. */
 struct hash_way {
     uint64_t flip, prime, low, high;
 };

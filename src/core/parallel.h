@@ -6,8 +6,8 @@ enum { THREADS_MAX = 64 };
 
 struct team;
 
-/* Calls work(context, team, index, size) for index 0 .. size - 1 at the same time. The size is `threads`, or less if the
- * system gives fewer; index 0 is the calling thread. */
+/* Calls work(context, team, index, size) for index 0 .. size - 1 at the same time. The size is `threads`, or less if
+ * the system gives fewer; index 0 is the calling thread. */
 typedef void parallel_work(void *context, struct team *team, unsigned index, unsigned size);
 void parallel_run(unsigned threads, parallel_work *work, void *context);
 

@@ -1,7 +1,7 @@
 /* sizes: how large a shape or a model may be, in one place.
  *
- * The room core is what every other may use: hash (an item's bits), allocate, parallel (a team of threads), status (what
- * codes say), sizes. It includes nothing of ours but the public header. */
+ * The room core is what every other may use: hash (an item's bits), allocate, parallel (a team of threads), status
+ * (what codes say), sizes. It includes nothing of ours but the public header. */
 #ifndef LEGO_SIZES_H
 #define LEGO_SIZES_H
 

@@ -1,7 +1,7 @@
 /* sketch: bytes <-> sketches, as docs/format.md lays them out: a head, the blocks or bricks, the buckets of the top.
  *
- * Bytes from outside are read once, into the memory of a new sketch, which has no more bytes than they have; all of it is
- * checked there before anybody gets it. So it does no harm if another thread writes to them meanwhile. */
+ * Bytes from outside are read once, into the memory of a new sketch, which has no more bytes than they have; all of it
+ * is checked there before anybody gets it. So it does no harm if another thread writes to them meanwhile. */
 #include "file/envelope.h"
 #include "sketch/sketch.h"
 

@@ -10,11 +10,11 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 /* How far the rule is above the true count, for at least 95 % of the items, whatever the stream.
  *
- * Row k reads too much by the weights of the others in the cell, over w_k: on average e_k, its noise, which for a row of C
- * cells is N * mean weight / (C * w_k). By Markov's inequality that is t or more with probability at most e_k / t; rows
- * have independent columns, so all of a set of rows do with at most the product. The rule takes the least row, hence for
- * any set of j rows t = (20 * product of their e_k)^(1/j) is exceeded by 5 % at most; the best sets are those of the least
- * noise. (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
+ * Row k reads too much by the weights of the others in the cell, over w_k: on average e_k, its noise, which for a row
+ * of C cells is N * mean weight / (C * w_k). By Markov's inequality that is t or more with probability at most e_k / t;
+ * rows have independent columns, so all of a set of rows do with at most the product. The rule takes the least row,
+ * hence for any set of j rows t = (20 * product of their e_k)^(1/j) is exceeded by 5 % at most; the best sets are those
+ * of the least noise. (The paper's Theorem 4.3 uses one Markov step on the mean row: t = 20 N / C.) */
 double decode_slack(const struct reads *reads)
 {
     double noise[ROWS_MAX] = {0};

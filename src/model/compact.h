@@ -1,22 +1,23 @@
 /* compact: scanning and decoding for blocks. The stream's shape from a sample of the blocks, and an estimate from an
  * item's reads and that shape.
  *
- * Scan. All blocks are alike, since a hash spreads the items; so the first 64 stand for all. Their cells of rows 0 and 1
- * are counted by how many cells the row has (2 to 128, seven widths) and by size (48 buckets: 0 to 8, then two an octave).
- * An item's neighbours in a cell are as the cells are: this histogram *is* the distribution of the noise. It goes, as the
- * roots of its shares, through
+ * Scan. All blocks are alike, since a hash spreads the items; so the first 64 stand for all. Their cells of rows 0 and
+ * 1 are counted by how many cells the row has (2 to 128, seven widths) and by size (48 buckets: 0 to 8, then two an
+ * octave). An item's neighbours in a cell are as the cells are: this histogram *is* the distribution of the noise. It
+ * goes, as the roots of its shares, through
  *
  *     336 -> 24, joined with ln(mean mass of a block), mean log2(width) -> 26 -> 24 -> 16 (LeakyReLU between)
  *
- * Decode. An item's reads, least first (2 to 4 of them), are seen by size, by size against the mean noise of such a cell,
- * and by the width of their row: 14 numbers. With the 16 of the scan:
+ * Decode. An item's reads, least first (2 to 4 of them), are seen by size, by size against the mean noise of such a
+ * cell, and by the width of their row: 14 numbers. With the 16 of the scan:
  *
  *     30 -> 40 -> 24 -> 1 (LeakyReLU between) = h, kept within 0 and 1;     the answer is h times the least read,
  *                                                                                  but at least 1
  *
- * so it never exceeds the bound, and h = 1 is the rule (an h of 0.99 counts as 1: sketch/blocks_query.c). 2,184 multiply-adds an item,
- * of which 640 are those of the scan's numbers: they are the same for all items of a sketch, and made part of the bias.
- * Where blocks hold 2^17 or more on average, all values enter divided by a power of two: so far up only ratios matter. */
+ * so it never exceeds the bound, and h = 1 is the rule (an h of 0.99 counts as 1: sketch/blocks_query.c). 2,184
+ * multiply-adds an item, of which 640 are those of the scan's numbers: they are the same for all items of a sketch, and
+ * made part of the bias. Where blocks hold 2^17 or more on average, all values enter divided by a power of two: so far
+ * up only ratios matter. */
 #ifndef LEGO_COMPACT_H
 #define LEGO_COMPACT_H
 

@@ -1,4 +1,5 @@
-/* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested against. */
+/* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested against.
+ * */
 #ifndef LEGO_NETWORK_H
 #define LEGO_NETWORK_H
 

@@ -33,9 +33,9 @@ bool bricks_valid_shape(const struct lego_model *model, uint32_t bricks, uint32_
 uint64_t bricks_bytes(const struct lego_model *model, uint32_t bricks, uint32_t columns);
 uint64_t bricks_cache_bytes(const struct lego_model *model, uint32_t bricks);
 
-/* The shape that fills so many bytes: the bricks whose columns come nearest, in ratio, to those of the model as trained.
- * The columns are rounded down by less than 1 %, so that twice the bricks mostly have the same, and such sketches merge.
- * False if not even the least brick fits. */
+/* The shape that fills so many bytes: the bricks whose columns come nearest, in ratio, to those of the model as
+ * trained. The columns are rounded down by less than 1 %, so that twice the bricks mostly have the same, and such
+ * sketches merge. False if not even the least brick fits. */
 bool bricks_fit(const struct lego_model *model, uint64_t bytes, uint32_t *bricks, uint32_t *columns);
 
 /* Empty bricks over memory of bricks_bytes() + bricks_cache_bytes(), aligned to 8 bytes. */
@@ -68,8 +68,8 @@ uint64_t bricks_saved_size(const struct lego_model *model, uint32_t bricks, uint
 /* Takes them from a file, and self->total, unchecked; returns where they end there. */
 const unsigned char *bricks_load(struct bricks *self, const unsigned char *p, int64_t total);
 
-/* Whether what was loaded is possible. mass: at least the sum of all |value| of each row, and of the totals, so that sums
- * of 64 bits never wrap where the caller keeps it below 2^63 from here on. */
+/* Whether what was loaded is possible. mass: at least the sum of all |value| of each row, and of the totals, so that
+ * sums of 64 bits never wrap where the caller keeps it below 2^63 from here on. */
 bool bricks_check(const struct bricks *self, uint64_t *mass);
 
 #endif

@@ -1,11 +1,12 @@
 /* row: the cells of one row of a brick, exact integers of 32 bits, but for pairs of neighbours that became one of 64.
  *
- * Before a sum would leave 32 bits, its cell and the neighbour become a pair: one cell of 64 bits, in the same bytes, for
- * the items of both. Which cells are pairs says a map of a bit for each two cells. A row has none until it needs one; then
- * its last columns, a 65th of them, join the first ones, and the map takes their bytes:
+ * Before a sum would leave 32 bits, its cell and the neighbour become a pair: one cell of 64 bits, in the same bytes,
+ * for the items of both. Which cells are pairs says a map of a bit for each two cells. A row has none until it needs
+ * one; then its last columns, a 65th of them, join the first ones, and the map takes their bytes:
  *
  *     narrow   C cells of 32 bits
- *     wide     n cells, of which 2j and 2j + 1 are one of 64 bits where bit j is set; the map. Column n + c is in cell c.
+ *     wide     n cells, of which 2j and 2j + 1 are one of 64 bits where bit j is set; then the map. Column n + c is
+ *              in cell c.
  *
  * So a giant costs its own neighbour and a 65th of the columns, no byte more is needed, and sums stay exact. As long as
  * nothing is deleted, what a row looks like follows from its content, in whatever order that came: it is wide if one of
@@ -93,7 +94,8 @@ void row_pair(struct cells *cells, uint32_t i);
 /* row_add() where the cell is one of a pair, or has to become one. */
 void row_add_wide(struct cells *cells, uint32_t column, int64_t value);
 
-/* Adds to the cell of a column below C; the row may be wide after that. The caller sees to it that 64 bits are enough. */
+/* Adds to the cell of a column below C; the row may be wide after that. The caller sees to it that 64 bits are enough.
+ * */
 static inline void row_add(struct cells *cells, uint32_t column, int64_t value)
 {
     uint32_t i = row_cell(cells, column);

@@ -1,5 +1,5 @@
-/* batch_tally: where a batch has many items for each block, it is counted first: each thread adds its share to a tally of
- * its own, the cells of step 0 of every block as plain integers of 32 bits, of which each block then gets its sum at
+/* batch_tally: where a batch has many items for each block, it is counted first: each thread adds its share to a tally
+ * of its own, the cells of step 0 of every block as plain integers of 32 bits, of which each block then gets its sum at
  * once. So a block is unpacked and packed once a batch, instead of being opened for every few items, and no two threads
  * ever write to the same memory.
  *

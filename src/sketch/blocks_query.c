@@ -87,8 +87,8 @@ double query_slack(const struct dense *dense, uint32_t widths)
     return decode_slack(&reads);
 }
 
-/* The bound itself where the network has next to nothing against it: there it is exact more often than not, and a network
- * far from what it was trained on, with kilobytes a key, says 0.999 as easily as 1. */
+/* The bound itself where the network has next to nothing against it: there it is exact more often than not, and a
+ * network far from what it was trained on, with kilobytes a key, says 0.999 as easily as 1. */
 static inline double nearly_one(double h)
 {
     return h < 0.98 ? h : 2 * h - 0.98; /* 1 from 0.99 on */

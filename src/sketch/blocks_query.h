@@ -1,7 +1,7 @@
 /* blocks_query: estimates from blocks (block/dense.h), one or many at once, and the scan that they share.
  *
- * Items are looked up and decoded DECODE_MOST at a time (model/kernels_decode.h). An answer depends on the content of the
- * sketch alone: not on what is asked together, nor on what was asked before. */
+ * Items are looked up and decoded DECODE_MOST at a time (model/kernels_decode.h). An answer depends on the content of
+ * the sketch alone: not on what is asked together, nor on what was asked before. */
 #ifndef LEGO_SKETCH_BLOCKS_QUERY_H
 #define LEGO_SKETCH_BLOCKS_QUERY_H
 

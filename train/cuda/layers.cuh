@@ -1,4 +1,5 @@
-/* layers: y = act(W x + b) and back, a thread an item, W [OUT][IN] in shared memory; and the gradients of W, by the block. */
+/* layers: y = act(W x + b) and back, a thread an item, W [OUT][IN] in shared memory; and the gradients of W, by the
+ * block. */
 #ifndef LEGO_TRAIN_CUDA_LAYERS_CUH
 #define LEGO_TRAIN_CUDA_LAYERS_CUH
 
@@ -76,7 +77,8 @@ template <int N> __device__ void through(float *dy, const float *y, float slope)
     for (int i = 0; i < N; i++) dy[i] *= y[i] > 0 ? 1.0f : slope;
 }
 
-/* ---- weight gradients: the sum over the block's 128 items of delta[o] * input[i] ---------------------------------- */
+/* ---- weight gradients: the sum over the block's 128 items of delta[o] * input[i] ----------------------------------
+ * */
 
 constexpr int power_below(int n)
 {

@@ -1,5 +1,6 @@
-/* paper.cu: the gradient of a step of the paper's networks on a GPU. The same mathematics as paper_task.c, laid out for a machine that would rather
- * compute than remember: nothing but the bricks and a few sums goes to memory, items are drawn again in every pass.
+/* paper.cu: the gradient of a step of the paper's networks on a GPU. The same mathematics as paper_task.c, laid out for
+ * a machine that would rather compute than remember: nothing but the bricks and a few sums goes to memory, items are
+ * drawn again in every pass.
  *
  *     draw     8 tasks                                   1 thread a task
  *     store    items -> bricks                           1 thread an item, 64-bit integer atomics: any order, one sum

@@ -123,8 +123,9 @@ __global__ void __launch_bounds__(ITEMS, 4) errors(device s)
     }
 }
 
-/* One warp a task sums its tiles, each lane its share, then the lanes as a tree; its first lane takes the task's losses,
- * and the first thread those of the step. A scout was not queried: its errors are 0, so it adds nothing to L'. */
+/* One warp a task sums its tiles, each lane its share, then the lanes as a tree; its first lane takes the task's
+ * losses, and the first thread those of the step. A scout was not queried: its errors are 0, so it adds nothing to L'.
+ * */
 __global__ void loss(device s)
 {
     __shared__ struct losses part[TASKS];
@@ -157,8 +158,8 @@ __global__ void loss(device s)
     double most = 1e-30;
     for (int c = 0; c < TASKS; c++) most = fmax(most, typical[c]);
     loss_step(&s.recipe, weights, part, reinterpret_cast<struct losses *>(s.losses), s.gradient + LOSS_AT);
-    /* An item's gradient of V in units of 2^-20 of the usual df': rounding to whole units is below 1e-6 of a sum even where
-     * dv / df' is 0.01. */
+    /* An item's gradient of V in units of 2^-20 of the usual df': rounding to whole units is below 1e-6 of a sum even
+     * where dv / df' is 0.01. */
     *s.table_scale = exp2(20 - ceil(log2(most)));
 }
 
@@ -193,7 +194,8 @@ __device__ void decode_backward(const float *w, decoded &d, float slope_of_loss,
 
 __device__ void add_table(long long *table_sums, uint32_t index, double gradient)
 {
-    /* dv / df' is up to f'' / v, 10^8 or 2^27, far from the 2^50; a block has some 2^10 items, so its sum cannot overflow */
+    /* dv / df' is up to f'' / v, 10^8 or 2^27, far from the 2^50; a block has some 2^10 items, so its sum cannot
+     * overflow */
     long long fixed = llrint(fmin(fmax(gradient, -0x1p50), 0x1p50));
     atomicAdd(reinterpret_cast<unsigned long long *>(&table_sums[index]), (unsigned long long)fixed);
 }
