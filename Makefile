@@ -1,5 +1,5 @@
-# The front door. Everything is built by CMakeLists.txt, into build/. Debian packages that are missing are named and then
-# installed; `make SETUP=no ...` only names them.
+# The front door. Everything is built by CMakeLists.txt, into build/. Debian packages that are missing are named and
+# then installed; `make SETUP=no ...` only names them.
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60

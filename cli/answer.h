@@ -13,7 +13,8 @@
 
 enum { ANSWER_PLAIN = -1 }; /* for `exact`, where JSON should not tell whether it is */
 
-/* as_number: an item of 8 bytes is shown as the whole number that it is. Says what went wrong before it returns false. */
+/* as_number: an item of 8 bytes is shown as the whole number that it is. Says what went wrong before it returns
+ * false. */
 bool answer_print(const lego_top_item *answer, bool as_number, bool json);
 
 #endif

@@ -45,8 +45,7 @@ static void choose_style(void)
 {
     if (!isatty(STDOUT_FILENO)) return;
     if (setlocale(LC_CTYPE, "") != NULL && MB_CUR_MAX > 1) style.block = "\u2588";
-    const char *no_color = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
     if ((no_color == NULL || no_color[0] == '\0') && terminal != NULL && terminal[0] != '\0') {
         style.title = "\033[1m";
         style.lego = "\033[32m";
@@ -146,8 +145,8 @@ static bool print_answers(const show *made)
     const struct {
         const char *what;
         uint64_t rank;
-    } asked[] = {{"heavy", 1},    {"heavy", 10}, {"heavy", 100},       {"middle", n / 50},  {"middle", n / 10},
-                 {"rare", n - 1}, {"rare", n},   {"absent", n + 1ull}, {"absent", n + 2ull}};
+    } asked[] = {{"top", 1},      {"top", 10}, {"top", 100},         {"middle", n / 50},  {"middle", n / 10},
+                 {"rare", n - 1}, {"rare", n}, {"absent", n + 1ull}, {"absent", n + 2ull}};
     printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
     printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "Lego sketch", "bounds", "Count-Min");
     bool ok = true;
@@ -157,7 +156,7 @@ static bool print_answers(const show *made)
 }
 
 /* AAE / ARE of three methods at half, once and twice the budget. */
-static bool print_table(const show *made)
+static void print_table(const show *made)
 {
     static const struct {
         const estimator_kind *kind;
@@ -178,38 +177,31 @@ static bool print_table(const show *made)
         for (size_t b = 0; b < 3; b++) {
             trial spec = {.kind = rows[r].kind, .budget = budgets[b], .first_seed = given.seed, .seeds = 1};
             metrics result;
-            uint64_t bytes;
-            lego_status status = metrics_run(made->truth, &spec, &result, &bytes);
-            if (status == LEGO_OK) printf(" %9.3f / %7.3f", result.aae, result.are);
+            if (metrics_run(made->truth, &spec, &result) == LEGO_OK) printf(" %9.3f / %7.3f", result.aae, result.are);
             else printf(" %19s", "does not fit");
         }
         printf("%s\n", style.plain);
     }
-    return true;
 }
 
-/* Mean relative errors of the items that occur from `least` times to less than `beyond`. */
-typedef struct frequency_class {
-    int64_t least, beyond;
-    uint64_t n;
-    double lego, cms;
-} frequency_class;
-
-static bool measure_class(const show *made, frequency_class *of)
+/* Mean relative errors of the items that occur from `least` times to less than `beyond`, and how many they are. */
+static bool measure_class(const show *made, int64_t least, int64_t beyond, double *lego, double *cms, uint64_t *n)
 {
+    *lego = *cms = 0;
+    *n = 0;
     for (size_t i = 0; i < exact_size(made->truth); i++) {
         exact_item item = exact_at(made->truth, i);
-        double lego, cms, count = (double)item.count;
-        if (item.count < of->least || item.count >= of->beyond) continue;
-        if (estimator_lego.estimate(made->lego, item.bytes, item.size, &lego) != LEGO_OK ||
-            estimator_cms.estimate(made->cms, item.bytes, item.size, &cms) != LEGO_OK)
+        double ours, theirs, count = (double)item.count;
+        if (item.count < least || item.count >= beyond) continue;
+        if (estimator_lego.estimate(made->lego, item.bytes, item.size, &ours) != LEGO_OK ||
+            estimator_cms.estimate(made->cms, item.bytes, item.size, &theirs) != LEGO_OK)
             return false;
-        of->lego += fabs(lego - count) / count;
-        of->cms += fabs(cms - count) / count;
-        of->n++;
+        *lego += fabs(ours - count) / count;
+        *cms += fabs(theirs - count) / count;
+        ++*n;
     }
-    of->lego /= of->n > 0 ? (double)of->n : 1;
-    of->cms /= of->n > 0 ? (double)of->n : 1;
+    *lego /= *n > 0 ? (double)*n : 1;
+    *cms /= *n > 0 ? (double)*n : 1;
     return true;
 }
 
@@ -224,22 +216,22 @@ static void print_bar(const char *label, const char *name, const char *color, do
 
 static bool print_classes(const show *made)
 {
-    frequency_class classes[] = {{.least = 1, .beyond = 2},      {.least = 2, .beyond = 5},
-                                 {.least = 5, .beyond = 20},     {.least = 20, .beyond = 100},
-                                 {.least = 100, .beyond = 1000}, {.least = 1000, .beyond = INT64_MAX}};
+    static const int64_t bounds[] = {1, 2, 5, 20, 100, 1000, INT64_MAX};
     printf("\n%sMean relative error by how often items occur%s (bars: logarithmic)\n", style.title, style.plain);
-    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
-        frequency_class *of = &classes[c];
-        if (!measure_class(made, of)) return false;
-        if (of->n == 0) continue;
+    for (size_t c = 0; c + 1 < sizeof bounds / sizeof *bounds; c++) {
+        int64_t least = bounds[c], beyond = bounds[c + 1];
+        double lego, cms;
+        uint64_t n;
+        if (!measure_class(made, least, beyond, &lego, &cms, &n)) return false;
+        if (n == 0) continue;
         char range[2 * VALUE_TEXT], items[2 * VALUE_TEXT], text[VALUE_TEXT];
-        if (of->beyond == 2) snprintf(range, sizeof range, "once");
-        else if (of->beyond == INT64_MAX) snprintf(range, sizeof range, "%" PRId64 " and more", of->least);
-        else snprintf(range, sizeof range, "%" PRId64 " to %" PRId64 " times", of->least, of->beyond - 1);
-        snprintf(items, sizeof items, "%s items", grouped(text, of->n));
+        if (beyond == 2) snprintf(range, sizeof range, "once");
+        else if (beyond == INT64_MAX) snprintf(range, sizeof range, "%" PRId64 " and more", least);
+        else snprintf(range, sizeof range, "%" PRId64 " to %" PRId64 " times", least, beyond - 1);
+        snprintf(items, sizeof items, "%s items", grouped(text, n));
         putchar('\n');
-        print_bar(range, "Lego sketch", style.lego, of->lego);
-        print_bar(items, "Count-Min", style.other, of->cms);
+        print_bar(range, "Lego sketch", style.lego, lego);
+        print_bar(items, "Count-Min", style.other, cms);
     }
     return true;
 }
@@ -249,8 +241,9 @@ static int run(int count, char **operands)
     if (count > 0) return options_wrong(&command_demo, "it takes no argument, and '%s' is one", operands[0]);
     choose_style();
     show made = {0};
-    bool ok = make_stream(&made) && make_sketches(&made) && print_answers(&made) && print_table(&made) &&
-              print_classes(&made);
+    bool ok = make_stream(&made) && make_sketches(&made) && print_answers(&made);
+    if (ok) print_table(&made);
+    ok = ok && print_classes(&made);
     if (ok) putchar('\n');
     free(made.keys);
     exact_destroy(made.truth);

@@ -38,43 +38,19 @@ static const option_entry options[] = {
 };
 
 /* One line of the table, or one object. */
-static bool print_result(const exact_table *truth, const trial *spec, const metrics *result, uint64_t bytes)
+static bool print_result(const exact_table *truth, const trial *spec, const metrics *result)
 {
-    lego_model_info info = {.name = NULL};
-    if (spec->model != NULL) lego_model_describe(spec->model, &info);
     if (json) {
         json_line line = json_begin();
-        json_text(&line, "method", spec->kind->name);
-        json_text(&line, "model", info.name);
-        json_u64(&line, "budget", spec->budget);
-        json_u64(&line, "bytes", bytes);
-        json_u64(&line, "n", result->n);
-        json_i64(&line, "N", exact_total(truth));
-        json_real(&line, "aae", result->aae);
-        json_real(&line, "are", result->are);
+        lab_fields(&line, spec, result, exact_total(truth));
         return json_print(&line);
     }
     char budget[VALUE_TEXT];
+    const char *name = lab_model_name(spec);
     value_print_size(budget, spec->budget);
-    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, info.name != NULL ? info.name : "-",
-           budget, bytes, result->aae, result->are);
+    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, name != NULL ? name : "-", budget,
+           result->bytes, result->aae, result->are);
     return true;
-}
-
-static bool run_trial(const content *read, const trial *spec)
-{
-    metrics result;
-    uint64_t bytes;
-    lego_status status = metrics_run(read->truth, spec, &result, &bytes);
-    if (status == LEGO_OK) {
-        progress_hide();
-        return print_result(read->truth, spec, &result, bytes) && output_flush();
-    }
-    char what[64], budget[VALUE_TEXT];
-    value_print_size(budget, spec->budget);
-    snprintf(what, sizeof what, "%s at %s", spec->kind->name, budget);
-    say_status(what, status);
-    return false;
 }
 
 static bool run_trials(const content *read)
@@ -84,7 +60,14 @@ static bool run_trials(const content *read)
     for (size_t i = 0; i < trials; i++) {
         const estimator_kind *kind = given.kinds[i % given.kind_count];
         trial spec = lab_trial(&given, read, kind, given.budgets[i / given.kind_count]);
-        if (!run_trial(read, &spec)) return false;
+        metrics result;
+        lego_status status = metrics_run(read->truth, &spec, &result);
+        if (status != LEGO_OK) {
+            lab_say(&spec, NULL, status);
+            return false;
+        }
+        progress_hide();
+        if (!print_result(read->truth, &spec, &result) || !output_flush()) return false;
         progress_update(i + 1, (i + 1) * exact_size(read->truth));
     }
     progress_end();

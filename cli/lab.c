@@ -106,8 +106,9 @@ static lab_result run_one(const lab_experiment *experiment)
         say_no_memory();
         result = LAB_FAILED;
     }
-    if (result <= LAB_PARTIAL &&
-        (record_rows(&into) == 0 || !record_write(&into, folder, experiment->name, given.quiet)))
+    char path[PATH_MAX + 32]; /* the folder is there, so its name is not longer than names may be */
+    snprintf(path, sizeof path, "%s/%s.json", folder, experiment->name);
+    if (result <= LAB_PARTIAL && (record_rows(&into) == 0 || !record_write_file(&into, path, given.quiet)))
         result = LAB_FAILED;
     record_free(&into);
     if (result == LAB_PARTIAL) say("%s: some of it failed; the rest is kept", experiment->name);
@@ -140,8 +141,8 @@ static const lab_experiment *find_experiment(const char *name)
     names[EXPERIMENTS] = "all";
     names[EXPERIMENTS + 1] = NULL;
     const char *closest = options_closest(name, names);
-    if (closest != NULL) options_wrong(&command_lab, "there is no experiment '%s'; did you mean '%s'?", name, closest);
-    else options_wrong(&command_lab, "there is no experiment '%s'", name);
+    options_wrong(&command_lab, "there is no experiment '%s'%s%s%s", name, closest != NULL ? "; did you mean '" : "",
+                  closest != NULL ? closest : "", closest != NULL ? "'?" : "");
     return NULL;
 }
 

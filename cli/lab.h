@@ -71,8 +71,8 @@ typedef struct lab_stream {
 bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha);
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total);
 
-/* A file, in the format of the plan or of its name: .u32, .u64, .tsv, else lines. */
-bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path);
+/* File i of the plan, in the format of the plan or of its name: .u32, .u64, .tsv, else lines. */
+bool lab_stream_file(lab_stream *self, const lab_plan *plan, size_t i);
 
 /* The content of files, or of standard input if there are none, for the methods of the plan. */
 bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count);
@@ -81,6 +81,12 @@ bool lab_read(content *into, const lab_plan *plan, item_format format, char *con
 
 /* A method of the plan at a budget on a stream. */
 trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind *kind, uint64_t budget);
+
+/* The name of its model, or NULL; what came of it, unless that is NULL, as fields of a row, in a stream of so many
+ * items; and why nothing did. The stream's name is NULL where there is but one. */
+const char *lab_model_name(const trial *spec);
+void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_t total);
+void lab_say(const trial *spec, const char *where, lego_status status);
 
 /* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its
  * reason in the row instead of errors. */

@@ -15,19 +15,12 @@
 /* What a recipe leaves out, in words; `text` has room for all of them. */
 static void variant_name(const struct recipe *recipe, char text[96])
 {
+    const char *const parts[] = {recipe->fixed_table ? "fixed V" : "", recipe->no_norm ? "no normalisation" : "",
+                                 recipe->no_scan ? "no scan" : "", recipe->plain_loss ? "plain loss" : ""};
     text[0] = '\0';
-    const struct {
-        uint32_t on;
-        const char *name;
-    } parts[] = {{recipe->fixed_table, "fixed V"},
-                 {recipe->no_norm, "no normalisation"},
-                 {recipe->no_scan, "no scan"},
-                 {recipe->plain_loss, "plain loss"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].on) {
-            strcat(text, text[0] != '\0' ? ", " : "");
-            strcat(text, parts[i].name);
-        }
+        if (text[0] != '\0' && parts[i][0] != '\0') strcat(text, ", ");
+        strcat(text, parts[i]);
     }
     if (text[0] == '\0') strcpy(text, "complete");
 }

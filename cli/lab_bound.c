@@ -24,7 +24,7 @@ static lego_status measure(const exact_table *truth, uint64_t seed, tally *sum)
     lego_model_describe(wanted.model, &model);
     sum->columns = model.columns;
     lego_sketch *sketch;
-    lego_status status = lego_lab_create(&wanted, 1, model.columns, &sketch);
+    lego_status status = lego_lab_create(&wanted, 1, sum->columns, &sketch);
     if (status != LEGO_OK) return status;
     status = metrics_fill(truth, &estimator_rule, sketch);
     for (size_t i = 0; i < exact_size(truth) && status == LEGO_OK; i++, sum->asked++) {
@@ -32,46 +32,38 @@ static lego_status measure(const exact_table *truth, uint64_t seed, tally *sum)
         double upper;
         status = estimator_rule.estimate(sketch, item.bytes, item.size, &upper);
         for (int t = 0; t < TIMES && status == LEGO_OK; t++)
-            sum->beyond[t] += upper - (double)item.count >= times[t] * (double)exact_total(truth) / model.columns;
+            sum->beyond[t] += upper - (double)item.count >= times[t] * (double)exact_total(truth) / sum->columns;
     }
     lego_destroy(sketch);
     return status;
 }
 
-static void add_row(record *into, const lab_stream *source, const tally *sum, int t)
-{
-    json_line row = record_row(into);
-    double share = (double)sum->beyond[t] / (double)sum->asked;
-    json_text(&row, "model", "paper");
-    json_text(&row, "stream", source->name);
-    json_real(&row, "alpha", source->alpha);
-    json_u64(&row, "n", exact_size(source->content.truth));
-    json_i64(&row, "N", exact_total(source->content.truth));
-    json_u64(&row, "columns", sum->columns);
-    json_real(&row, "times", times[t]);
-    json_real(&row, "epsilon", times[t] / sum->columns);
-    json_real(&row, "share", share);
-    json_real(&row, "bound", 1 / times[t]);
-    json_bool(&row, "holds", share <= 1 / times[t]);
-    record_add(into, &row);
-}
-
-/* The bound itself as one more stream, so that a plot has it beside the others. */
-static void add_bound(record *into)
+/* Rows of a stream; without one, of the bound itself, so that a plot has it beside the others. */
+static void add_rows(record *into, const lab_stream *source, const tally *sum)
 {
     for (int t = 0; t < TIMES; t++) {
         json_line row = record_row(into);
+        double bound = 1 / times[t], share = source != NULL ? (double)sum->beyond[t] / (double)sum->asked : bound;
         json_text(&row, "model", "paper");
-        json_text(&row, "stream", "the bound");
+        json_text(&row, "stream", source != NULL ? source->name : "the bound");
         json_real(&row, "times", times[t]);
-        json_real(&row, "share", 1 / times[t]);
+        json_real(&row, "share", share);
+        if (source != NULL) {
+            json_real(&row, "alpha", source->alpha);
+            json_u64(&row, "n", exact_size(source->content.truth));
+            json_i64(&row, "N", exact_total(source->content.truth));
+            json_u64(&row, "columns", sum->columns);
+            json_real(&row, "epsilon", times[t] / sum->columns);
+            json_real(&row, "bound", bound);
+            json_bool(&row, "holds", share <= bound);
+        }
         record_add(into, &row);
     }
 }
 
 static lab_result run(const lab_plan *plan, record *into)
 {
-    add_bound(into);
+    add_rows(into, NULL, NULL);
     for (size_t i = 0; i < plan->alpha_count; i++) {
         lab_stream source;
         if (!lab_stream_zipf(&source, NULL, plan->distinct, plan->alphas[i])) return LAB_FAILED;
@@ -79,7 +71,7 @@ static lab_result run(const lab_plan *plan, record *into)
         lego_status status = LEGO_OK;
         for (uint32_t s = 0; s < plan->seeds && status == LEGO_OK; s++)
             status = measure(source.content.truth, plan->seed + s, &sum);
-        for (int t = 0; t < TIMES && status == LEGO_OK; t++) add_row(into, &source, &sum, t);
+        if (status == LEGO_OK) add_rows(into, &source, &sum);
         content_free(&source.content);
         if (status != LEGO_OK) {
             say_status(source.name, status);

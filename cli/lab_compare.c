@@ -14,7 +14,6 @@
 typedef struct point {
     trial spec;
     metrics result;
-    uint64_t bytes;
     lego_status status;
 } point;
 
@@ -50,7 +49,7 @@ static void *take_trials(void *context)
     work *shared = context;
     for (size_t i; (i = atomic_fetch_add(&shared->next, 1)) < shared->count;) {
         point *mine = &shared->points[i];
-        mine->status = metrics_run(shared->truth, &mine->spec, &mine->result, &mine->bytes);
+        mine->status = metrics_run(shared->truth, &mine->spec, &mine->result);
         size_t done = atomic_fetch_add(&shared->done, 1) + 1;
         if (pthread_equal(pthread_self(), shared->drawer)) progress_update(done, done);
     }
@@ -71,35 +70,50 @@ static void run_trials(const lab_plan *plan, const lab_stream *source, point *po
     progress_end();
 }
 
-/* The row of one trial; says what went wrong with it. */
+const char *lab_model_name(const trial *spec)
+{
+    lego_model_info info = {.name = NULL};
+    if (spec->model != NULL) lego_model_describe(spec->model, &info);
+    return info.name;
+}
+
+void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_t total)
+{
+    json_text(row, "method", spec->kind->name);
+    json_text(row, "model", lab_model_name(spec));
+    json_u64(row, "budget", spec->budget);
+    if (result != NULL) json_u64(row, "bytes", result->bytes);
+    if (result != NULL) json_u64(row, "n", result->n);
+    json_i64(row, "N", total);
+    if (result != NULL) json_real(row, "aae", result->aae);
+    if (result != NULL) json_real(row, "are", result->are);
+}
+
+void lab_say(const trial *spec, const char *where, lego_status status)
+{
+    char budget[VALUE_TEXT], what[640];
+    value_print_size(budget, spec->budget);
+    snprintf(what, sizeof what, "%s at %s%s%s%s", spec->kind->name, budget, where != NULL ? " on " : "",
+             where != NULL ? where : "", where != NULL ? " is left out" : "");
+    say_status(what, status);
+}
+
 static lab_result add_row(record *into, const lab_stream *source, const point *done)
 {
     json_line row = record_row(into);
-    lego_model_info model = {.name = NULL};
-    if (done->spec.model != NULL) lego_model_describe(done->spec.model, &model);
+    bool ok = done->status == LEGO_OK;
     json_text(&row, "stream", source->name);
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
-    json_text(&row, "method", done->spec.kind->name);
-    json_text(&row, "model", model.name);
-    json_u64(&row, "budget", done->spec.budget);
-    json_i64(&row, "N", exact_total(source->content.truth));
-    lab_result result = LAB_DONE;
-    if (done->status == LEGO_OK) {
-        json_u64(&row, "n", done->result.n);
-        json_u64(&row, "bytes", done->bytes);
-        json_real(&row, "bytes_per_key", (double)done->spec.budget / (double)(done->result.n > 0 ? done->result.n : 1));
-        json_real(&row, "aae", done->result.aae);
-        json_real(&row, "are", done->result.are);
+    lab_fields(&row, &done->spec, ok ? &done->result : NULL, exact_total(source->content.truth));
+    if (ok) {
+        double n = done->result.n > 0 ? (double)done->result.n : 1;
+        json_real(&row, "bytes_per_key", (double)done->spec.budget / n);
     } else {
-        char budget[VALUE_TEXT], what[640];
-        value_print_size(budget, done->spec.budget);
-        snprintf(what, sizeof what, "%s at %s on %s is left out", done->spec.kind->name, budget, source->name);
-        say_status(what, done->status);
+        lab_say(&done->spec, source->name, done->status);
         json_text(&row, "error", lego_status_message(done->status));
-        result = done->status == LEGO_ERR_BUDGET || done->status == LEGO_ERR_ARGUMENT ? LAB_DONE : LAB_PARTIAL;
     }
     record_add(into, &row);
-    return result;
+    return ok || done->status == LEGO_ERR_BUDGET || done->status == LEGO_ERR_ARGUMENT ? LAB_DONE : LAB_PARTIAL;
 }
 
 lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets,

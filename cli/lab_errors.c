@@ -10,8 +10,8 @@
 /* Opens stream i of an experiment. */
 typedef bool open_stream(lab_stream *self, const lab_plan *plan, size_t i);
 
-/* The budgets of a stream where none are asked for; returns how many. */
-typedef size_t choose_budgets(const lab_plan *plan, const lab_stream *source, uint64_t budgets[LAB_LIST_MAX]);
+/* The budgets of a stream of so many distinct items, where none are asked for; returns how many. */
+typedef size_t choose_budgets(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX]);
 
 static lab_result compare(const lab_plan *plan, record *into, size_t streams, open_stream *open, choose_budgets *choose)
 {
@@ -23,9 +23,10 @@ static lab_result compare(const lab_plan *plan, record *into, size_t streams, op
             continue;
         }
         uint64_t own[LAB_LIST_MAX];
-        size_t count = plan->budget_count > 0 ? plan->budget_count : choose(plan, &source, own);
-        const uint64_t *budgets = plan->budget_count > 0 ? plan->budgets : own;
-        result = lab_worse(result, lab_compare(plan, into, &source, budgets, count));
+        size_t count = plan->budget_count;
+        if (count == 0) count = choose(plan, (double)exact_size(source.content.truth), own);
+        result =
+            lab_worse(result, lab_compare(plan, into, &source, plan->budget_count > 0 ? plan->budgets : own, count));
         content_free(&source.content);
     }
     return result;
@@ -33,20 +34,15 @@ static lab_result compare(const lab_plan *plan, record *into, size_t streams, op
 
 /* ---- real: your streams, as in Figure 4 of the paper ------------------------------------------------------------- */
 
-static bool open_file(lab_stream *self, const lab_plan *plan, size_t i)
-{
-    return lab_stream_file(self, plan, plan->files[i]);
-}
-
 /* Bytes a distinct item, so that streams of every size have the same load, up to the next whole KB, as in the reference
  * figures for some of these streams. Those of a small stream may all be the least budget. */
-static size_t by_load(const lab_plan *plan, const lab_stream *source, uint64_t budgets[LAB_LIST_MAX])
+static size_t by_load(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX])
 {
     static const double bytes_per_key[] = {0.5, 1, 2, 4};
     (void)plan;
     size_t count = 0;
     for (size_t b = 0; b < sizeof bytes_per_key / sizeof *bytes_per_key; b++) {
-        uint64_t bytes = (uint64_t)(bytes_per_key[b] * (double)exact_size(source->content.truth));
+        uint64_t bytes = (uint64_t)(bytes_per_key[b] * distinct);
         bytes = (bytes / 1024 + 1) * 1024;
         bytes = bytes < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : bytes;
         if (count == 0 || bytes > budgets[count - 1]) budgets[count++] = bytes;
@@ -57,7 +53,7 @@ static size_t by_load(const lab_plan *plan, const lab_stream *source, uint64_t b
 static lab_result run_real(const lab_plan *plan, record *into)
 {
     if (plan->file_count == 0) return LAB_LEFT_OUT;
-    return compare(plan, into, (size_t)plan->file_count, open_file, by_load);
+    return compare(plan, into, (size_t)plan->file_count, lab_stream_file, by_load);
 }
 
 const lab_experiment lab_real = {"real", "Errors on real streams, by budget", "Figure 4", .run = run_real};
@@ -70,9 +66,9 @@ static bool open_zipf(lab_stream *self, const lab_plan *plan, size_t i)
 }
 
 /* 300 to 2100 KB. */
-static size_t as_published(const lab_plan *plan, const lab_stream *source, uint64_t budgets[LAB_LIST_MAX])
+static size_t as_published(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX])
 {
-    (void)source;
+    (void)distinct;
     size_t count = 0;
     for (uint64_t hundreds = 3; hundreds <= 21; hundreds += 3)
         if (!plan->quick || hundreds == 3 || hundreds == 9 || hundreds == 21) budgets[count++] = hundreds * 100 * 1024;
@@ -94,12 +90,12 @@ const lab_experiment lab_synthetic = {.name = "synthetic",
 /* ---- bytes: one scale for all streams, where the paper's figures have budgets of a given stream each ------------- */
 
 /* From far too few bytes a distinct item to plenty. */
-static size_t by_bytes(const lab_plan *plan, const lab_stream *source, uint64_t budgets[LAB_LIST_MAX])
+static size_t by_bytes(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX])
 {
     static const double bytes_per_key[] = {0.25, 0.5, 1, 2, 3, 4, 6, 8};
     enum { BUDGETS = sizeof bytes_per_key / sizeof *bytes_per_key };
-    (void)source;
-    for (size_t b = 0; b < BUDGETS; b++) budgets[b] = (uint64_t)(bytes_per_key[b] * plan->distinct);
+    (void)plan;
+    for (size_t b = 0; b < BUDGETS; b++) budgets[b] = (uint64_t)(bytes_per_key[b] * distinct);
     return BUDGETS;
 }
 
@@ -117,7 +113,7 @@ const lab_experiment lab_bytes = {.name = "bytes",
 
 /* ---- scaling: streams of the size of the paper's two largest ------------------------------------------------------
  *
- * With a scale below 1 the streams and the largest budget get smaller by it, and the smallest budget stays one brick. */
+ * With a scale below 1 the streams and the largest budget get smaller by it; the smallest budget stays one brick. */
 
 static const struct {
     const char *name;
@@ -134,10 +130,10 @@ static bool open_sized(lab_stream *self, const lab_plan *plan, size_t i)
 }
 
 /* In equal ratios, whole KB. */
-static size_t by_scale(const lab_plan *plan, const lab_stream *source, uint64_t budgets[LAB_LIST_MAX])
+static size_t by_scale(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX])
 {
     enum { BUDGETS = 6, FIRST = 100 << 10, LAST = 140 << 20 };
-    (void)source;
+    (void)distinct;
     double last = fmax(LAST * plan->scale, 2 * FIRST);
     for (int b = 0; b < BUDGETS; b++)
         budgets[b] = (uint64_t)round(FIRST * pow(last / FIRST, b / (BUDGETS - 1.0)) / 1024) * 1024;

@@ -89,13 +89,15 @@ bool lab_read(content *into, const lab_plan *plan, item_format format, char *con
     return ok;
 }
 
-bool lab_stream_file(lab_stream *self, const lab_plan *plan, char *path)
+bool lab_stream_file(lab_stream *self, const lab_plan *plan, size_t i)
 {
+    const char *path = plan->files[i];
     *self = (lab_stream){.alpha = -1};
     char name[sizeof self->name];
     item_format format = parse_name(path, name, sizeof name);
     snprintf(self->name, sizeof self->name, "%s", path); /* until there is a stream */
-    if (!lab_read(&self->content, plan, plan->format >= 0 ? (item_format)plan->format : format, &path, 1)) return false;
+    if (!lab_read(&self->content, plan, plan->format >= 0 ? (item_format)plan->format : format, &plan->files[i], 1))
+        return false;
     if (exact_size(self->content.truth) == 0) {
         say("%s has no items: there is nothing to measure", path);
         content_free(&self->content);

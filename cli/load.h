@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 /* The model of a built-in name, or of a file if there is no such name. NULL stays NULL: the default of whoever takes
- * it. Says what went wrong before it returns false. There is one loaded model at most, which lives until load_close(). */
+ * it. Says what went wrong before it returns false. One model at most is loaded, and lives until load_close(). */
 bool load_model(const char *name, const lego_model **model);
 
 /* A sketch, of the model of that name as above. Where `found` is not NULL the file may hold a model instead, and one of

@@ -12,7 +12,7 @@ void progress_begin(const char *label, uint64_t total, bool quiet);
 void progress_update(uint64_t done, uint64_t items);
 void progress_end(void);
 
-/* What is counted, if not items, and a remark behind the figures; the text must stay. Both last until progress_end(). */
+/* What is counted, if not items, and a remark behind the figures; the text must stay. Both last until the end. */
 void progress_describe(const char *unit, const char *remark);
 
 /* Make room for a message; the next update draws the bar again. */

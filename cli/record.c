@@ -9,7 +9,6 @@
 #include "text.h"
 
 #include <cjson/cJSON.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -153,15 +152,6 @@ bool record_write_file(const record *self, const char *path, bool quiet)
     cJSON_free(json);
     if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
     return ok;
-}
-
-bool record_write(const record *self, const char *folder, const char *name, bool quiet)
-{
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s.json", folder, name);
-    if (length > 0 && (size_t)length < sizeof path) return record_write_file(self, path, quiet);
-    say("the name of the folder %s is too long", folder);
-    return false;
 }
 
 void record_free(record *self)

@@ -29,10 +29,8 @@ int record_rows(const record *self);
 /* A part of the experiment that did not work, for whoever reads the results later. */
 void record_failure(record *self, const char *what);
 
-/* Writes it to FOLDER/NAME.json, whole or not at all; says what goes wrong, and unless quiet what was written. */
-bool record_write(const record *self, const char *folder, const char *name, bool quiet);
-
-/* The same to a file of any name, or to standard output if that is "-". */
+/* Writes it to a file, whole or not at all, or to standard output if the path is "-"; says what goes wrong, and unless
+ * quiet what was written. */
 bool record_write_file(const record *self, const char *path, bool quiet);
 void record_free(record *self);
 

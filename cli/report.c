@@ -32,7 +32,6 @@ static const option_entry options[] = {
 typedef struct findings {
     cJSON *results;
     text notices;
-    int left_out;
 } findings;
 
 enum { FILE_MOST = 256 << 20 }; /* no result is as large */
@@ -68,7 +67,7 @@ static const view *view_of(const cJSON *result)
 
 static bool is_result(const cJSON *parsed)
 {
-    return view_of(parsed) != NULL && cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(parsed, "rows"));
+    return view_of(parsed) != NULL && cJSON_IsArray(report_get(parsed, "rows"));
 }
 
 static void read_result(findings *found, const char *path)
@@ -77,7 +76,6 @@ static void read_result(findings *found, const char *path)
     cJSON *parsed = read_json(path, why, sizeof why);
     if (is_result(parsed) && cJSON_AddItemToArray(found->results, parsed)) return;
     cJSON_Delete(parsed);
-    found->left_out++;
     say("%s %s: left out", path, why);
     page_put(&found->notices, "<p class=warning>Left out: ", path, " ");
     page_put(&found->notices, "", why, "</p>\n");
@@ -182,7 +180,7 @@ static int run(int count, char **operands)
     ok = ok && make_page(&page, &found, references, &plots) && output_file(given.output, save_page, &page);
     if (ok && !given.quiet)
         say("wrote %s: experiments %d, plots %d", given.output, cJSON_GetArraySize(found.results), plots);
-    ok = ok && found.left_out == 0; /* the page is there, but not all of it */
+    ok = ok && found.notices.size == 0; /* the page is there, but not all of it */
     text_free(&page);
     text_free(&found.notices);
     cJSON_Delete(references);

@@ -44,10 +44,15 @@ typedef struct pivot {
     bool cut;                             /* there were more series or points than fit */
 } pivot;
 
-/* The text of a field, or NULL if it has none. */
+/* A field, and its text; NULL if it has none. */
+static inline const cJSON *report_get(const cJSON *object, const char *field)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, field);
+}
+
 static inline const char *report_text(const cJSON *object, const char *field)
 {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, field));
+    return cJSON_GetStringValue(report_get(object, field));
 }
 
 /* All of a file, up to where it is too large. */

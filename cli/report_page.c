@@ -20,9 +20,8 @@ static const char head[] =
     "<link rel=icon href=\"data:,\">\n"
     "<title>legosketch: what was measured</title>\n<style>\n"
     ":root{--page:#fff;--text:#1b1f24;--soft:#59636e;--line:#d1d9e0;--band:#f6f8fa;--ours:#0a5}\n"
-    "@media(prefers-color-scheme:dark){:root{--page:#0d1117;--text:#e6edf3;--soft:#9198a1;--line:#3d444d;--band:#"
-    "151b23;"
-    "--ours:#3fb97f}}\n"
+    "@media(prefers-color-scheme:dark){:root{--page:#0d1117;--text:#e6edf3;--soft:#9198a1;--line:#3d444d;--band:"
+    "#151b23;--ours:#3fb97f}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0 auto;max-width:76rem;padding:1rem;background:var(--page);color:var(--text);"
     "font:16px/1.5 system-ui,sans-serif}\n"
@@ -31,8 +30,8 @@ static const char head[] =
     "a{color:inherit}nav a{margin-right:1rem;display:inline-block}\n"
     ".soft,figcaption,dt{color:var(--soft);font-size:.85rem}\n"
     "code{font-size:.85rem;overflow-wrap:anywhere}\n"
-    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.5rem "
-    "0}dd{margin:0;font-size:.85rem}\n"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:.5rem 0}"
+    "dd{margin:0;font-size:.85rem}\n"
     ".pair{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1.5rem}\n"
     "figure{margin:0;min-width:0;break-inside:avoid}svg{width:100%;height:auto;display:block;color:var(--text)}\n"
     "figcaption{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}\n"
@@ -43,10 +42,9 @@ static const char head[] =
     "th:first-child{text-align:left;position:sticky;left:0;background:var(--page)}\n"
     "tbody tr:nth-child(even){background:var(--band)}td.best{color:var(--ours);font-weight:600}\n"
     ".published{font-style:italic}.warning{border-left:4px solid #d97706;padding-left:.7rem}\n"
-    "@media "
-    "print{figcaption{white-space:normal}body{font-size:10pt;max-width:none;padding:0}nav{display:none}.scroll{"
-    "overflow:visible}"
-    "table{font-size:6.5pt}th,td{padding:.1rem .2rem;white-space:normal}h2{break-before:page}h3{break-after:avoid}}\n"
+    "@media print{figcaption{white-space:normal}body{font-size:10pt;max-width:none;padding:0}nav{display:none}"
+    ".scroll{overflow:visible}table{font-size:6.5pt}th,td{padding:.1rem "
+    ".2rem;white-space:normal}h2{break-before:page}h3{break-after:avoid}}\n"
     "</style>\n";
 
 void page_begin(text *page, int results)
@@ -87,13 +85,13 @@ static void add_fact(text *page, const char *name, const char *value)
 
 static double number_of(const cJSON *object, const char *field)
 {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, field);
+    const cJSON *value = report_get(object, field);
     return cJSON_IsNumber(value) ? value->valuedouble : NAN;
 }
 
 static void add_facts(text *page, const cJSON *result)
 {
-    const cJSON *machine = cJSON_GetObjectItemCaseSensitive(result, "machine"), *failure;
+    const cJSON *machine = report_get(result, "machine"), *failure;
     char line[512];
     text_print(page, "<dl>\n");
     add_fact(page, "in the paper", report_text(result, "figure"));
@@ -109,7 +107,7 @@ static void add_facts(text *page, const cJSON *result)
     snprintf(line, sizeof line, "%g from %g", number_of(result, "seeds"), number_of(result, "seed"));
     add_fact(page, "seeds", line);
     text_print(page, "</dl>\n");
-    cJSON_ArrayForEach(failure, cJSON_GetObjectItemCaseSensitive(result, "failures"))
+    cJSON_ArrayForEach(failure, report_get(result, "failures"))
     {
         page_put(page, "<p class=warning>failed: ", cJSON_GetStringValue(failure), "</p>\n");
     }
@@ -160,7 +158,7 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
                        int *plots)
 {
     static pivot data;
-    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(result, "rows");
+    const cJSON *rows = report_get(result, "rows");
     if (!pivot_make(&data, what, rows, panel)) return true;
     if (references != NULL) reference_add(&data, what, rows, panel, references);
     char label[2 * PIVOT_NAME + 64];
@@ -217,7 +215,7 @@ static bool seen(const cJSON *rows, const cJSON *until, const char *field, const
 bool page_result(text *page, const cJSON *result, const cJSON *references, int *plots)
 {
     const view *what = report_first(report_text(result, "experiment"));
-    const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(result, "rows");
+    const cJSON *row, *rows = report_get(result, "rows");
     text_print(page, "<section id=\"%s\">\n", what->experiment);
     page_put(page, "<h2>", report_text(result, "title"), "</h2>\n");
     add_facts(page, result);

@@ -5,7 +5,6 @@
 
 #include "values.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,7 @@ static void put(pivot *made, const view *what, const char *method, const char *w
 /* {"0.9": {"budget_kb": [...], "lego_AAE": [...], ...}}: of streams of 100,000 items. */
 static void add_synthetic(pivot *made, const view *what, const char *alpha, const cJSON *references)
 {
-    const cJSON *figures =
-        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "synthetic"), alpha);
+    const cJSON *figures = report_get(report_get(references, "synthetic"), alpha);
     const char *ending = strcmp(what->y, "aae") == 0 ? "_AAE" : "_ARE";
     const cJSON *values;
     cJSON_ArrayForEach(values, figures)
@@ -35,8 +33,8 @@ static void add_synthetic(pivot *made, const view *what, const char *alpha, cons
         char method[48], budgets[64];
         snprintf(method, sizeof method, "%.*s", (int)(length - 4), values->string);
         snprintf(budgets, sizeof budgets, "%s_budget_kb", method);
-        const cJSON *at = cJSON_GetObjectItemCaseSensitive(figures, budgets);
-        if (at == NULL) at = cJSON_GetObjectItemCaseSensitive(figures, "budget_kb");
+        const cJSON *at = report_get(figures, budgets);
+        if (at == NULL) at = report_get(figures, "budget_kb");
         bool shown = strcmp(method, "lego") == 0 || strcmp(method, "d_lego") == 0; /* others crowd the plot */
         for (int i = 0; i < cJSON_GetArraySize(values); i++) {
             const cJSON *budget = cJSON_GetArrayItem(at, i);
@@ -49,14 +47,13 @@ static void add_synthetic(pivot *made, const view *what, const char *alpha, cons
 /* {"retail": {"N":, "n":, "budgets": {"9KB": {"cms": [AAE, ARE], ...}}}}: of the very same stream, if N and n agree. */
 static void add_real(pivot *made, const view *what, const cJSON *row, const char *stream, const cJSON *references)
 {
-    const cJSON *known =
-        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(references, "real_peers"), stream);
+    const cJSON *known = report_get(report_get(references, "real_peers"), stream);
     for (const char *field = "Nn"; *field != '\0'; field++) {
         char name[2] = {*field, '\0'}, ours[PIVOT_NAME], theirs[PIVOT_NAME];
         if (!report_field(row, name, ours) || !report_field(known, name, theirs) || strcmp(ours, theirs) != 0) return;
     }
     const cJSON *budget, *pair;
-    cJSON_ArrayForEach(budget, cJSON_GetObjectItemCaseSensitive(known, "budgets"))
+    cJSON_ArrayForEach(budget, report_get(known, "budgets"))
     {
         double kilobytes = strtod(budget->string, NULL);
         cJSON_ArrayForEach(pair, budget) put(made, what, pair->string, "reference", true, kilobytes,

@@ -39,7 +39,7 @@ const view report_views[] = {
     {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha",
      .linear = true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",
-     "share of items", .linear = false},
+     .y_label = "share of items"},
     ERRORS(BY_METHOD("scaling", "stream"), BY_BUDGET),
     ERRORS(BY_METHOD("bytes", "alpha"), .x = "bytes_per_key", .x_label = "bytes a distinct item"),
     {0},
@@ -54,7 +54,7 @@ const view *report_first(const char *experiment)
 
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME])
 {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, field);
+    const cJSON *value = report_get(row, field);
     if (cJSON_IsNumber(value)) snprintf(name, PIVOT_NAME, "%g", value->valuedouble);
     else if (cJSON_IsString(value)) snprintf(name, PIVOT_NAME, "%s", value->valuestring);
     return cJSON_IsNumber(value) || cJSON_IsString(value);
@@ -118,8 +118,7 @@ bool pivot_make(pivot *made, const view *what, const cJSON *rows, const char *pa
     {
         char here[PIVOT_NAME], series[PIVOT_NAME], label[PIVOT_NAME];
         if (panel != NULL && (!report_field(row, what->panel, here) || strcmp(here, panel) != 0)) continue;
-        const cJSON *x = cJSON_GetObjectItemCaseSensitive(row, what->x),
-                    *y = cJSON_GetObjectItemCaseSensitive(row, what->y);
+        const cJSON *x = report_get(row, what->x), *y = report_get(row, what->y);
         if (report_field(row, what->series, series))
             find_series(made, series); /* also if it failed here: a method has its place and colour in every figure */
         if (!cJSON_IsNumber(y) || !report_field(row, what->series, series) || !report_field(row, what->x, label) ||

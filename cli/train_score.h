@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "checkpoint.h"
+#include "paper.h"
 
 /* Items of a brick: 100,000 in budgets of 3300, 1900, 1200, 600, 300 and 200 KB, bricks of 100 KB. */
 enum { SCORE_LOADS = 6, SCORE_STEPS = 40 }; /* 320 tasks a load */

@@ -14,7 +14,7 @@ typedef struct training_files {
     const char *log;           /* NULL: none */
     uint64_t every;            /* steps between two checkpoints */
     bool resume, quiet;
-    bool keep_checkpoint;      /* once the model is written */
+    bool keep_checkpoint; /* once the model is written */
 } training_files;
 
 /* Trains from the run's state to the end of its recipe and writes the model; says what goes wrong. A signal makes it

@@ -30,7 +30,7 @@ _legosketch()
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
                 --resume -l --log --from-rule --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max
-                --scouts --scout-alpha --rate --rate-v --batch --scale-max --rate-end --score --bench -q --quiet -h --help' ;;
+                --scouts --scout-alpha --rate --rate-v --batch --scale-max --rate-end --score -q --quiet -h --help' ;;
         lab)
             options='-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads -f
                 --format --on-error --checkpoints --quick -q --quiet -h --help' ;;

@@ -9,7 +9,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max, unsigned
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max, unsigned seed)
 {
     size_t now = LLVMFuzzerMutate(bytes, size, max);
-    /* The shape says how long a file is, so one whose length has changed rarely gets far: give half of them theirs back. */
+    /* The shape says how long a file is, so one whose length has changed rarely gets far: half of them get it back. */
     if (seed % 2 && size >= 32) {
         if (now < size) memset(bytes + now, 0, size - now);
         now = size;

@@ -108,7 +108,10 @@ typedef struct lego_options {
     const lego_allocator *allocator; /* NULL: malloc and free; copied, need not outlive the call */
 } lego_options;
 
-#define LEGO_OPTIONS_INIT {1u << 20, 0, NULL, 0, NULL}
+#define LEGO_OPTIONS_INIT                                                                                              \
+    {                                                                                                                  \
+        1u << 20, 0, NULL, 0, NULL                                                                                     \
+    }
 
 LEGO_API lego_status lego_create(const lego_options *options, lego_sketch **sketch);
 LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */
@@ -187,9 +190,9 @@ LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit
 LEGO_API lego_status lego_merge(lego_sketch *into, const lego_sketch *from);
 LEGO_API lego_status lego_subtract(lego_sketch *into, const lego_sketch *from);
 
-/* Shrink to `blocks`, a divisor of info.blocks, or to the most that fit a budget: the sketch becomes the one that would
- * have been made with so many (LEGO_ERR_SHAPE if there is none). The most frequent items keep their bytes. Takes one
- * allocation of the new size. */
+/* Shrink to `blocks`, a divisor of info.blocks: the sketch becomes the one that would have been made with so many
+ * (LEGO_ERR_SHAPE if it is none). Or to the most blocks with which it fits a budget, in which the most frequent items keep
+ * their share. Both take one allocation of the new size. */
 LEGO_API lego_status lego_fold(lego_sketch *sketch, uint32_t blocks);
 LEGO_API lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget);
 

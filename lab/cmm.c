@@ -33,4 +33,4 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_cmm = {.name = "cmm", TABLE_OF_ROWS, .add = add, .estimate = estimate};
+const estimator_kind estimator_cmm = {"cmm", TABLE_OF_ROWS, .add = add, .estimate = estimate};

@@ -13,4 +13,4 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
     return LEGO_OK;
 }
 
-const estimator_kind estimator_cms = {.name = "cms", TABLE_OF_ROWS, .add = add, .estimate = rows_estimate_least};
+const estimator_kind estimator_cms = {"cms", TABLE_OF_ROWS, .add = add, .estimate = rows_estimate_least};

@@ -74,7 +74,7 @@ typedef struct rows {
     uint32_t cells[];   /* ROWS x columns */
 } rows;
 
-#define TABLE_OF_ROWS .header = sizeof(rows), .unit = ROWS * sizeof(uint32_t)
+#define TABLE_OF_ROWS ESTIMATOR_TABLE(rows, ROWS * sizeof(uint32_t))
 
 /* Where the cells of an item are. */
 static inline void rows_locate(const rows *table, const void *item, size_t size, uint64_t cells[ROWS])

@@ -27,7 +27,6 @@ static lego_status estimate_clipped(const void *self, const void *item, size_t s
     return LEGO_OK;
 }
 
-const estimator_kind estimator_cs = {.name = "cs", TABLE_OF_ROWS, .add = add, .estimate = estimate};
+const estimator_kind estimator_cs = {"cs", TABLE_OF_ROWS, .add = add, .estimate = estimate};
 
-const estimator_kind estimator_cs_clipped = {
-    .name = "cs-clipped", TABLE_OF_ROWS, .add = add, .estimate = estimate_clipped};
+const estimator_kind estimator_cs_clipped = {"cs-clipped", TABLE_OF_ROWS, .add = add, .estimate = estimate_clipped};

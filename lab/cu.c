@@ -19,4 +19,4 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
 }
 
 const estimator_kind estimator_cu = {
-    .name = "cu", TABLE_OF_ROWS, .in_order = true, .insert_only = true, .add = add, .estimate = rows_estimate_least};
+    "cu", TABLE_OF_ROWS, .in_order = true, .insert_only = true, .add = add, .estimate = rows_estimate_least};

@@ -20,40 +20,22 @@
  * SPDX-License-Identifier: MIT */
 #include "counters.h"
 
-#include <string.h>
+#include <assert.h>
 
-enum { BUCKET_BYTES = 9, THRESHOLD = 10, BRICK = 100 * 1024, AGAINST_MOST = (1 << 15) - 1 };
+enum { THRESHOLD = 10, BRICK = 100 * 1024, FIELD = (1 << 28) - 1, AGAINST_MOST = (1 << 15) - 1 };
 
-static const uint32_t FIELD = (UINT32_C(1) << 28) - 1; /* the most a key or the votes can be */
+typedef struct __attribute__((packed)) bucket {
+    uint32_t key : 28, votes : 28; /* no votes: empty */
+    uint32_t against : 15, flag : 1;
+} bucket;
+
+static_assert(sizeof(bucket) == 9, "as published");
 
 typedef struct filtered {
     estimator_table of; /* its units are buckets */
     void *light;        /* an estimator_cms */
-    unsigned char buckets[];
+    bucket buckets[];
 } filtered;
-
-typedef struct bucket {
-    uint32_t key, votes, against; /* no votes: empty */
-    bool flag;
-} bucket;
-
-static bucket get(const filtered *self, uint64_t at)
-{
-    const unsigned char *from = self->buckets + at * BUCKET_BYTES;
-    uint64_t low;
-    memcpy(&low, from, sizeof low);
-    uint32_t tail = (uint32_t)(low >> 56) << 8 | from[8]; /* the last two bytes */
-    return (bucket){(uint32_t)low & FIELD, (uint32_t)(low >> 28) & FIELD, tail & AGAINST_MOST, tail >> 15 != 0};
-}
-
-static void set(filtered *self, uint64_t at, bucket held)
-{
-    unsigned char *to = self->buckets + at * BUCKET_BYTES;
-    uint32_t tail = held.against | (uint32_t)held.flag << 15;
-    uint64_t low = held.key | (uint64_t)held.votes << 28 | (uint64_t)(tail >> 8) << 56;
-    memcpy(to, &low, sizeof low);
-    to[8] = (unsigned char)tail;
-}
 
 static lego_status create(const lego_options *wanted, void **self)
 {
@@ -101,21 +83,22 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
     if (count < 0) return LEGO_ERR_ARGUMENT;
     if (count == 0) return LEGO_OK;
     place here = locate(sketch, item, size);
-    bucket held = get(sketch, here.at);
-    if (held.votes == 0 || held.key == here.key) {
-        int64_t room = FIELD - held.votes, taken = count < room ? count : room;
+    bucket *held = &sketch->buckets[here.at];
+    if (held->votes == 0 || held->key == here.key) {
+        int64_t room = FIELD - (int64_t)held->votes, taken = count < room ? count : room;
         if (taken < count) add_light(sketch, here, count - taken);
-        held = (bucket){here.key, held.votes + (uint32_t)taken, held.against, held.flag || taken < count};
-    } else {
-        held.against = (uint32_t)add_within(held.against, count, AGAINST_MOST);
-        if (held.against < (uint64_t)THRESHOLD * held.votes || count > FIELD) {
-            add_light(sketch, here, count);
-        } else {
-            add_light(sketch, (place){here.at, held.key}, held.votes);
-            held = (bucket){here.key, (uint32_t)count, 1, true};
-        }
+        held->key = here.key & FIELD;
+        held->votes = (held->votes + (uint32_t)taken) & FIELD;
+        held->flag = held->flag || taken < count;
+        return LEGO_OK;
     }
-    set(sketch, here.at, held);
+    held->against = add_within(held->against, count, AGAINST_MOST) & AGAINST_MOST;
+    if (held->against < THRESHOLD * (uint64_t)held->votes || count > FIELD) {
+        add_light(sketch, here, count);
+        return LEGO_OK;
+    }
+    add_light(sketch, (place){here.at, held->key}, held->votes);
+    *held = (bucket){here.key & FIELD, (uint32_t)count & FIELD, 1, 1};
     return LEGO_OK;
 }
 
@@ -123,12 +106,12 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
 {
     const filtered *sketch = self;
     place here = locate(sketch, item, size);
-    bucket held = get(sketch, here.at);
-    uint32_t votes = held.key == here.key ? held.votes : 0;
+    const bucket *held = &sketch->buckets[here.at];
+    uint32_t votes = held->key == here.key ? held->votes : 0;
     unsigned char key[8];
     light_item(here, key);
     *value = 0;
-    if (votes == 0 || held.flag) estimator_cms.estimate(sketch->light, key, sizeof key, value);
+    if (votes == 0 || held->flag) estimator_cms.estimate(sketch->light, key, sizeof key, value);
     *value += votes;
     return LEGO_OK;
 }
@@ -136,7 +119,7 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
 static uint64_t bytes(const void *self)
 {
     const filtered *sketch = self;
-    return sizeof(filtered) + sketch->of.units * BUCKET_BYTES + estimator_bytes(&estimator_cms, sketch->light);
+    return sizeof(filtered) + sketch->of.units * sizeof(bucket) + estimator_bytes(&estimator_cms, sketch->light);
 }
 
 static void destroy(void *self)
@@ -145,13 +128,14 @@ static void destroy(void *self)
     free(self);
 }
 
-const estimator_kind estimator_d_cms = {.name = "d-cms",
-                                        .in_order = true,
-                                        .insert_only = true,
-                                        .header = sizeof(filtered),
-                                        .unit = BUCKET_BYTES,
-                                        .create = create,
-                                        .bytes = bytes,
-                                        .destroy = destroy,
-                                        .add = add,
-                                        .estimate = estimate};
+const estimator_kind estimator_d_cms = {
+    "d-cms",
+    .in_order = true,
+    .insert_only = true,
+    ESTIMATOR_TABLE(filtered, sizeof(bucket)),
+    .create = create,
+    .bytes = bytes,
+    .destroy = destroy,
+    .add = add,
+    .estimate = estimate,
+};

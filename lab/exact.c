@@ -89,8 +89,7 @@ exact_item exact_at(const exact_table *table, size_t index)
 /* The slot that holds the item, or the empty one where it belongs. */
 static size_t find(const exact_table *table, uint32_t tag, const void *item, size_t size)
 {
-    size_t mask = table->slot_count - 1;
-    size_t at = tag & mask;
+    size_t mask = table->slot_count - 1, at = tag & mask;
     while (table->slots[at].index != 0) {
         if (table->slots[at].tag == tag) {
             exact_item known = exact_at(table, table->slots[at].index - 1);
@@ -209,10 +208,6 @@ static void destroy(void *self)
     exact_destroy(self);
 }
 
-const estimator_kind estimator_exact = {.name = "exact",
-                                        .seedless = true,
-                                        .create = create,
-                                        .bytes = bytes,
-                                        .destroy = destroy,
-                                        .add = add,
-                                        .estimate = estimate};
+const estimator_kind estimator_exact = {
+    "exact", .seedless = true, .create = create, .bytes = bytes, .destroy = destroy, .add = add, .estimate = estimate,
+};

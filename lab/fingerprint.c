@@ -9,12 +9,20 @@
  * SPDX-License-Identifier: MIT */
 #include "counters.h"
 
+#include <assert.h>
+
 enum { SLOTS = 4, CHOICES = 2 };
 
+typedef struct __attribute__((packed)) slot {
+    uint16_t print;
+    uint32_t count; /* 0: empty */
+} slot;
+
 typedef struct bucket {
-    uint16_t counts[SLOTS][2]; /* low half, high half: 4-byte members would be padded; both 0: the slot is empty */
-    uint16_t prints[SLOTS];
+    slot slots[SLOTS];
 } bucket;
+
+static_assert(sizeof(bucket) == 4 * 6, "nothing between slots");
 
 typedef struct prints {
     estimator_table of;   /* its units are buckets */
@@ -22,32 +30,20 @@ typedef struct prints {
     bucket buckets[];
 } prints;
 
-static uint32_t count_at(const bucket *in, unsigned slot)
+/* Where the item is, or else the first empty slot of the emptier bucket, or NULL if both are full. */
+static slot *find(const prints *table, XXH128_hash_t hash)
 {
-    return in->counts[slot][0] | (uint32_t)in->counts[slot][1] << 16;
-}
-
-/* Where the item is, or else the first empty slot of the emptier bucket, or NULL and both are full. */
-static bucket *find(const prints *table, XXH128_hash_t hash, unsigned *slot)
-{
-    uint16_t print = (uint16_t)hash.low64;
-    bucket *emptiest = NULL;
-    *slot = SLOTS;
+    const slot *emptiest = NULL;
+    unsigned least = SLOTS; /* slots taken there */
     for (unsigned choice = 0; choice < CHOICES; choice++) {
-        const bucket *in = &table->buckets[pick(hash_row(hash, choice + 1), table->of.units)];
+        const slot *slots = table->buckets[pick(hash_row(hash, choice + 1), table->of.units)].slots;
         unsigned i = 0;
-        for (; i < SLOTS && count_at(in, i) > 0; i++) {
-            if (in->prints[i] == print) {
-                *slot = i;
-                return (bucket *)in;
-            }
-        }
-        if (i < *slot) {
-            *slot = i;
-            emptiest = (bucket *)in;
-        }
+        for (; i < SLOTS && slots[i].count > 0; i++)
+            if (slots[i].print == (uint16_t)hash.low64) return (slot *)&slots[i];
+        if (i < least) emptiest = &slots[i];
+        least = i < least ? i : least;
     }
-    return emptiest;
+    return (slot *)emptiest;
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
@@ -56,33 +52,22 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
     if (count < 0) return LEGO_ERR_ARGUMENT;
     if (count == 0) return LEGO_OK;
     XXH128_hash_t hash = hash_item(item, size, table->of.seed);
-    unsigned slot;
-    bucket *in = find(table, hash, &slot);
-    if (in == NULL) {
-        table->turned_away = add_within(table->turned_away, count, UINT64_MAX);
-        return LEGO_OK;
-    }
-    uint32_t sum = add_u32(count_at(in, slot), count);
-    in->prints[slot] = (uint16_t)hash.low64;
-    in->counts[slot][0] = (uint16_t)sum;
-    in->counts[slot][1] = (uint16_t)(sum >> 16);
+    slot *found = find(table, hash);
+    if (found != NULL) *found = (slot){(uint16_t)hash.low64, add_u32(found->count, count)};
+    else table->turned_away = add_within(table->turned_away, count, UINT64_MAX);
     return LEGO_OK;
 }
 
 static lego_status estimate(const void *self, const void *item, size_t size, double *value)
 {
     const prints *table = self;
-    unsigned slot;
-    const bucket *in = find(table, hash_item(item, size, table->of.seed), &slot);
-    uint32_t count = in != NULL ? count_at(in, slot) : 0;
+    const slot *found = find(table, hash_item(item, size, table->of.seed));
+    uint32_t count = found != NULL ? found->count : 0;
     *value = count > 0 ? count : table->turned_away > 0 ? 1 : 0;
     return LEGO_OK;
 }
 
-const estimator_kind estimator_fingerprint = {.name = "fingerprint",
-                                              .header = sizeof(prints),
-                                              .unit = sizeof(bucket),
-                                              .in_order = true,
-                                              .insert_only = true,
-                                              .add = add,
-                                              .estimate = estimate};
+const estimator_kind estimator_fingerprint = {
+    "fingerprint",        ESTIMATOR_TABLE(prints, sizeof(bucket)), .in_order = true, .insert_only = true, .add = add,
+    .estimate = estimate,
+};

@@ -17,29 +17,25 @@ typedef struct lcs {
     int32_t cells[];
 } lcs;
 
-/* Columns of a small sketch, and of the main one; the first cell of small sketch i, or of the main one if i is SMALL. */
-static uint64_t small_columns(const lcs *sketch)
-{
-    return sketch->of.units / (2 * SMALL * ROWS);
-}
+/* Columns of a small sketch, and of the main one. */
+typedef struct shape {
+    uint64_t small, main;
+} shape;
 
-static uint64_t main_columns(const lcs *sketch)
+static shape shape_of(const lcs *sketch)
 {
-    return (sketch->of.units - SMALL * ROWS * small_columns(sketch)) / ROWS;
-}
-
-static uint64_t start_of(const lcs *sketch, unsigned i)
-{
-    return i * ROWS * small_columns(sketch);
+    uint64_t small = sketch->of.units / (2 * SMALL * ROWS);
+    return (shape){small, (sketch->of.units - SMALL * ROWS * small) / ROWS};
 }
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)
 {
     lcs *sketch = self;
     XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
-    for (unsigned i = 0; i < SMALL; i++)
-        signed_add(sketch->cells + start_of(sketch, i), small_columns(sketch), hash, i * ROWS, count);
-    signed_add(sketch->cells + start_of(sketch, SMALL), main_columns(sketch), hash, SMALL * ROWS, count);
+    shape of = shape_of(sketch);
+    int32_t *cells = sketch->cells;
+    for (unsigned i = 0; i < SMALL; i++, cells += ROWS * of.small) signed_add(cells, of.small, hash, i * ROWS, count);
+    signed_add(cells, of.main, hash, SMALL * ROWS, count);
     return LEGO_OK;
 }
 
@@ -65,18 +61,21 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     const lcs *sketch = self;
     XXH128_hash_t hash = hash_item(item, size, sketch->of.seed);
     double reads[SMALL];
-    for (unsigned i = 0; i < SMALL; i++)
-        reads[i] = signed_read(sketch->cells + start_of(sketch, i), small_columns(sketch), hash, i * ROWS);
+    shape of = shape_of(sketch);
+    const int32_t *cells = sketch->cells;
+    for (unsigned i = 0; i < SMALL; i++, cells += ROWS * of.small)
+        reads[i] = signed_read(cells, of.small, hash, i * ROWS);
     double noise = (double)sketch->distinct / ((double)sketch->of.units / ROWS);
-    if (median_of_even(reads, SMALL) < noise) *value = 0;
-    else *value = signed_read(sketch->cells + start_of(sketch, SMALL), main_columns(sketch), hash, SMALL * ROWS);
+    bool noisy = median_of_even(reads, SMALL) < noise;
+    *value = noisy ? 0 : signed_read(cells, of.main, hash, SMALL * ROWS);
     return LEGO_OK;
 }
 
-const estimator_kind estimator_lcs = {.name = "lcs",
-                                      .header = sizeof(lcs),
-                                      .unit = sizeof(int32_t),
-                                      .least = 2 * SMALL * ROWS,
-                                      .tell = tell,
-                                      .add = add,
-                                      .estimate = estimate};
+const estimator_kind estimator_lcs = {
+    "lcs",
+    ESTIMATOR_TABLE(lcs, sizeof(int32_t)),
+    .least = 2 * SMALL * ROWS,
+    .tell = tell,
+    .add = add,
+    .estimate = estimate,
+};

@@ -55,9 +55,9 @@ static void destroy(void *self)
 
 #define SKETCH .uses_model = true, .add = add, .bytes = bytes, .destroy = destroy
 
-const estimator_kind estimator_lego = {.name = "lego", SKETCH, .create = create, .estimate = decode};
-const estimator_kind estimator_rule = {.name = "rule", SKETCH, .create = create, .estimate = bound};
-const estimator_kind estimator_lego_paper = {
-    .name = "lego-paper", .model = "paper", SKETCH, .create = create, .estimate = decode};
-const estimator_kind estimator_d_lego = {
-    .name = "d-lego", .in_order = true, SKETCH, .create = create_with_top, .estimate = decode};
+const estimator_kind estimator_lego = {"lego", SKETCH, .create = create, .estimate = decode};
+const estimator_kind estimator_rule = {"rule", SKETCH, .create = create, .estimate = bound};
+const estimator_kind estimator_lego_paper = {"lego-paper", .model = "paper", SKETCH, .create = create,
+                                             .estimate = decode};
+const estimator_kind estimator_d_lego = {"d-lego", .in_order = true, SKETCH, .create = create_with_top,
+                                         .estimate = decode};

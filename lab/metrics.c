@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-lego_status metrics_measure(const exact_table *truth, const estimator_kind *kind, const void *self, metrics *result)
+static lego_status measure(const exact_table *truth, const estimator_kind *kind, const void *self, metrics *result)
 {
     metrics sum = {0};
     for (size_t i = 0; i < exact_size(truth); i++) {
@@ -20,7 +20,7 @@ lego_status metrics_measure(const exact_table *truth, const estimator_kind *kind
         sum.n++;
     }
     double n = sum.n > 0 ? (double)sum.n : 1; /* an empty stream has no error */
-    *result = (metrics){sum.n, sum.aae / n, sum.are / n};
+    *result = (metrics){sum.n, sum.aae / n, sum.are / n, estimator_bytes(kind, self)};
     return LEGO_OK;
 }
 
@@ -35,8 +35,7 @@ lego_status metrics_fill(const exact_table *truth, const estimator_kind *kind, v
 }
 
 /* Create, fill and measure with one seed. */
-static lego_status run_once(const exact_table *truth, const trial *spec, uint64_t seed, metrics *result,
-                            uint64_t *bytes)
+static lego_status run_once(const exact_table *truth, const trial *spec, uint64_t seed, metrics *result)
 {
     lego_options wanted = {.budget = spec->budget, .model = spec->model, .seed = seed};
     void *self;
@@ -45,24 +44,21 @@ static lego_status run_once(const exact_table *truth, const trial *spec, uint64_
     if (spec->kind->tell != NULL) spec->kind->tell(self, exact_size(truth));
     if (spec->kind->in_order) status = order_feed(spec->order, truth, spec->kind, self);
     else status = metrics_fill(truth, spec->kind, self);
-    if (status == LEGO_OK) status = metrics_measure(truth, spec->kind, self, result);
-    *bytes = estimator_bytes(spec->kind, self);
+    if (status == LEGO_OK) status = measure(truth, spec->kind, self, result);
     estimator_destroy(spec->kind, self);
     return status;
 }
 
-lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result, uint64_t *bytes)
+lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result)
 {
     metrics mean = {0}, one;
-    uint64_t most = 0, used;
     uint32_t seeds = spec->kind->seedless ? 1 : spec->seeds;
     for (uint32_t i = 0; i < seeds; i++) {
-        lego_status status = run_once(truth, spec, spec->first_seed + i, &one, &used);
+        lego_status status = run_once(truth, spec, spec->first_seed + i, &one);
         if (status != LEGO_OK) return status;
-        mean = (metrics){one.n, mean.aae + one.aae / seeds, mean.are + one.are / seeds};
-        most = used > most ? used : most;
+        mean = (metrics){one.n, mean.aae + one.aae / seeds, mean.are + one.are / seeds,
+                         one.bytes > mean.bytes ? one.bytes : mean.bytes};
     }
     *result = mean;
-    *bytes = most;
     return LEGO_OK;
 }

@@ -9,12 +9,11 @@
 #include "order.h"
 
 typedef struct metrics {
-    uint64_t n; /* distinct items with a count above 0: the ones measured */
-    double aae; /* mean of |estimate - count| */
-    double are; /* mean of |estimate - count| / count */
+    uint64_t n;     /* distinct items with a count above 0: the ones measured */
+    double aae;     /* mean of |estimate - count| */
+    double are;     /* mean of |estimate - count| / count */
+    uint64_t bytes; /* that the estimator uses; the most of several */
 } metrics;
-
-lego_status metrics_measure(const exact_table *truth, const estimator_kind *kind, const void *self, metrics *result);
 
 /* Give an estimator every item of the truth once, with its whole count. Linear sketches end up as if they had seen the
  * stream itself. */
@@ -30,6 +29,6 @@ typedef struct trial {
     uint32_t seeds;
     const item_order *order; /* in which the items came, if it is known; else NULL: they are shuffled */
 } trial;
-lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result, uint64_t *bytes);
+lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result);
 
 #endif

@@ -14,7 +14,6 @@
 
 #include "counters.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { BITS = 60, EMBED = 23, REFINED = 5, DEPTH = 2, SLOTS = 50, IN = DEPTH * (EMBED + 3) + EMBED + 1, WIDEST = 256 };
@@ -58,31 +57,20 @@ static size_t weight_count(void)
     return weights_before(LAYERS) + DEPTH * REFINED * SLOTS;
 }
 
-static lego_status check_model(const unsigned char *bytes, size_t size)
+static bool is_model(const unsigned char *bytes, size_t size)
 {
-    uint32_t version, numbers;
+    static const unsigned char head[12] = "LEGOMETA\1"; /* and version 1 */
     uint64_t checksum;
-    if (size < HEAD || memcmp(bytes, "LEGOMETA", 8) != 0) return LEGO_ERR_MAGIC;
-    memcpy(&version, bytes + 8, sizeof version);
-    memcpy(&numbers, bytes + 12, sizeof numbers);
-    if (version != 1) return LEGO_ERR_VERSION;
-    if (numbers != weight_count() || size != HEAD + weight_count() * sizeof(float) + CHECKSUM)
-        return LEGO_ERR_TRUNCATED;
+    if (size != HEAD + weight_count() * sizeof(float) + CHECKSUM || memcmp(bytes, head, sizeof head) != 0) return false;
     memcpy(&checksum, bytes + size - CHECKSUM, sizeof checksum);
-    if (checksum != XXH3_64bits(bytes, size - CHECKSUM)) return LEGO_ERR_CHECKSUM;
-    for (size_t i = 0; i < weight_count(); i++) {
-        float weight;
-        memcpy(&weight, bytes + HEAD + i * sizeof weight, sizeof weight);
-        if (!isfinite(weight)) return LEGO_ERR_CORRUPT;
-    }
-    return LEGO_OK;
+    return checksum == XXH3_64bits(bytes, size - CHECKSUM);
 }
 
 lego_status ms_create(const void *model, size_t size, const lego_options *wanted, void **self)
 {
     void *made;
-    lego_status status = check_model(model, size);
-    if (status == LEGO_OK) status = estimator_create_table(&estimator_ms, wanted->budget, wanted->seed, &made);
+    if (!is_model(model, size)) return LEGO_ERR_CORRUPT;
+    lego_status status = estimator_create_table(&estimator_ms, wanted->budget, wanted->seed, &made);
     if (status != LEGO_OK) return status;
     float *weights = malloc(weight_count() * sizeof *weights);
     if (weights == NULL) {
@@ -221,10 +209,5 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_ms = {.name = "ms",
-                                     .header = sizeof(ms),
-                                     .unit = sizeof(brick),
-                                     .create = create,
-                                     .destroy = destroy,
-                                     .add = add,
-                                     .estimate = estimate};
+const estimator_kind estimator_ms = {
+    "ms", ESTIMATOR_TABLE(ms, sizeof(brick)), .create = create, .destroy = destroy, .add = add, .estimate = estimate};

@@ -17,4 +17,4 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_one = {.name = "one", .seedless = true, .add = add, .estimate = estimate};
+const estimator_kind estimator_one = {"one", .seedless = true, .add = add, .estimate = estimate};

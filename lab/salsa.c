@@ -11,9 +11,7 @@
  * SPDX-License-Identifier: MIT */
 #include "counters.h"
 
-#include <string.h>
-
-enum { GROUP = 8, GROUP_BYTES = 9, WIDEST = 3 };
+enum { GROUP = 8, GROUP_BYTES = 9, SLICE = ROWS * GROUP_BYTES, WIDEST = 3 }; /* SLICE: a group of each row */
 
 typedef struct salsa {
     estimator_table of; /* its units are groups, one of each row */
@@ -110,10 +108,5 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_salsa_cu = {.name = "salsa-cu",
-                                           .header = sizeof(salsa),
-                                           .unit = ROWS * GROUP_BYTES,
-                                           .in_order = true,
-                                           .insert_only = true,
-                                           .add = add,
-                                           .estimate = estimate};
+const estimator_kind estimator_salsa_cu = {
+    "salsa-cu", ESTIMATOR_TABLE(salsa, SLICE), .in_order = true, .insert_only = true, .add = add, .estimate = estimate};

@@ -97,17 +97,16 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_tower_cm = {.name = "tower-cm",
-                                           .header = sizeof(tower),
-                                           .unit = LEVELS * sizeof(uint32_t),
-                                           .insert_only = true,
-                                           .add = add_to_all,
-                                           .estimate = estimate};
+const estimator_kind estimator_tower_cm = {
+    "tower-cm",           ESTIMATOR_TABLE(tower, LEVELS * sizeof(uint32_t)), .insert_only = true, .add = add_to_all,
+    .estimate = estimate,
+};
 
-const estimator_kind estimator_tower_cu = {.name = "tower-cu",
-                                           .header = sizeof(tower),
-                                           .unit = LEVELS * sizeof(uint32_t),
-                                           .in_order = true,
-                                           .insert_only = true,
-                                           .add = add_conservatively,
-                                           .estimate = estimate};
+const estimator_kind estimator_tower_cu = {
+    "tower-cu",
+    ESTIMATOR_TABLE(tower, LEVELS * sizeof(uint32_t)),
+    .in_order = true,
+    .insert_only = true,
+    .add = add_conservatively,
+    .estimate = estimate,
+};

@@ -291,8 +291,8 @@ static void counts_of_any_size(void **unused)
         }
         assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, items, counts, 6), LEGO_ERR_RANGE);
         assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, items, counts, 2), LEGO_ERR_RANGE);
-        assert_pair(&p, false);                            /* still empty */
-        for (unsigned i = 2; i < 4; i++) {          /* to the edge of 32 bits, and over it */
+        assert_pair(&p, false);            /* still empty */
+        for (unsigned i = 2; i < 4; i++) { /* to the edge of 32 bits, and over it */
             assert_int_equal(add_u64s(p.cpu, keys + i, large + i, 1), LEGO_OK);
             assert_int_equal(lego_cuda_sketch_add_u64s(p.gpu, items + i, counts + i, 1), LEGO_OK);
             assert_pair(&p, false);

@@ -84,7 +84,7 @@ static inline void assert_same(const lego_sketch *a, const lego_sketch *b)
 /* ---- an allocator that counts, and fails when told to ------------------------------------------------------------ */
 
 struct books {
-    size_t now, most; /* bytes out, and the most there ever were */
+    size_t now, most;          /* bytes out, and the most there ever were */
     long calls, fail_at, more; /* that call fails, and so many after it */
 };
 
@@ -205,8 +205,7 @@ static inline void shuffle_stream(struct stream_of *s, uint64_t *state)
 
 static inline void add_stream(lego_sketch *sketch, const struct stream_of *s, int sign)
 {
-    for (size_t i = 0; i < s->n; i++)
-        assert_int_equal(lego_add_u64(sketch, s->items[i], sign * s->counts[i]), LEGO_OK);
+    for (size_t i = 0; i < s->n; i++) assert_int_equal(lego_add_u64(sketch, s->items[i], sign * s->counts[i]), LEGO_OK);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */

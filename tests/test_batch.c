@@ -267,10 +267,10 @@ static void many_hashes_have_their_places(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hot_items_are_counted_aside), cmocka_unit_test(notes_are_single_calls),
-        cmocka_unit_test(tallies_are_single_calls),
-        cmocka_unit_test(long_batches),               cmocka_unit_test(tallies_know_when_not_to),
-        cmocka_unit_test(a_call_that_tallies_is_single_calls), cmocka_unit_test(memory_may_be_short),        cmocka_unit_test(many_keys_hash_as_one),
+        cmocka_unit_test(hot_items_are_counted_aside),   cmocka_unit_test(notes_are_single_calls),
+        cmocka_unit_test(tallies_are_single_calls),      cmocka_unit_test(long_batches),
+        cmocka_unit_test(tallies_know_when_not_to),      cmocka_unit_test(a_call_that_tallies_is_single_calls),
+        cmocka_unit_test(memory_may_be_short),           cmocka_unit_test(many_keys_hash_as_one),
         cmocka_unit_test(many_hashes_have_their_places),
     };
     return cmocka_run_group_tests_name("batch", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* One block: against plain sums of the unfolded cells, and, bit by bit, against a second packer written from the comment
  * over src/block.h. All of it for each of the kernels that this CPU can run. */
-#include "kernels.h"
+#include "block/kernels.h"
 #include "support.h"
 
 static const struct block_kernels *kernels; /* those being tested */
@@ -197,8 +197,7 @@ static void assert_content(const struct block *block, const struct truth *truth)
     for (unsigned k = 0; k < 4; k++) {
         assert_int_equal(block_columns[step][k], ladder[k][step]);
         for (uint32_t c = 0; c < 128; c++)
-            assert_int_equal(block_cell(step, k, c | c << 20),
-                             ladder[k][step] ? (int)(at + c % ladder[k][step]) : -1);
+            assert_int_equal(block_cell(step, k, c | c << 20), ladder[k][step] ? (int)(at + c % ladder[k][step]) : -1);
         at += ladder[k][step];
     }
     struct block made = kernels->canonical(block);
@@ -233,7 +232,8 @@ static void make_trial(struct trial *t, uint64_t seed, bool negative)
         unsigned which = draw(&item) & 1;
         struct add add = {{which, which + 2}, {(uint32_t)h, (uint32_t)(h >> 32)}, 0};
         if (any_rows) add.row[1] = (add.row[0] + 1 + draw(&item) % 3) % 4;
-        if (spread && draw_below(&t->state, spread_most)) add = (struct add){{0, 1 + i % 2}, {(uint32_t)i, (uint32_t)(i / 2)}, 0};
+        if (spread && draw_below(&t->state, spread_most))
+            add = (struct add){{0, 1 + i % 2}, {(uint32_t)i, (uint32_t)(i / 2)}, 0};
         add.count = (int64_t)(draw(&t->state) >> (64 - bits + draw_below(&t->state, bits))); /* of 0 to `bits` bits */
         if (negative && draw_below(&t->state, 3) == 0) add.count = -add.count;
         t->add[i] = add;
@@ -244,7 +244,8 @@ static void make_trial(struct trial *t, uint64_t seed, bool negative)
 static void make_huge_trial(struct trial *t, uint64_t seed, int64_t sign)
 {
     make_trial(t, seed, false);
-    for (size_t i = 0; i < t->n; i++) t->add[i].count = sign * ((INT64_C(1) << 62) / (int64_t)t->n - t->add[i].count % 5);
+    for (size_t i = 0; i < t->n; i++)
+        t->add[i].count = sign * ((INT64_C(1) << 62) / (int64_t)t->n - t->add[i].count % 5);
 }
 
 static void shuffle(struct trial *t)
@@ -271,9 +272,11 @@ static void add_to(struct block *block, struct truth *truth, const struct add *a
 static void the_example(void **unused)
 {
     (void)unused;
-    static const char bits[] = "0110"        /* map 0 */
-                               "10" "10"     /* level 1: map, digits */
-                               "0" "0";      /* level 2 */
+    static const char bits[] = "0110" /* map 0 */
+                               "10"
+                               "10" /* level 1: map, digits */
+                               "0"
+                               "0"; /* level 2 */
     struct block block = {{0}};
     for (unsigned i = 0; bits[i]; i++) block.word[0] |= (uint64_t)(bits[i] == '1') << i;
     block.word[7] = UINT64_C(16) << 53;
@@ -284,7 +287,15 @@ static void the_example(void **unused)
     assert_true(kernels->valid(&block));
 
     /* signed: 0, -4, 1, 0 are coded as 0, 7, 2, 0. With g = 1 that is T = 0, 3, 1, 0: level 1 of T - 1 = 2 and 0. */
-    static const char negative[] = "0110" "0" "1" "0" "0" "10" "00" "0" "0";
+    static const char negative[] = "0110"
+                                   "0"
+                                   "1"
+                                   "0"
+                                   "0"
+                                   "10"
+                                   "00"
+                                   "0"
+                                   "0";
     struct block minus = {{0}};
     for (unsigned i = 0; negative[i]; i++) minus.word[0] |= (uint64_t)(negative[i] == '1') << i;
     minus.word[7] = UINT64_C(16) << 53 | UINT64_C(1) << 58 | UINT64_C(1) << 63;
@@ -423,7 +434,8 @@ static void blocks_add_up(void **unused)
         assert_true(block_step(&more) >= least);
         assert_content(&more, &truth);
         if (sign < 0 || negative) { /* at equal steps, equal bytes */
-            if (block_step(&more) == block_step(&both)) assert_block(kernels->canonical(&more), kernels->canonical(&both));
+            if (block_step(&more) == block_step(&both))
+                assert_block(kernels->canonical(&more), kernels->canonical(&both));
         } else {
             assert_block(kernels->canonical(&more), kernels->canonical(&both));
             assert_int_equal(block_step(&more), step_of(&truth));
@@ -440,8 +452,19 @@ static void blocks_add_up(void **unused)
 static void the_last_step_holds_anything(void **unused)
 {
     (void)unused;
-    static const int64_t edge[] = {0, 1, -1, 2, 255, -256, INT64_C(1) << 31, -(INT64_C(1) << 32), INT64_C(1) << 62,
-                                   INT64_MAX - 1, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+    static const int64_t edge[] = {0,
+                                   1,
+                                   -1,
+                                   2,
+                                   255,
+                                   -256,
+                                   INT64_C(1) << 31,
+                                   -(INT64_C(1) << 32),
+                                   INT64_C(1) << 62,
+                                   INT64_MAX - 1,
+                                   INT64_MAX,
+                                   INT64_MIN,
+                                   INT64_MIN + 1};
     enum { EDGES = sizeof edge / sizeof *edge };
     uint64_t state = 1;
     for (int i = 0; i < ROUNDS(20000); i++) {
@@ -604,7 +627,8 @@ static void garbage_is_refused(void **unused)
             for (unsigned thinner = (unsigned)i % 7; thinner > 0; thinner--) block.word[j] &= draw(&state);
         }
         if (i % 2) { /* a head that leaves room, and nothing at the end */
-            unsigned step = (unsigned)draw_below(&state, STEPS), g = (unsigned)draw_below(&state, 500 / cells_of(step) + 1);
+            unsigned step = (unsigned)draw_below(&state, STEPS),
+                     g = (unsigned)draw_below(&state, 500 / cells_of(step) + 1);
             block.word[7] = (uint64_t)step << 53 | (uint64_t)(g < 31 ? g : 31) << 58 | draw_below(&state, 2) << 63;
             for (unsigned j = (unsigned)draw_below(&state, 7); j < 7; j++) block.word[j] = 0;
         }

@@ -11,9 +11,9 @@ static int64_t frequency(int shape, uint64_t i)
 {
     static const double alpha[] = {0.5, 0.9, 1.3};
     if (shape < 3) return llround(pow((N + 1.0) / (double)(i + 2), alpha[shape]));
-    if (shape == 3) return 1;                         /* all once */
-    if (shape == 4) return 37;                        /* all the same */
-    if (shape == 5) return i == 0 ? 99 * N : 1;       /* one item is 99 % of the stream */
+    if (shape == 3) return 1;                          /* all once */
+    if (shape == 4) return 37;                         /* all the same */
+    if (shape == 5) return i == 0 ? 99 * N : 1;        /* one item is 99 % of the stream */
     return i % 100 == 0 ? 5000 : (int64_t)(i % 3) + 1; /* a flat body and a heavy head */
 }
 

@@ -227,7 +227,7 @@ class Formats(Case):
         draw = random.Random(3)
         sizes = [0, 1, 31, 32, 33, 63, 64, 65, 1000] + list(range(12)) * 4  # short lines have a way of their own
         items = [draw.randbytes(draw.choice(sizes)).replace(b"\n", b"-") for _ in range(2000)]
-        stream = draw.choices(items, k=300000)  # over 4 MB, so of several batches and many blocks
+        stream = draw.choices(items, k=1000000)  # over 16 MB, so of several batches and many blocks
         counts = collections.Counter(stream)
         wanted = self.build("a", b"".join(b"%s\t%d\n" % pair for pair in counts.items()), "--format", "tsv")
         self.write("in", b"\n".join(stream) + b"\n")
@@ -311,11 +311,11 @@ class Malformed(Case):
                 self.assertNotIn("x", self.files())
 
     def test_messages_keep_their_order(self):
-        """A batch has 262144 lines. What only the sketch can refuse is said before what is wrong in the next one."""
-        rows = [b"x\t1"] * 800000
-        rows[9], rows[99], rows[300000], rows[600000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
+        """A batch has 2^20 lines. What only the sketch can refuse is said before what is wrong in the next one."""
+        rows = [b"x\t1"] * 3200000
+        rows[9], rows[99], rows[1100000], rows[2400000] = b"y\t9223372036854775807", b"bad", b"bad", b"y\t" + b"9" * 18
         name = self.write("in.tsv", b"\n".join(rows))
-        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:300001: no tab"]
+        says = [r"in\.tsv:100: no tab", r"in\.tsv:10: [^\n]*a sum", r"in\.tsv:1100001: no tab"]
         made = self.build("out", b"", "-f", "tsv", "--on-error", "skip", name,
                           says=r"\A" + "".join(rf"{line}[^\n]*\n" for line in says) + r"[^\n]*skipped 3 [^\n]*\n\Z")
         good = [row for row in rows if row != b"bad" and row != rows[9]]
@@ -507,7 +507,8 @@ class Sketches(Case):
 
     def remedy(self, into, path):
         """What the refusal to merge says to do, after it named both files with their sizes."""
-        done = subprocess.run([PROGRAM, "merge", "-o", "x", into, path], cwd=self.folder, capture_output=True, text=True)
+        done = subprocess.run([PROGRAM, "merge", "-o", "x", into, path], cwd=self.folder, capture_output=True,
+                              text=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         told = {name: self.info(name) for name in (into, path)}
         sizes = [rf"{name} \({told[name]['blocks']} (?:block|brick)s?, [\d.]+[KM]?\)" for name in (path, into)]
@@ -518,7 +519,8 @@ class Sketches(Case):
 
     def test_merge_of_sizes_that_do_not_nest(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        for one, other, common, option in ((1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")):
+        cases = [(1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")]
+        for one, other, common, option in cases:
             for more in [], ["--top=4K"]:
                 self.build("a", parts[0], "--blocks", one, *more)
                 self.build("b", parts[1], "--blocks", other)
@@ -533,7 +535,8 @@ class Sketches(Case):
 
     def test_merge_of_sizes_that_hardly_nest(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        for one, other, more in (("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])):
+        cases = [("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])]
+        for one, other, more in cases:
             self.build("a", parts[0], "--budget", one, *more)
             self.build("b", parts[1], "--budget", other, *more)
             advice = self.remedy("a", "b")

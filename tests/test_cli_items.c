@@ -228,7 +228,7 @@ static void every_cut(void **unused)
 static void many_batches(void **unused)
 {
     (void)unused;
-    enum { SIZE = 10 << 20 };
+    enum { SIZE = 20 << 20 };
     char *text = malloc(SIZE);
     assert_non_null(text);
     uint64_t state = 2;
@@ -243,8 +243,8 @@ static void many_batches(void **unused)
         free(wanted.bytes);
     }
     memset(text, '\n', SIZE); /* the most lines that there can be */
-    struct found wanted = plain_read(FORMAT_LINES, text, 1 << 20);
-    same(&wanted, read_blocks(FORMAT_LINES, text, 1 << 20, 1 << 19, 1 << 19, NULL));
+    struct found wanted = plain_read(FORMAT_LINES, text, 3 << 20);
+    same(&wanted, read_blocks(FORMAT_LINES, text, 3 << 20, 1 << 19, 1 << 19, NULL));
     free(wanted.bytes);
     free(text);
 }
@@ -256,16 +256,16 @@ static void counted_batches_end_at_one_place(void **unused)
     static const struct {
         const char *line;
         size_t n;
-    } cases[] = {{"a\t1\n", 262144}, {"0123456789abcdef\t-1\n", 262144}, {"0123456789abcdefg\t+1\n", 246724}};
+    } cases[] = {{"a\t1\n", 1048576}, {"0123456789abcdef\t-1\n", 1048576}, {"0123456789abcdefg\t+1\n", 986896}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t size = strlen(cases[i].line), lines = 800000;
+        size_t size = strlen(cases[i].line), lines = 2200000;
         char *text = malloc(size * lines);
         assert_non_null(text);
         for (size_t k = 0; k < lines; k++) memcpy(text + k * size, cases[i].line, size);
         const unsigned char *at = (unsigned char *)text, *end = at + size * lines;
         item_parser parser;
         assert_true(items_open(&parser, FORMAT_TSV));
-        for (unsigned batch = 0; batch < 3; batch++) {
+        for (unsigned batch = 0; batch < 2; batch++) {
             assert_int_equal(items_parse(&parser, &at, end), ITEMS_BATCH);
             assert_int_equal(parser.batch.n, cases[i].n);
         }

@@ -151,8 +151,7 @@ static void estimates_agree_to_the_bit(void **unused)
         struct block block[COMPACT_SCANNED];
         struct places places;
         struct decoder decoder;
-        for (uint32_t i = 0; i < COMPACT_SCANNED && i < sketch->dense.blocks; i++)
-            block[i] = sketch->dense.block[i];
+        for (uint32_t i = 0; i < COMPACT_SCANNED && i < sketch->dense.blocks; i++) block[i] = sketch->dense.block[i];
         prepare_places(&sketch->dense, sketch->seed, &places);
         prepare_decoder(sketch->model, &sketch->dense, block, &decoder);
         for (uint64_t item = 0; item < 100; item += ITEM_TOGETHER) {

@@ -48,8 +48,7 @@ static struct stream_of trial_stream(struct trial *t, bool deletions)
 
 static void add_part(lego_sketch *sketch, const struct stream_of *s, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++)
-        assert_int_equal(lego_add_u64(sketch, s->items[i], s->counts[i]), LEGO_OK);
+    for (size_t i = first; i < end; i++) assert_int_equal(lego_add_u64(sketch, s->items[i], s->counts[i]), LEGO_OK);
 }
 
 static void order_and_batches_do_not_matter(void **unused)
@@ -260,7 +259,8 @@ static void unequal_numbers_of_blocks_merge_where_they_nest(void **unused)
 static void go_down(lego_sketch *sketch, const lego_sketch *other)
 {
     lego_sketch *empty = blocks_of(other->dense.blocks);
-    for (uint32_t i = 0; i < other->dense.blocks; i++) empty->dense.block[i].word[7] = (uint64_t)step_at(other, i) << 53;
+    for (uint32_t i = 0; i < other->dense.blocks; i++)
+        empty->dense.block[i].word[7] = (uint64_t)step_at(other, i) << 53;
     assert_int_equal(lego_merge(sketch, empty), LEGO_OK);
     lego_destroy(empty);
 }

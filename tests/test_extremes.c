@@ -37,7 +37,8 @@ static struct errors measure(uint64_t bytes, uint64_t n, int64_t (*count)(uint64
 /* Not worse than the rule, to one part in a hundred of it or of an item's count. */
 static void no_harm(const char *what, struct errors e)
 {
-    print_message("%s: AAE %g, of the rule %g; ARE %g, %g\n", what, e.value, e.upper, e.value_relative, e.upper_relative);
+    print_message("%s: AAE %g, of the rule %g; ARE %g, %g\n", what, e.value, e.upper, e.value_relative,
+                  e.upper_relative);
     assert_true(e.value <= 1.01 * e.upper + 0.01);
     assert_true(e.value_relative <= 1.01 * e.upper_relative + 0.01);
 }

@@ -122,8 +122,8 @@ static void refuse_damaged(const lego_sketch *sketch)
         bytes.p[bit / 8] ^= (unsigned char)(1 << bit % 8);
         lego_status status = load_sketch(bytes.p, bytes.size, &loaded);
         size_t at = bit / 8;
-        assert_int_equal(status, at < 8               ? LEGO_ERR_MAGIC
-                                 : at < 12            ? LEGO_ERR_VERSION
+        assert_int_equal(status, at < 8                ? LEGO_ERR_MAGIC
+                                 : at < 12             ? LEGO_ERR_VERSION
                                  : at >= 16 && at < 24 ? LEGO_ERR_TRUNCATED
                                                        : LEGO_ERR_CHECKSUM);
         bytes.p[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -169,8 +169,17 @@ struct field {
     size_t at, size;
 };
 
-static const uint64_t edges[] = {0, 1, 2, 3, 7, 8, 15, 16, 64, 255, 256, 5120, 65535, 1u << 26, 0x7fffffff, 0x80000000,
-                                 0xffffffff, UINT64_C(1) << 40, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+static const uint64_t edges[] = {0,          1,
+                                 2,          3,
+                                 7,          8,
+                                 15,         16,
+                                 64,         255,
+                                 256,        5120,
+                                 65535,      1u << 26,
+                                 0x7fffffff, 0x80000000,
+                                 0xffffffff, UINT64_C(1) << 40,
+                                 INT64_MAX,  UINT64_C(1) << 63,
+                                 UINT64_MAX};
 
 /* Whether the bytes, once sealed, are a sketch; then a canonical one. */
 static bool load_or_refuse(struct bytes *bytes)
@@ -299,7 +308,8 @@ static void impossible_blocks_are_refused(void **unused)
             memcpy(work.p, bytes.p, bytes.size);
             work.p[at] ^= (unsigned char)(bit < 8 ? 1 << bit : 0xff);
             bool good = load_or_refuse(&work);
-            assert_false(good && at >= 32 && at < 88); /* the seed may be anything, and the length is sealed; the rest not */
+            assert_false(good && at >= 32 &&
+                         at < 88); /* the seed may be anything, and the length is sealed; the rest not */
             accepted += good && at >= 88;
         }
     assert_in_range(accepted, 0, 100); /* where rows 2 and 3 are gone a cell may move; the sums must stay */
@@ -382,7 +392,7 @@ static void blocks_that_are_not_canonical_are_refused(void **unused)
     for (uint32_t i = 0; i < 64; i++) add_both(&one, i, -1000);
     struct block canonical = block_canonical(&one);
     set_block(&work, 0, canonical);
-    assert_load(&work, LEGO_OK); /* zeros further down the ladder are a sketch that had more in it */
+    assert_load(&work, LEGO_OK);            /* zeros further down the ladder are a sketch that had more in it */
     canonical.word[7] |= UINT64_C(1) << 58; /* g = 1: as many zeros again, and nothing after them */
     set_block(&work, 0, canonical);
     assert_load(&work, LEGO_ERR_CORRUPT);

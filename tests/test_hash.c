@@ -33,7 +33,8 @@ static void golden_items(void **unused)
         unsigned brick, column[5], weight[5], group;
         assert_int_equal(sscanf(line, "%4095s %lu %lx %lx %u %u %u %u %u %u %u %u %u %u %u %u", hex, &seed, &lo, &hi,
                                 &brick, &column[0], &column[1], &column[2], &column[3], &column[4], &weight[0],
-                                &weight[1], &weight[2], &weight[3], &weight[4], &group), 16);
+                                &weight[1], &weight[2], &weight[3], &weight[4], &group),
+                         16);
         unsigned char bytes[2048];
         size_t size = parse_hex(hex, bytes);
         struct hash h = hash_bytes(bytes, size, seed);
@@ -213,8 +214,8 @@ static void shared_cells_do_not_repeat(void **unused)
         next[i] = head[key];
         head[key] = i;
     }
-    assert_in_range(two, 2700, 3400);  /* 3052 expected */
-    assert_in_range(three, 10, 70);    /* 3 * 3052 / 256 = 36 expected */
+    assert_in_range(two, 2700, 3400); /* 3052 expected */
+    assert_in_range(three, 10, 70);   /* 3 * 3052 / 256 = 36 expected */
 }
 
 int main(void)

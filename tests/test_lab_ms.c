@@ -6,30 +6,33 @@
 #include <xxhash.h>
 
 #include "ms.h"
-#include "ms_backend.h"
+#include "backend.h"
+#include "ms_train.h"
 
 static unsigned char model[MS_FILE];
 
 /* What a few steps leave. */
 static void make_model(uint64_t seed, int steps)
 {
-    struct ms_recipe recipe = ms_recipe_published();
+    struct recipe recipe = ms_recipe_published();
     recipe.seed = seed;
     recipe.n_min = 200;
     recipe.n_max = 400;
     recipe.rate = 1e-3;
     char error[BACKEND_ERROR];
-    struct ms_session *session = ms_backend_cpu.open(&recipe, 1, error);
+    struct session *session = backend_cpu.open(&recipe, 1, error);
     assert_non_null(session);
-    static struct ms_state state;
+    static struct state state;
     for (int step = 0; step < steps; step++) {
         struct ms_losses losses;
         uint32_t done;
-        assert_int_equal(ms_backend_cpu.steps(session, 1, &losses, &done), BACKEND_DONE);
+        assert_int_equal(backend_cpu.steps(session, 1, &losses.total, &done), BACKEND_DONE);
     }
-    assert_true(ms_backend_cpu.save(session, &state));
-    ms_export(&recipe, &state, model);
-    ms_backend_cpu.close(session);
+    assert_true(backend_cpu.save(session, &state));
+    struct bytes file = {model, 0};
+    assert_int_equal(net_of(&recipe)->save(&recipe, &state, "ms", append_bytes, &file), LEGO_OK);
+    assert_int_equal(file.size, MS_FILE);
+    backend_cpu.close(session);
 }
 
 /* ---- in doubles -------------------------------------------------------------------------------------------------- */
@@ -161,36 +164,21 @@ static lego_status try_model(size_t size)
     return status;
 }
 
-static void seal(void)
-{
-    uint64_t checksum = XXH3_64bits(model, MS_FILE - 8);
-    memcpy(model + MS_FILE - 8, &checksum, sizeof checksum);
-}
-
 static void models_are_checked(void **unused)
 {
     (void)unused;
     make_model(2, 1);
     assert_int_equal(try_model(MS_FILE), LEGO_OK);
-    assert_int_equal(try_model(0), LEGO_ERR_MAGIC);
-    assert_int_equal(try_model(23), LEGO_ERR_MAGIC);
-    assert_int_equal(try_model(24), LEGO_ERR_TRUNCATED);
-    assert_int_equal(try_model(MS_FILE - 1), LEGO_ERR_TRUNCATED);
+    static const size_t sizes[] = {0, 23, 24, MS_FILE - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) assert_int_equal(try_model(sizes[i]), LEGO_ERR_CORRUPT);
     lego_model *other = NULL; /* and it is no model of the library */
     assert_int_equal(lego_model_load(model, MS_FILE, NULL, &other), LEGO_ERR_MAGIC);
     for (size_t at = 0; at < MS_FILE; at = at < 24 ? at + 1 : at + 20011) {
         model[at] ^= 4;
-        lego_status status = try_model(MS_FILE);
-        assert_int_equal(status, at < 8    ? LEGO_ERR_MAGIC
-                                 : at < 12 ? LEGO_ERR_VERSION
-                                 : at < 16 ? LEGO_ERR_TRUNCATED
-                                           : LEGO_ERR_CHECKSUM);
+        assert_int_equal(try_model(MS_FILE), LEGO_ERR_CORRUPT);
         model[at] ^= 4;
     }
-    float bad = NAN;
-    memcpy(model + 400, &bad, sizeof bad);
-    seal();
-    assert_int_equal(try_model(MS_FILE), LEGO_ERR_CORRUPT);
+    assert_int_equal(try_model(MS_FILE), LEGO_OK);
 }
 
 /* The one that is built in is the file, and counts better than nothing. */

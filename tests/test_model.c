@@ -132,10 +132,8 @@ static void weights_are_exact(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builtin_is_consistent),
-        cmocka_unit_test(builtins_are_their_files),
-        cmocka_unit_test(files_are_read_as_written),
-        cmocka_unit_test(weights_are_normalised_and_rounded),
+        cmocka_unit_test(builtin_is_consistent),     cmocka_unit_test(builtins_are_their_files),
+        cmocka_unit_test(files_are_read_as_written), cmocka_unit_test(weights_are_normalised_and_rounded),
         cmocka_unit_test(weights_are_exact),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void readers_do_not_disturb_each_other(void **unused)
     read_all(&alone);
     for (int round = 0; round < 20; round++) {
         pthread_t threads[4];
-        lego_add_u64(sketch, 9, 1); /* makes the caches stale, */
+        lego_add_u64(sketch, 9, 1);  /* makes the caches stale, */
         lego_add_u64(sketch, 9, -1); /* not the content different */
         for (uint64_t i = 0; i < 200; i++) lego_add_u64(sketch, i, 0);
         for (int t = 0; t < 4; t++) {

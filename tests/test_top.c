@@ -55,8 +55,7 @@ static void deleting_everything_leaves_nothing(void **unused)
         for (uint64_t number = 0; number < DOMAIN; number++) {
             unsigned char item[300];
             size_t size = item_of(number, item);
-            if (truth.count[number])
-                assert_int_equal(lego_add(sketch, item, size, -truth.count[number]), LEGO_OK);
+            if (truth.count[number]) assert_int_equal(lego_add(sketch, item, size, -truth.count[number]), LEGO_OK);
         }
         assert_int_equal(info_of(sketch).total, 0);
         for (uint64_t i = 0; i < 100; i++) {

@@ -67,9 +67,13 @@ static void heads_must_agree_with_buckets(void **unused)
         size_t at;
         uint64_t value;
         lego_status status;
-    } cases[] = {{72, 4, LEGO_OK},           {72, 3, LEGO_ERR_TRUNCATED},  {72, 0, LEGO_ERR_TRUNCATED},
-                 {72, UINT64_C(1) << 32 | 4, LEGO_ERR_CORRUPT},             {80, 5, LEGO_OK},
-                 {80, 4, LEGO_ERR_CORRUPT},  {80, UINT64_MAX, LEGO_ERR_CORRUPT}};
+    } cases[] = {{72, 4, LEGO_OK},
+                 {72, 3, LEGO_ERR_TRUNCATED},
+                 {72, 0, LEGO_ERR_TRUNCATED},
+                 {72, UINT64_C(1) << 32 | 4, LEGO_ERR_CORRUPT},
+                 {80, 5, LEGO_OK},
+                 {80, 4, LEGO_ERR_CORRUPT},
+                 {80, UINT64_MAX, LEGO_ERR_CORRUPT}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(work.p, good.p, good.size);
         put_number(work.p + cases[i].at, cases[i].value, 8);
@@ -94,11 +98,11 @@ static void a_bucket_is_as_documented(void **unused)
     unsigned tags[3] = {(unsigned)hash_bytes("", 0, 7).lo & 15, (unsigned)hash_bytes("pear", 4, 7).lo & 15,
                         (unsigned)hash_u64(0x1234, 7).lo & 15};
     unsigned char wanted[TOP_BUCKET] = {0,   0, 0, 0,  0, 0,   3,   16,  0,   0, 4,    0,
-                                          250, 0, 1, 44, 1, 'p', 'e', 'a', 'r', 2, 0x34, 0x12};
+                                        250, 0, 1, 44, 1, 'p', 'e', 'a', 'r', 2, 0x34, 0x12};
     for (int i = 0; i < 3; i++) wanted[9 + 2 * i] = (unsigned char)((i == 1 ? 2 : 0) | tags[i] << 4);
     struct bytes bytes = sketch_to_bytes(sketch);
     assert_memory_equal(bytes.p, "LEGOSKCH\2\0\0\0\2\0\0\0", 16);
-    assert_memory_equal(bytes.p + 56, "\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16); /* two blocks with nothing in them */
+    assert_memory_equal(bytes.p + 56, "\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);  /* two blocks with nothing in them */
     assert_memory_equal(bytes.p + 72, "\1\0\0\0\0\0\0\0\57\1\0\0\0\0\0\0", 16); /* one bucket, 303 votes */
     assert_memory_equal(bytes.p + 88 + 2 * 64, wanted, TOP_BUCKET);
     assert_int_equal(bytes.size, 88 + 2 * 64 + TOP_BUCKET + 8);
@@ -171,9 +175,8 @@ static lego_status do_top(lego_sketch *sketch, const struct bytes *bytes, const 
 static void every_allocation_may_fail(void **unused)
 {
     (void)unused;
-    static lego_status (*const operations[])(lego_sketch *, const struct bytes *,
-                                             const lego_allocator *) = {do_copy,  do_load, do_create,
-                                                                     do_merge, do_fold, do_top};
+    static lego_status (*const operations[])(lego_sketch *, const struct bytes *, const lego_allocator *) = {
+        do_copy, do_load, do_create, do_merge, do_fold, do_top};
     for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) {
         lego_status status = LEGO_ERR_MEMORY;
         long at = 1;
@@ -235,8 +238,8 @@ static void every_write_may_fail(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_change_is_seen),          cmocka_unit_test(heads_must_agree_with_buckets),
-        cmocka_unit_test(a_bucket_is_as_documented),     cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_change_is_seen),      cmocka_unit_test(heads_must_agree_with_buckets),
+        cmocka_unit_test(a_bucket_is_as_documented), cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(every_write_may_fail),
     };
     return cmocka_run_group_tests_name("top files", tests, NULL, NULL);

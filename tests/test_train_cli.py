@@ -44,7 +44,7 @@ class Train(Case):
         self.assertEqual([first[key] for key in ("seed", "tasks", "no_scan", "fixed_v")], [0, 8 * STEPS, True, False])
         self.assertEqual([first[key] for key in ("n_min", "n_max", "alpha_max", "rate", "rate_v", "scouts")],
                          [8000, 50000, 1, 0.001, 5e-05, 0])
-        self.assertNotIn("scout_alpha_max", first)
+        self.assertEqual((first["net"], first["scout_alpha_max"]), ("paper", 0))
         self.assertEqual([line["step"] for line in lines], list(range(1, STEPS + 1)))
         for line in lines:
             self.assertGreater(line["loss"], 0)
@@ -121,7 +121,9 @@ class Train(Case):
             (["--plain-loss"], "c was made without --plain-loss"),
             (["--tasks", 80], "c was made with --tasks 48, not 80"),
             (["--scouts", 2], "c was made with --scouts 1, not 2"),
-            (["--rate", 0.1], "c was made with another --preset, --n-min, --alpha-max, --scout-alpha, --rate or"),
+            (["--rate", 0.1], "c was made with --rate 0.001, not 0.1"),
+            (["--preset", "published"], "c was made with --n-min 8000, not 1000"),
+            (["--preset", "ms"], "c was made for the net paper, not ms"),
         ]:
             self.fails(*QUICK, "-o", "b.lego", "--checkpoint", "c", "--resume", *other, says=says)
         self.fails(*QUICK, "-o", "b.lego", "--resume", says="there is no checkpoint b.lego.checkpoint to go on from")
@@ -133,7 +135,7 @@ class Train(Case):
             ("empty", b"", "is not a checkpoint"), ("text", b"hello world" * 99, "is not a checkpoint"),
             ("short", kept[:-1], "ends too early"), ("long", kept + b"x", "goes on too long"),
             ("earlier", kept[:8] + b"\1" + kept[9:], "another version"),
-            ("later", kept[:8] + b"\4" + kept[9:], "another version"),
+            ("later", kept[:8] + b"\5" + kept[9:], "another version"),
             ("damaged", kept[:9000] + b"\xff\xff" + kept[9002:], "checksum is wrong"),
         ]:
             self.write(name, data)
@@ -162,8 +164,8 @@ class Train(Case):
         self.train("a.lego", "--checkpoint", "c")
         subprocess.run(["cp", "c", "broken"], cwd=self.folder, check=True)
         broken = bytearray(self.read("c"))
-        broken[104:112] = bytes(8)  # step 0 again
-        broken[216 + 4 * 5000:216 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
+        broken[200:208] = bytes(8)  # step 0 again
+        broken[312 + 4 * 5000:312 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
         try:
             import xxhash
         except ImportError:
@@ -207,24 +209,49 @@ class Train(Case):
         self.assertEqual(first[:8], b"LEGOMETA")
         self.assertEqual(int.from_bytes(first[16:24], "little"), 14)  # tasks
         recipe, *steps = map(json.loads, self.read("a.jsonl").splitlines())
-        wanted = {"preset": "ms", "tasks": 14, "batch": 2, "rate": 0.001, "scale_max": 100, "log_scale": True}
+        wanted = {"net": "ms", "tasks": 14, "batch": 2, "rate": 0.001, "scale_max": 100, "log_scale": True}
         self.assertEqual({key: recipe[key] for key in wanted}, wanted)
         self.assertEqual([(line["step"], line["tasks"]) for line in steps], [(i, 2 * i) for i in range(1, 8)])
         self.fails("info", "a.lego", says="not a sketch or a model")
-        for more, says in ((["--name", "x"], "has no --name"), (["--scouts", 1], "--preset ms takes"),
+        for more, says in ((["--name", "x"], "has no --name"), (["--scouts", 1], "--scouts means nothing to the net ms"),
                            (["--batch", 9], "from 1 to 8"), (["--scale-max", 1001], "mean frequency"),
                            (["--log", "c.lego"], "must be different files"), (["x"], "takes no argument"),
                            (["--rate", "2"], "learning rate")):
             self.run_program(*self.MS[:5], "-o", "c.lego", *more, code=2, says=says)
-        self.run_program("train", "-o", "c.lego", "--batch", 4, code=2, says="are of --preset ms")
+        self.run_program("train", "-o", "c.lego", "--rate-end", 0.1, code=2, says="--rate-end means nothing to the net paper")
+        self.run_program("train", "-o", "c.lego", "--batch", 4, code=2, says="a step of these networks is 8 tasks")
         self.assertEqual(self.files(), ["a.jsonl", "a.lego", "b.lego"])
 
     def test_meta_sketch_interrupted(self):
-        self.run_program(*self.MS, "-o", "whole", "--log", "whole.log", "-c", "kept")
+        kept = self.interrupt(self.MS, 7)
+        self.write("damaged", kept[:9000] + b"\xff\xff" + kept[9002:])
+        self.fails(*self.MS, "-o", "x", "-c", "damaged", "--resume", says="damaged was damaged: its checksum is wrong")
+
+    COMPACT = ["train", "--preset", "compact", "--tasks", 128, "--quiet", "--every", 1]
+
+    def test_compact(self):
+        """The same loop, log and checkpoints; a model of blocks."""
+        kept = self.interrupt(self.COMPACT, 8)
+        info = json.loads(self.run_program("info", "--json", "whole"))
+        self.assertEqual(info["name"], "compact")
+        recipe, *steps = map(json.loads, self.read("whole.log").splitlines())
+        wanted = {"net": "compact", "tasks": 128, "batch": 16, "pool": 8000, "rate": 0.002}
+        self.assertEqual({key: recipe[key] for key in wanted}, wanted)
+        self.assertEqual([line["tasks"] for line in steps], [16 * i for i in range(1, 9)])
+        self.write("c", kept)
+        self.fails("train", "--score", "c", says="only networks of the paper have a score")
+        for more, says in ((["--scouts", 1], "--scouts means nothing to the net compact"),
+                           (["--tasks", 100], "not a multiple of 16"), (["--name", "Upper"], "cannot be called"),
+                           (["--no-scan"], "--no-scan means nothing")):
+            self.run_program(*self.COMPACT[:3], "-o", "c.lego", *more, code=2, says=says)
+
+    def interrupt(self, command, steps):
+        """The same files after a stop and a kill; the checkpoint at the end of a run."""
+        self.run_program(*command, "-o", "whole", "--log", "whole.log", "-c", "kept")
         for how in signal.SIGTERM, signal.SIGKILL:
             with self.subTest(how=how):
                 name = how.name
-                arguments = [*self.MS, "-o", name, "--log", name + ".log"]
+                arguments = [*command, "-o", name, "--log", name + ".log"]
                 process = self.start(*arguments)
                 self.wait_for(name + ".checkpoint")
                 process.send_signal(how)
@@ -232,19 +259,14 @@ class Train(Case):
                 if process.returncode != 0:  # else it was too fast for the signal
                     self.assertNotIn(name, self.files())
                     if how == signal.SIGTERM:
-                        self.assertRegex(message, r"stopped after step \d of 7; the same command with --resume goes on")
+                        self.assertRegex(message, rf"stopped after step \d of {steps}; the same command with --resume")
                     self.fails(*arguments, says="checkpoint is there already")
                     self.fails(*arguments, "--resume", "--seed", 1, says="was made with --seed 0, not 1")
                     self.run_program(*arguments, "--resume")
                 self.assertEqual(self.read(name), self.read("whole"))
                 self.assertEqual(self.log_without_times(name + ".log"), self.log_without_times("whole.log"))
                 self.assertNotIn(name + ".checkpoint", self.files())
-        kept = self.read("kept")
-        self.write("damaged", kept[:9000] + b"\xff\xff" + kept[9002:])
-        self.write("other", b"LEGOTRAI" + kept[8:])
-        self.fails(*self.MS, "-o", "x", "-c", "damaged", "--resume", says="damaged was damaged: its checksum is wrong")
-        self.fails(*self.MS, "-o", "x", "-c", "other", "--resume",
-                   says="is not a checkpoint of 'legosketch train --preset ms'")
+        return self.read("kept")
 
     def test_backends(self):
         done = subprocess.run([PROGRAM, *map(str, QUICK), "-o", "a.lego", "--backend", "cuda"], cwd=self.folder,

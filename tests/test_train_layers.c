@@ -5,10 +5,9 @@
 #define TILE_COLUMNS 2
 #define TILE_OUT 2
 #define TILE_IN 4
-#include <math.h>
-
 #include "layers.h"
-#include "networks.h"
+#include "loss.h"
+#include "paper_net.h"
 #include "support.h"
 
 static double draw_real(uint64_t *state)
@@ -39,8 +38,7 @@ struct tally {
 static void check(struct tally *tally, double ours, double theirs, const char *what, int i)
 {
     tally->checked++;
-    if (isnan(theirs))
-        tally->kinks++;
+    if (isnan(theirs)) tally->kinks++;
     else if (!(fabs(ours - theirs) <= 1e-6 * (1 + fabs(theirs))))
         fail_msg("%s %d: %.12g, but the difference is %.12g", what, i, ours, theirs);
 }
@@ -49,13 +47,6 @@ static void check_tally(const struct tally *tally, int least)
 {
     assert_true(tally->checked >= least);
     assert_true(tally->kinks * 10 <= tally->checked);
-}
-
-static double lanes_sum(vec x)
-{
-    double sum = 0;
-    for (int i = 0; i < LANES; i++) sum += x[i];
-    return sum;
 }
 
 static real w[TRAIN_PARAMETERS];
@@ -110,8 +101,7 @@ static void dense(void **unused)
         assert_memory_equal(part, dx + 2 * COLUMNS, sizeof part);
         for (int i = 0; i < OUT * (IN + 1); i++)
             check(&tally, lanes_sum(ds[i]), difference(one_loss, &s, &s.w[i]), "weight", i);
-        for (int i = 0; i < IN * COLUMNS; i++)
-            check(&tally, dx[i], difference(one_loss, &s, &s.x0[i]), "input", i);
+        for (int i = 0; i < IN * COLUMNS; i++) check(&tally, dx[i], difference(one_loss, &s, &s.x0[i]), "input", i);
     }
     check_tally(&tally, 400);
 }
@@ -216,8 +206,9 @@ static double total(void *context)
 {
     struct losing *l = context;
     struct losses mean;
+    double unused[TRAIN_LOSSES];
     for (int t = 0; t < TRAIN_BATCH; t++) loss_task_forward(&l->recipe, l->off[t], &l->tasks[t]);
-    loss_forward(&l->recipe, l->weights, l->tasks, &mean);
+    loss_step(&l->recipe, l->weights, l->tasks, &mean, unused);
     return mean.total;
 }
 
@@ -246,9 +237,8 @@ static void loss(void **unused)
             for (int i = 0; i < 2; i++) check(&tally, doff[i], difference(total, &l, &l.off[t][i]), "off", i);
         }
         struct losses mean;
-        float dweights[TRAIN_LOSSES];
-        loss_forward(&l.recipe, l.weights, l.tasks, &mean);
-        loss_backward(&l.recipe, l.weights, &mean, dweights);
+        double dweights[TRAIN_LOSSES];
+        loss_step(&l.recipe, l.weights, l.tasks, &mean, dweights);
         for (int i = 0; i < TRAIN_LOSSES; i++) { /* weights are floats, so the steps are coarser */
             float before = l.weights[i], h = 0x1p-9F;
             l.weights[i] = before + h;
@@ -256,7 +246,7 @@ static void loss(void **unused)
             l.weights[i] = before - h;
             double slope = (above - total(&l)) / (2 * (double)h);
             l.weights[i] = before;
-            assert_true(fabs((double)dweights[i] - slope) <= 1e-4 * (1 + fabs(slope)));
+            assert_true(fabs(dweights[i] - slope) <= 1e-4 * (1 + fabs(slope)));
         }
         check_tally(&tally, 40);
         if (l.recipe.no_scan) assert_true(doff[0] == 0 && dweights[3] == 0 && dweights[4] == 0);
@@ -266,7 +256,10 @@ static void loss(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense), cmocka_unit_test(decoder), cmocka_unit_test(scan), cmocka_unit_test(loss),
+        cmocka_unit_test(dense),
+        cmocka_unit_test(decoder),
+        cmocka_unit_test(scan),
+        cmocka_unit_test(loss),
     };
     return cmocka_run_group_tests_name("train_layers", tests, NULL, NULL);
 }

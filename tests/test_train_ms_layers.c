@@ -37,8 +37,7 @@ struct tally {
 static void check(struct tally *tally, double ours, double theirs, double scale, const char *what, int i)
 {
     tally->checked++;
-    if (isnan(theirs))
-        tally->kinks++;
+    if (isnan(theirs)) tally->kinks++;
     else if (!(fabs(ours - theirs) <= 1e-5 * (scale + fabs(theirs))))
         fail_msg("%s %d: %.12g, but the difference is %.12g", what, i, ours, theirs);
 }
@@ -122,7 +121,7 @@ enum { NORM_ITEMS = BLOCK + 17 };
 
 struct normed {
     struct workspace s;
-    struct sums sums[2];
+    struct items block[2];
     real u[2][18][BLOCK], y[18][BLOCK], du[2][18][BLOCK], g[2][18][BLOCK], w[MS_PARAMETERS];
 };
 
@@ -136,7 +135,7 @@ static double norm_loss(void *context)
 {
     struct normed *n = context;
     double sum = 0;
-    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n->u[b], norm_count(b), &n->sums[b]);
+    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n->u[b], n->u[b], &n->block[b]);
     norm_settle(NORM_REFINE_1, &n->s);
     for (int b = 0; b < 2; b++) {
         norm_forward(NORM_REFINE_1, &n->s, n->u[b], n->y);
@@ -157,7 +156,8 @@ static void batch_norm(void **unused)
     n.s.w = n.w;
     n.s.n = NORM_ITEMS;
     n.s.blocks = 2;
-    n.s.sums = n.sums;
+    n.s.block = n.block;
+    for (int b = 0; b < 2; b++) n.block[b].count = norm_count(b);
     for (int i = 0; i < MS_PARAMETERS; i++) n.w[i] = draw_real(&state);
     for (int o = 0; o < 18; o++)
         for (int c = 0; c < 2 * BLOCK; c++) { /* padding has numbers too, which must not matter */
@@ -172,7 +172,7 @@ static void batch_norm(void **unused)
         assert_true(fabs(n.s.mean[MS_NORM_REFINE_1 + o] - mean) <= 1e-12 * (1 + fabs(mean)));
         assert_true(fabs(n.s.rest[MS_NORM_REFINE_1 + o] * sqrt(square + norm_epsilon) - 1) <= 1e-10);
     }
-    for (int b = 0; b < 2; b++) norm_measure_backward(NORM_REFINE_1, n.du[b], n.u[b], norm_count(b), &n.sums[b]);
+    for (int b = 0; b < 2; b++) norm_measure(NORM_REFINE_1, n.du[b], n.u[b], &n.block[b]);
     norm_settle_backward(NORM_REFINE_1, &n.s);
     static real du[2][18][BLOCK];
     memcpy(du, n.du, sizeof du);
@@ -180,11 +180,11 @@ static void batch_norm(void **unused)
     struct tally tally = {0};
     for (int o = 0; o < 18; o++) {
         for (int c = o % 7; c < NORM_ITEMS; c += 7)
-            check(&tally, du[c / BLOCK][o][c % BLOCK],
-                  difference(norm_loss, &n, &n.u[c / BLOCK][o][c % BLOCK], 1e-6), 1, "u", c);
+            check(&tally, du[c / BLOCK][o][c % BLOCK], difference(norm_loss, &n, &n.u[c / BLOCK][o][c % BLOCK], 1e-6),
+                  1, "u", c);
         for (int i = 0; i < 2; i++) {
             int at = (i == 0 ? MS_BIAS_REFINE_1 : MS_GAMMA_REFINE_1) + o;
-            check(&tally, n.s.part[0].gradient[at], difference(norm_loss, &n, &n.w[at], 1e-6), 1, "parameter", at);
+            check(&tally, n.s.gradient[at], difference(norm_loss, &n, &n.w[at], 1e-6), 1, "parameter", at);
         }
         for (uint32_t c = norm_count(1); c < BLOCK; c++) assert_true(du[1][o][c] == 0);
     }
@@ -206,17 +206,18 @@ struct whole {
 static double whole_loss(void *context)
 {
     struct whole *t = context;
-    struct workspace *s = lay_out(t->room, ITEMS, 1, t->bits, t->frequency, t->w);
-    t->losses = net_task(NULL, s, t->gradient);
+    struct workspace *s = lay_out(t->room, ITEMS, t->bits, t->frequency, t->w);
+    t->losses = net_task(s);
+    memcpy(t->gradient, s->gradient, sizeof t->gradient);
     return t->losses.total;
 }
 
 static void whole_start(struct whole *t, uint64_t seed)
 {
-    struct ms_recipe recipe = ms_recipe_published();
-    static struct ms_state state;
+    struct recipe recipe = ms_recipe_published();
+    static struct state state;
     recipe.seed = seed;
-    ms_state_start(&recipe, &state);
+    state_start(&recipe, &state);
     uint64_t random = seed;
     for (int i = 0; i < MS_PARAMETERS; i++) t->w[i] = (double)state.parameters[i];
     for (int i = 0; i < 64; i++) t->w[MS_GAMMA_EMBED_0 + i] += 0.3 * draw_real(&random);
@@ -227,7 +228,7 @@ static void whole_start(struct whole *t, uint64_t seed)
         t->bits[i] = draw(&random) >> 4;
         t->frequency[i] = (float)(1 + draw_below(&random, 5)); /* small, so that no sum drowns the rest */
     }
-    t->room = aligned_alloc(64, whole_lines(workspace_size(ITEMS, 1)));
+    t->room = aligned_alloc(64, workspace_size(ITEMS));
     assert_non_null(t->room);
 }
 
@@ -239,14 +240,14 @@ static void whole_task(void **unused)
     static const struct {
         const char *name;
         int from, to, step;
-    } parts[] = {{"embedding 0", MS_AT_EMBED_0, MS_BIAS_EMBED_0, 601}, {"its norm", MS_BIAS_EMBED_0, MS_AT_EMBED_1, 23},
-                 {"embedding 1", MS_AT_EMBED_1, MS_BIAS_EMBED_1, 401}, {"its norm", MS_BIAS_EMBED_1, MS_AT_EMBED_2, 13},
-                 {"embedding 2", MS_AT_EMBED_2, MS_AT_REFINE_0, 163}, {"refine 0", MS_AT_REFINE_0, MS_AT_REFINE_1, 97},
-                 {"refine 1", MS_AT_REFINE_1, MS_AT_REFINE_2, 79}, {"refine 2", MS_AT_REFINE_2, MS_AT_DECODE_0, 13},
-                 {"decoder 0", MS_AT_DECODE_0, MS_AT_DECODE_1, 2801},
-                 {"decoder 1", MS_AT_DECODE_1, MS_AT_DECODE_2, 2801},
-                 {"decoder 2", MS_AT_DECODE_2, MS_AT_DECODE_3, 409}, {"decoder 3", MS_AT_DECODE_3, MS_AT_ADDRESS, 5},
-                 {"address", MS_AT_ADDRESS, MS_AT_LOSS, 67}, {"loss", MS_AT_LOSS, MS_PARAMETERS, 1}};
+    } parts[] = {
+        {"embedding 0", MS_AT_EMBED_0, MS_BIAS_EMBED_0, 601}, {"its norm", MS_BIAS_EMBED_0, MS_AT_EMBED_1, 23},
+        {"embedding 1", MS_AT_EMBED_1, MS_BIAS_EMBED_1, 401}, {"its norm", MS_BIAS_EMBED_1, MS_AT_EMBED_2, 13},
+        {"embedding 2", MS_AT_EMBED_2, MS_AT_REFINE_0, 163},  {"refine 0", MS_AT_REFINE_0, MS_AT_REFINE_1, 97},
+        {"refine 1", MS_AT_REFINE_1, MS_AT_REFINE_2, 79},     {"refine 2", MS_AT_REFINE_2, MS_AT_DECODE_0, 13},
+        {"decoder 0", MS_AT_DECODE_0, MS_AT_DECODE_1, 2801},  {"decoder 1", MS_AT_DECODE_1, MS_AT_DECODE_2, 2801},
+        {"decoder 2", MS_AT_DECODE_2, MS_AT_DECODE_3, 409},   {"decoder 3", MS_AT_DECODE_3, MS_AT_ADDRESS, 5},
+        {"address", MS_AT_ADDRESS, MS_AT_LOSS, 67},           {"loss", MS_AT_LOSS, MS_PARAMETERS, 1}};
     whole_start(&t, 5);
     whole_loss(&t);
     memcpy(gradient, t.gradient, sizeof gradient);

@@ -7,8 +7,6 @@
 
 #include "train.h"
 
-#include <stddef.h>
-
 enum { BACKEND_ERROR = 256 };
 
 enum backend_result {
@@ -33,19 +31,18 @@ struct backend {
     bool (*load)(struct session *session, const struct state *state);
     bool (*save)(struct session *session, struct state *state);
 
-    /* The losses of a step's tasks at the current parameters, and the gradient of L before clipping, of which V's is 0
-     * with fixed_table. Changes nothing; for tests. */
-    enum backend_result (*gradient)(struct session *session, uint64_t step, float gradient[TRAIN_PARAMETERS],
-                                    struct losses *losses);
+    /* The losses of a step's tasks at the current parameters, and the gradient that Adam gets, before it is clipped.
+     * Changes nothing; for tests. */
+    enum backend_result (*gradient)(struct session *session, uint64_t step, double gradient[], double losses[]);
 
-    /* The next `count` steps, updates included. losses[i] is that of the i-th of them, before its update; *done is how
-     * many there were. If BACKEND_NOT_FINITE, losses[*done] is the one to blame. */
-    enum backend_result (*steps)(struct session *session, uint32_t count, struct losses losses[], uint32_t *done);
+    /* The next `count` steps, updates included. losses [count][net->losses]: of each step, before its update; *done is
+     * how many there were. If BACKEND_NOT_FINITE, the losses behind those are the ones to blame. */
+    enum backend_result (*steps)(struct session *session, uint32_t count, double losses[], uint32_t *done);
 };
 
 extern const struct backend backend_cpu;
 #ifdef HAVE_CUDA
-extern const struct backend backend_cuda;
+extern const struct backend backend_cuda; /* of paper and ms; it says so of others */
 #endif
 
 #endif

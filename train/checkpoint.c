@@ -1,146 +1,109 @@
-/* checkpoint: bytes <-> runs, as checkpoint.h lays them out, and runs -> models. */
+/* checkpoint: bytes <-> runs, as checkpoint.h lays them out. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "checkpoint.h"
 
-#include "parameters.h"
-#include "sealed.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LOSS_NUMBERS = 1 + TRAIN_LOSSES + 3 + 3 };
+static const char magic[8] = {'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'};
+enum { VERSION = 4, HEAD = 24, TAIL = 8 };
 
-static const struct seal seal = {{'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'}, 3, TRAIN_PARAMETERS, CHECKPOINT_SIZE,
-                                 "is not a checkpoint of 'legosketch train'"};
-
-_Static_assert(sizeof(struct losses) == LOSS_NUMBERS * sizeof(double), "losses are doubles and nothing else");
-
-/* ---- one pass over the fields, in either direction -------------------------------------------------------------- */
-
-static void recipe_fields(struct cursor *c, struct recipe *r)
+static uint64_t size_of(const struct net *net)
 {
-    uint64_t *longs[] = {&r->seed, &r->tasks};
-    uint32_t *counts[] = {&r->n_min, &r->n_max, &r->scouts, &r->scout_n_min};
-    float *reals[] = {&r->alpha_min, &r->alpha_max, &r->scale_min, &r->scale_max, &r->scout_alpha_max, &r->rate,
-                      &r->rate_table};
-    uint32_t *flags[] = {&r->from_rule, &r->fixed_table, &r->no_norm, &r->no_scan, &r->plain_loss};
-    for (size_t i = 0; i < 2; i++) cursor_field(c, longs[i], sizeof *longs[i]);
-    for (size_t i = 0; i < 4; i++) cursor_field(c, counts[i], sizeof *counts[i]);
-    for (size_t i = 0; i < 7; i++) cursor_field(c, reals[i], sizeof *reals[i]);
-    for (size_t i = 0; i < 5; i++) cursor_field(c, flags[i], sizeof *flags[i]);
+    return CHECKPOINT_PARAMETERS + 16 * (uint64_t)net->parameters + 8 * (uint64_t)net->statistics + TAIL;
 }
 
-static void run_fields(struct cursor *c, struct run *run)
+/* Where the next field is, and which way it goes. Reading and writing are the same list of fields, so they agree. */
+struct cursor {
+    unsigned char *at;
+    bool write;
+};
+
+static void pass(struct cursor *cursor, void *value, size_t size)
 {
-    recipe_fields(c, &run->recipe);
-    cursor_field(c, &run->state.step, sizeof run->state.step);
-    cursor_field(c, &run->summed, sizeof run->summed);
-    cursor_field(c, &run->sums, sizeof run->sums);
-    cursor_field(c, run->state.parameters, sizeof run->state.parameters);
-    cursor_field(c, run->state.first, sizeof run->state.first);
-    cursor_field(c, run->state.second, sizeof run->state.second);
-    cursor_field(c, run->state.average, sizeof run->state.average);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#error "checkpoints are little-endian: swap the bytes here"
+#endif
+    if (cursor->write) memcpy(cursor->at, value, size);
+    else memcpy(value, cursor->at, size);
+    cursor->at += size;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------ */
-
-void checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_SIZE])
+static void pass_run(struct cursor *c, const struct net *net, struct run *run)
 {
-    struct run copy = *run;
-    struct cursor cursor = {bytes + SEALED_HEAD, true};
-    run_fields(&cursor, &copy);
-    sealed_close(&seal, bytes);
+    struct state *s = &run->state;
+    for (const struct recipe_field *field = recipe_fields; field < recipe_fields + RECIPE_FIELDS; field++) {
+        uint64_t bits = recipe_bits(&run->recipe, field);
+        pass(c, &bits, sizeof bits);
+        if (!c->write) recipe_set_bits(&run->recipe, field, bits);
+    }
+    pass(c, &s->step, sizeof s->step);
+    pass(c, &run->summed, sizeof run->summed);
+    pass(c, run->sums, sizeof run->sums);
+    float *arrays[] = {s->parameters, s->first, s->second, s->average};
+    for (int i = 0; i < 4; i++) pass(c, arrays[i], net->parameters * sizeof(float));
+    pass(c, s->statistics, net->statistics * sizeof(double));
 }
 
-static bool all_finite(const struct state *state)
+size_t checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_MOST])
 {
-    for (int i = 0; i < TRAIN_PARAMETERS; i++)
-        if (!isfinite(state->parameters[i]) || !isfinite(state->first[i]) || !isfinite(state->second[i]) ||
-            !isfinite(state->average[i]))
+    const struct net *net = net_of(&run->recipe);
+    uint32_t head[2] = {VERSION, run->recipe.net};
+    uint64_t size = size_of(net);
+    memcpy(bytes, magic, sizeof magic);
+    memcpy(bytes + 8, head, sizeof head);
+    memcpy(bytes + 16, &size, sizeof size);
+    struct cursor cursor = {bytes + HEAD, true};
+    pass_run(&cursor, net, (struct run *)(uintptr_t)run); /* which changes nothing of it: a copy would be a megabyte */
+    uint64_t checksum = XXH3_64bits(bytes, size - TAIL);
+    memcpy(bytes + size - TAIL, &checksum, sizeof checksum);
+    return size;
+}
+
+static bool all_finite(const struct state *s)
+{
+    for (int i = 0; i < NET_PARAMETERS; i++)
+        if (!isfinite(s->parameters[i]) || !isfinite(s->first[i]) || !isfinite(s->second[i]) ||
+            !isfinite(s->average[i]))
             return false;
+    for (int i = 0; i < NET_STATISTICS; i++)
+        if (!isfinite(s->statistics[i])) return false;
     return true;
+}
+
+/* Whether head and tail are those of a checkpoint; the net goes into the recipe. */
+static const char *check_frame(const unsigned char *bytes, size_t size, struct recipe *recipe)
+{
+    uint32_t version;
+    uint64_t length, checksum;
+    if (size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
+        return "is not a checkpoint of 'legosketch train'";
+    if (size < HEAD + TAIL) return "ends too early";
+    memcpy(&version, bytes + 8, sizeof version);
+    memcpy(&recipe->net, bytes + 12, sizeof recipe->net);
+    memcpy(&length, bytes + 16, sizeof length);
+    if (version != VERSION) return "is a checkpoint of another version of legosketch";
+    if (!net_of(recipe)) return "is a checkpoint of other networks";
+    if (length != size || length != size_of(net_of(recipe))) return "ends too early, or goes on too long";
+    memcpy(&checksum, bytes + size - TAIL, sizeof checksum);
+    return checksum == XXH3_64bits(bytes, size - TAIL) ? NULL : "was damaged: its checksum is wrong";
 }
 
 const char *checkpoint_read(const unsigned char *bytes, size_t size, struct run *run)
 {
-    unsigned char copy[CHECKPOINT_SIZE];
-    const char *problem = sealed_problem(&seal, bytes, size);
-    if (problem) return problem;
-    memcpy(copy, bytes, sizeof copy);
-    struct run found;
-    struct cursor cursor = {copy + SEALED_HEAD, false};
-    run_fields(&cursor, &found);
-    if (recipe_problem(&found.recipe) || found.state.step > recipe_steps(&found.recipe) ||
-        found.summed > found.state.step || !all_finite(&found.state))
-        return "has the right checksum and impossible content";
-    *run = found;
-    return NULL;
-}
-
-/* ---- recipes that differ ---------------------------------------------------------------------------------------- */
-
-bool checkpoint_difference(const struct recipe *made, const struct recipe *asked, char *text, size_t size)
-{
-    const struct {
-        const char *option;
-        uint32_t made, asked;
-    } flags[] = {{"--from-rule", made->from_rule, asked->from_rule},
-                 {"--fixed-v", made->fixed_table, asked->fixed_table},
-                 {"--no-normalisation", made->no_norm, asked->no_norm},
-                 {"--no-scan", made->no_scan, asked->no_scan},
-                 {"--plain-loss", made->plain_loss, asked->plain_loss}};
-    if (made->seed != asked->seed) {
-        snprintf(text, size, "--seed %" PRIu64 ", not %" PRIu64, made->seed, asked->seed);
-        return true;
+    struct run *found = calloc(1, sizeof *found);
+    if (!found) return "does not fit into memory";
+    const char *problem = check_frame(bytes, size, &found->recipe);
+    if (!problem) {
+        struct cursor cursor = {(unsigned char *)(uintptr_t)bytes + HEAD, false}; /* which reads only */
+        pass_run(&cursor, net_of(&found->recipe), found);
+        if (recipe_problem(&found->recipe) || found->state.step > recipe_steps(&found->recipe) ||
+            found->summed > found->state.step || !all_finite(&found->state))
+            problem = "has the right checksum and impossible content";
+        else *run = *found;
     }
-    if (made->tasks != asked->tasks) {
-        snprintf(text, size, "--tasks %" PRIu64 ", not %" PRIu64, made->tasks, asked->tasks);
-        return true;
-    }
-    if (made->scouts != asked->scouts) {
-        snprintf(text, size, "--scouts %" PRIu32 ", not %" PRIu32, made->scouts, asked->scouts);
-        return true;
-    }
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].made != flags[i].asked) {
-            snprintf(text, size, "%s %s", flags[i].made ? "with" : "without", flags[i].option);
-            return true;
-        }
-    if (made->n_min != asked->n_min || made->n_max != asked->n_max || made->alpha_min != asked->alpha_min ||
-        made->alpha_max != asked->alpha_max || made->scale_min != asked->scale_min ||
-        made->scale_max != asked->scale_max || made->scout_n_min != asked->scout_n_min ||
-        made->scout_alpha_max != asked->scout_alpha_max || made->rate != asked->rate ||
-        made->rate_table != asked->rate_table) {
-        snprintf(text, size, "another --preset, --n-min, --alpha-max, --scout-alpha, --rate or --rate-v");
-        return true;
-    }
-    return false;
-}
-
-/* ---- the model -------------------------------------------------------------------------------------------------- */
-
-lego_status train_export(const struct recipe *recipe, const float parameters[TRAIN_PARAMETERS], const char *name,
-                         lego_write write, void *context)
-{
-    struct lego_model model = {.kind = MODEL_PAPER,
-                               .rows = TRAIN_ROWS,
-                               .columns = TRAIN_COLUMNS,
-                               .quantum = 1024,
-                               .table_size = TRAIN_TABLE,
-                               .distinct_min = 10000,
-                               .skew_max = 1};
-    float weights[AT_LOSS - AT_SCAN_CELL_0];
-    memcpy(weights, parameters + AT_SCAN_CELL_0, sizeof weights);
-    if (recipe->no_scan) { /* the last layers give 0, and s(n) = 0 is above the limit */
-        memset(weights + (AT_SCAN_IMPLICIT_2 - AT_SCAN_CELL_0), 0, (IN_SCAN_IMPLICIT_2 + 1) * OUT_SCAN_IMPLICIT_2 * 4);
-        memset(weights + (AT_SCAN_SKEW_3 - AT_SCAN_CELL_0), 0, (IN_SCAN_SKEW_3 + 1) * OUT_SCAN_SKEW_3 * 4);
-        memset(weights + (AT_SCAN_DISTINCT_3 - AT_SCAN_CELL_0), 0, (IN_SCAN_DISTINCT_3 + 1) * OUT_SCAN_DISTINCT_3 * 4);
-        model.distinct_min = -1;
-    }
-    if (strlen(name) >= sizeof model.name) return LEGO_ERR_ARGUMENT;
-    memcpy(model.name, name, strlen(name));
-    memcpy(model.table, parameters, TRAIN_TABLE * sizeof *parameters);
-    model.weights = weights;
-    return lego_model_save(&model, write, context);
+    free(found);
+    return problem;
 }

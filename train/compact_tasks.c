@@ -1,8 +1,6 @@
-/* compact_tasks: streams of many shapes in dense sketches, and what is asked of them. See compact_train.h. */
-#include "compact_task.h"
-#include "train.h"
+/* compact_tasks: streams of many shapes in dense sketches, and what is asked of them. See compact_run.h. */
+#include "compact_run.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { BLOCKS = 256, BLOCKS_CROWDED = 64, ITEMS_LIGHT = 1200, TOP = COMPACT_ITEMS / 8 };
@@ -73,7 +71,8 @@ static void flat_with_head(uint64_t *state, double *count, int n)
     double body = between_logs(state, 1, 100), alpha = between(state, 0.6, 1.5);
     int head = (int)(n * between_logs(state, 0.001, 0.3)) + 1;
     for (int j = 0; j < n; j++)
-        count[j] = j < head ? floor(fmin(most, body * pow((head + 1.0) / (j + 1), alpha) + 1)) : poisson(state, body - 1) + 1;
+        count[j] =
+            j < head ? floor(fmin(most, body * pow((head + 1.0) / (j + 1), alpha) + 1)) : poisson(state, body - 1) + 1;
 }
 
 static void geometric_with_head(uint64_t *state, double *count, int n)
@@ -81,7 +80,8 @@ static void geometric_with_head(uint64_t *state, double *count, int n)
     double p = between_logs(state, 0.02, 0.9), alpha = between(state, 0.7, 1.5);
     int head = n / (int)between_logs(state, 3, 50) + 1;
     for (int j = 0; j < n; j++)
-        count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5)) : 1 + floor(log(unit(state)) / log(1 - p));
+        count[j] = j < head ? floor(fmin(most, pow((head + 1.0) / (j + 1), alpha) + 0.5))
+                            : 1 + floor(log(unit(state)) / log(1 - p));
 }
 
 static void all_equal(uint64_t *state, double *count, int n)
@@ -128,7 +128,8 @@ static struct hash item_hash(uint64_t key, int j)
     return (struct hash){split_mix(key, 2 * (uint64_t)j + 1), split_mix(key, 2 * (uint64_t)j + 2)};
 }
 
-static void ask(const struct dense *dense, uint64_t key, int j, double count, double part, int i, struct compact_task *task)
+static void ask(const struct dense *dense, uint64_t key, int j, double count, double part, int i,
+                struct compact_task *task)
 {
     int64_t value[BLOCK_ROWS], least;
     uint32_t columns[BLOCK_ROWS];
@@ -156,9 +157,9 @@ static int draw_load(uint64_t *state, uint32_t *blocks)
     return (int)(*blocks * sizeof(struct block) / bytes_each);
 }
 
-bool compact_task_make(const struct compact_recipe *recipe, uint32_t index, struct compact_task *task)
+bool compact_task_make(const struct recipe *recipe, uint32_t number, struct compact_task *task)
 {
-    uint64_t state = split_mix(split_mix(recipe->seed, 1) + index, 1), key = next(&state);
+    uint64_t state = task_key(recipe->seed, number), key = next(&state);
     uint32_t blocks;
     int n = draw_load(&state, &blocks);
     double *count = malloc((size_t)n * sizeof *count);

@@ -1,29 +1,44 @@
-/* cpu: what the CPU backend needs of a task, compiled once for each kind of vector register. */
+/* cpu: what the CPU backend is made of. Its steps are the same for all nets: the tasks are spread over threads, a thread a
+ * task; each has a gradient of its own, and these are added in the order of the tasks, so the result is the same for any
+ * number of threads. */
 #ifndef LEGO_TRAIN_CPU_H
 #define LEGO_TRAIN_CPU_H
 
 #include "train.h"
 
-#include <stddef.h>
+/* Multiply-adds of the paper's decoder for one item, forward. */
+enum { DECODE_FORWARD_MADDS = 3476 };
 
-/* Multiply-adds of the decoder for one item: forward; backward for the matrices and for the layers below. */
-enum { DECODE_FORWARD_MADDS = 3476, DECODE_BACKWARD_MADDS = 3476 + 3188 };
+/* What comes of one task, at the parameters of the moment. */
+struct cpu_result {
+    double gradient[NET_PARAMETERS], losses[NET_LOSSES];
+    double clip;                               /* what the gradient is multiplied by in the mean */
+    double statistics[NET_STATISTICS], follow; /* the state's move towards these by so much */
+};
 
+/* The step at hand. */
+struct cpu_step {
+    const struct recipe *recipe;
+    uint64_t step;
+    const float *parameters;
+    void *shared; /* what net->open() gave */
+};
+
+/* A task of a net. A thread has a workspace, in bytes, aligned to 64, for any task of the recipe. */
+struct cpu_work {
+    size_t (*workspace)(const struct recipe *recipe);
+    bool (*task)(const struct cpu_step *step, uint32_t slot, void *workspace,
+                 struct cpu_result *result); /* false: no memory */
+};
+
+/* The work of all nets, compiled for one kind of vector register. */
 struct kernels {
     const char *name;
     bool (*supported)(void);
+    struct cpu_work work[NETS];
 
-    /* Bytes of a workspace for tasks of up to n items, to be aligned to 64. A thread needs one. */
-    size_t (*workspace)(uint32_t n);
-
-    /* One task: its losses, and its part of the gradient, by all but the loss weights. log2s[j] = log2(j) to n + 1. */
-    void (*task)(const struct recipe *recipe, const struct task *task, const float *parameters, const double *log2s,
-                 void *workspace, double *gradient, struct losses *losses);
-
-    /* For the bench: the decoder alone, forward and backward of `items` made-up items (rounded up to blocks); and so
-     * many multiply-adds of independent numbers in registers, as fast as the machine can. Both return a number that
-     * depends on all of it, so that nothing can be left out. */
-    double (*decode)(const float *parameters, void *workspace, uint64_t items, bool backward);
+    /* For benches: so many multiply-adds of independent numbers in registers, as fast as the machine can. Returns a
+     * number that depends on all of them, so that nothing can be left out. */
     double (*multiply_add)(uint64_t count);
 };
 
@@ -33,8 +48,24 @@ extern const struct kernels *const cpu_kernels[];
 /* The first of them that is supported. */
 const struct kernels *cpu_best(void);
 
-/* A session of backend_cpu with chosen kernels. */
+/* What a level of instructions has its own of (lanes.h): paper_task.c and ms_task.c. */
+#define KERNELS_OF(level)                                                                                              \
+    size_t paper_workspace_##level(const struct recipe *recipe), ms_workspace_##level(const struct recipe *recipe);    \
+    bool paper_task_##level(const struct cpu_step *, uint32_t slot, void *workspace, struct cpu_result *);             \
+    bool ms_task_##level(const struct cpu_step *, uint32_t slot, void *workspace, struct cpu_result *);                \
+    double multiply_add_##level(uint64_t count);
+#define KERNELS_OF_LEVEL(level) KERNELS_OF(level)
+
+/* compact_run.c: the same for all levels, so that bits do not depend on the machine. */
+size_t compact_workspace(const struct recipe *recipe);
+bool compact_task(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result);
+
+/* As backend_cpu.open() does it, with kernels of one's choice. */
 struct session;
 struct session *cpu_open(const struct recipe *recipe, unsigned threads, const struct kernels *kernels, char error[]);
+
+/* Clips, moves and constrains the parameters, counts the step. False, and nothing changed, if the gradient is not
+ * finite. */
+bool cpu_update(const struct recipe *recipe, const double gradient[], struct state *state);
 
 #endif

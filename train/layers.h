@@ -78,22 +78,23 @@ INLINE void product_tile(const struct product p, const int R, const int C, int r
 {
     vec sum[8][4];
     const real *w = p.w + row * p.row_step, *x = p.x + at * LANES;
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = p.bias ? splat(p.bias[row + r]) : (vec){0};
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] =
+        p.bias ? splat(p.bias[row + r]) : (vec){0};
     for (int i = 0; i < p.inner; i++) {
         vec in[4];
         UNROLL for (int c = 0; c < C; c++) in[c] = vec_load(x + i * p.columns + c * LANES);
-        UNROLL for (int r = 0; r < R; r++) {
+        UNROLL for (int r = 0; r < R; r++)
+        {
             vec weight = splat(w[r * p.row_step + i * p.inner_step]);
             UNROLL for (int c = 0; c < C; c++) sum[r][c] += weight * in[c];
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) {
-            ptrdiff_t to = (ptrdiff_t)(row + r) * p.columns + (at + c) * LANES;
-            vec by = p.gate ? vec_load(p.gate + to) : sum[r][c];
-            vec_store(p.y + to, bend(p.slope, by, sum[r][c]));
-        }
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++)
+    {
+        ptrdiff_t to = (ptrdiff_t)(row + r) * p.columns + (at + c) * LANES;
+        vec by = p.gate ? vec_load(p.gate + to) : sum[r][c];
+        vec_store(p.y + to, bend(p.slope, by, sum[r][c]));
+    }
 }
 
 INLINE void product_rows(const struct product p, const int R, int row)
@@ -129,26 +130,48 @@ INLINE void dense_backward(const int in, const int out, const int first, const i
     product((struct product){w + first, NULL, 1, out, in, dz, dx, x + first * columns, below, columns}, count);
 }
 
-/* Rows o to o + R - 1 and columns i to i + C - 1 of dW: sums of products over the batch, a vector for each entry. */
-INLINE void outer_tile(const int in, const int R, const int C, int o, int i, const real *x, const real *dz, vec *dw,
-                       const int columns)
+/* The lanes of a vector added up, as a tree. */
+INLINE real lanes_sum(vec x)
+{
+    real lane[LANES];
+    memcpy(lane, &x, sizeof lane);
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) lane[l] += lane[l + half];
+    return lane[0];
+}
+
+/* Where sums of products over the batch are added to: a vector for each entry, whose lanes are to be added up, since
+ * adding them here would cost more than the products; or numbers, where there are too many for that. */
+struct outer {
+    vec *lanes;
+    real *flat; /* if lanes is NULL */
+};
+
+/* Rows o to o + R - 1 and columns i to i + C - 1 of dW. */
+INLINE void outer_tile(const int in, const int R, const int C, int o, int i, const real *x, const real *dz,
+                       const struct outer dw, const int columns)
 {
     vec sum[8][8];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = dw[(o + r) * in + i + c];
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] =
+        dw.lanes ? dw.lanes[(o + r) * in + i + c] : (vec){0};
     for (int at = 0; at < columns; at += LANES) {
         vec down[8];
         UNROLL for (int r = 0; r < R; r++) down[r] = vec_load(dz + (o + r) * columns + at);
-        UNROLL for (int c = 0; c < C; c++) {
+        UNROLL for (int c = 0; c < C; c++)
+        {
             vec up = vec_load(x + (i + c) * columns + at);
             UNROLL for (int r = 0; r < R; r++) sum[r][c] += down[r] * up;
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] = sum[r][c];
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++)
+    {
+        if (dw.lanes) dw.lanes[(o + r) * in + i + c] = sum[r][c];
+        else dw.flat[(o + r) * in + i + c] += lanes_sum(sum[r][c]);
+    }
 }
 
-INLINE void outer_rows(const int in, const int R, int o, const real *x, const real *dz, vec *dw, const int columns)
+INLINE void outer_rows(const int in, const int R, int o, const real *x, const real *dz, const struct outer dw,
+                       const int columns)
 {
     const int whole = in - in % TILE_IN;
     for (int i = 0; i < whole; i += TILE_IN) outer_tile(in, R, TILE_IN, o, i, x, dz, dw, columns);
@@ -156,14 +179,26 @@ INLINE void outer_rows(const int in, const int R, int o, const real *x, const re
     if (in % 2 != 0) outer_tile(in, R, 1, o, in - 1, x, dz, dw, columns);
 }
 
-/* dw: as w, but a vector for each number, whose lanes are to be added up: adding them here would cost more than the
- * products. Adds to what is there. */
-INLINE void dense_backward_weights(const int in, const int out, const real *x, const real *dz, vec *dw,
-                                   const int columns)
+INLINE void outer(const int in, const int out, const real *x, const real *dz, const struct outer dw, const int columns)
 {
     const int whole = out - out % TILE_OUT;
     for (int o = 0; o < whole; o += TILE_OUT) outer_rows(in, TILE_OUT, o, x, dz, dw, columns);
     for (int o = whole; o < out; o++) outer_rows(in, 1, o, x, dz, dw, columns);
+}
+
+/* dw: as w, but a vector for each number. Adds to what is there. */
+INLINE void dense_backward_weights(const int in, const int out, const real *x, const real *dz, vec *dw,
+                                   const int columns)
+{
+    outer(in, out, x, dz, (struct outer){.lanes = dw}, columns);
     for (int o = 0; o < out; o++)
         for (int at = 0; at < columns; at += LANES) dw[in * out + o] += vec_load(dz + o * columns + at);
+}
+
+/* A whole layer back: dw, and dx of the first `count` inputs. */
+INLINE void dense_back(const int in, const int out, const int count, real below, const real *w, const real *x,
+                       const real *dz, real *dx, vec *dw, const int columns)
+{
+    dense_backward_weights(in, out, x, dz, dw, columns);
+    dense_backward(in, out, 0, count, below, w, x, dz, dx, columns);
 }

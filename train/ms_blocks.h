@@ -4,9 +4,7 @@
 #define LEGO_TRAIN_MS_BLOCKS_H
 
 #include "layers.h"
-#include "ms_cpu.h"
-
-#include <math.h>
+#include "ms_train.h"
 
 /* Items of a block: 15 vectors of 64 bytes, an odd number of cache lines, so that columns of a product's 256 rows do
  * not all fall into the same sets of the cache. */
@@ -18,16 +16,25 @@ _Static_assert(BLOCK % LANES == 0, "blocks are whole vectors");
 
 static const real norm_epsilon = (real)1e-5, least_z = (real)1e-4, least_gap = (real)1e-4;
 
+/* Sums over a block: of u and u^2 forward, of dy and dy x backward; and of the errors. */
+struct sums {
+    double one[MS_NORMED], two[MS_NORMED], mse, are, aae;
+};
+
+/* Rows of numbers are aligned to vectors. */
 struct items {
-    real f[1][BLOCK];
-    real u0[64][BLOCK], u1[43][BLOCK], v0[32][BLOCK], v1[18][BLOCK];     /* what batch norm gets */
-    real du0[64][BLOCK], du1[43][BLOCK], dv0[32][BLOCK], dv1[18][BLOCK]; /* of what it gives, then of that */
+    _Alignas(64) real f[1][BLOCK];
+    uint32_t count; /* items that are there; the others are padding */
+    const uint64_t *bits;
+    struct sums sums;
+    _Alignas(64) real u0[64][BLOCK], u1[43][BLOCK], v0[32][BLOCK], v1[18][BLOCK]; /* what batch norm gets */
+    real du0[64][BLOCK], du1[43][BLOCK], dv0[32][BLOCK], dv1[18][BLOCK];          /* of what it gives, then of that */
     real z[MS_EMBED][BLOCK], q[MS_REFINED][BLOCK], a[MS_DEPTH][MS_SLOTS][BLOCK];
     real dz[MS_EMBED][BLOCK], da[MS_DEPTH][MS_SLOTS][BLOCK];
 };
 
 struct scratch {
-    real x[MS_BITS][BLOCK], h0[64][BLOCK], h1[43][BLOCK], r0[32][BLOCK], r1[18][BLOCK];
+    _Alignas(64) real x[MS_BITS][BLOCK], h0[64][BLOCK], h1[43][BLOCK], r0[32][BLOCK], r1[18][BLOCK];
     real fz[MS_EMBED][BLOCK], part[MS_SLOTS][BLOCK], dq[MS_REFINED][BLOCK];
     real in[MS_IN][BLOCK], e[MS_HIDDEN][BLOCK], g[MS_IN][BLOCK], k[MS_HALF][BLOCK], answer[1][BLOCK];
     real din[MS_IN][BLOCK], de[MS_HIDDEN][BLOCK], dg[MS_IN][BLOCK], dk[MS_HALF][BLOCK], danswer[1][BLOCK];
@@ -38,81 +45,37 @@ struct slots {
     real m[MS_DEPTH][MS_SLOTS * MS_EMBED];
 };
 
-struct part {
-    real gradient[MS_PARAMETERS];
-    struct slots memory, dmemory;
-};
-
-/* Sums over a block: of u and u^2 forward, of dy and dy x backward; and of the errors. */
-struct sums {
-    double one[MS_NORMED], two[MS_NORMED], mse, are, aae;
-};
-
 struct workspace {
+    struct scratch scratch; /* of the block at work */
     const real *w;
-    const uint64_t *bits;
     uint32_t n, blocks;
     double total;                            /* N */
     double mean[MS_NORMED], rest[MS_NORMED]; /* of batch norm: mean, 1 / sqrt(variance + epsilon) */
     double sum_dy[MS_NORMED], sum_dyx[MS_NORMED];
+    real gradient[MS_PARAMETERS];
     struct slots memory, dmemory;
-    struct part part[MS_PARTS];
-    struct sums *sums;       /* of each block */
     struct items *block;
-    struct scratch *scratch; /* of each worker */
 };
 
-#define FORWARD(layer, slope, x, y) \
+#define FORWARD(layer, slope, x, y)                                                                                    \
     dense_forward(MS_IN_##layer, MS_OUT_##layer, slope, s->w + MS_AT_##layer, &(x)[0][0], &(y)[0][0], BLOCK)
-#define BACKWARD(layer, below, x, dy, dx)                                                                    \
-    dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0], \
+#define BACKWARD_INPUT(layer, below, x, dy, dx)                                                                        \
+    dense_backward(MS_IN_##layer, MS_OUT_##layer, 0, MS_IN_##layer, below, s->w + MS_AT_##layer, &(x)[0][0],           \
                    &(dy)[0][0], &(dx)[0][0], BLOCK)
-#define BACKWARD_WEIGHTS(layer, x, dy) \
-    matrix_backward(MS_IN_##layer, MS_OUT_##layer, &(x)[0][0], &(dy)[0][0], p->gradient + MS_AT_##layer)
-#define BACKWARD_BIAS(layer, dy) bias_backward(MS_OUT_##layer, &(dy)[0][0], p->gradient + MS_BIAS_##layer)
+/* The gradients of W and of the input; with those of the bias where batch norm does not follow. */
+#define BACKWARD_BARE(layer, below, x, dy, dx)                                                                         \
+    matrix_backward(MS_IN_##layer, MS_OUT_##layer, &(x)[0][0], &(dy)[0][0], s->gradient + MS_AT_##layer);              \
+    BACKWARD_INPUT(layer, below, x, dy, dx)
+#define BACKWARD(layer, below, x, dy, dx)                                                                              \
+    bias_backward(MS_OUT_##layer, &(dy)[0][0], s->gradient + MS_BIAS_##layer);                                         \
+    BACKWARD_BARE(layer, below, x, dy, dx)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-INLINE real add_lanes(vec x)
-{
-    real lane[LANES];
-    memcpy(lane, &x, sizeof lane);
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++) lane[l] += lane[l + half];
-    return lane[0];
-}
-
-/* dw [out][in] += dy x^T, as layers.h does it, but the lanes are added up here: there are too many weights to keep a
- * vector for each. */
-INLINE void matrix_tile(const int in, const int R, const int C, int o, int i, const real *x, const real *dy, real *dw)
-{
-    vec sum[4][4];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = (vec){0};
-    for (int at = 0; at < BLOCK; at += LANES) {
-        vec down[4];
-        UNROLL for (int r = 0; r < R; r++) down[r] = vec_load(dy + (o + r) * BLOCK + at);
-        UNROLL for (int c = 0; c < C; c++) {
-            vec up = vec_load(x + (i + c) * BLOCK + at);
-            UNROLL for (int r = 0; r < R; r++) sum[r][c] += down[r] * up;
-        }
-    }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) dw[(o + r) * in + i + c] += add_lanes(sum[r][c]);
-}
-
-INLINE void matrix_rows(const int in, const int R, int o, const real *x, const real *dy, real *dw)
-{
-    const int whole = in - in % TILE_IN;
-    for (int i = 0; i < whole; i += TILE_IN) matrix_tile(in, R, TILE_IN, o, i, x, dy, dw);
-    for (int i = whole; i < in; i++) matrix_tile(in, R, 1, o, i, x, dy, dw);
-}
-
+/* dw [out][in] += dy x^T */
 INLINE void matrix_backward(const int in, const int out, const real *x, const real *dy, real *dw)
 {
-    const int whole = out - out % TILE_OUT;
-    for (int o = 0; o < whole; o += TILE_OUT) matrix_rows(in, TILE_OUT, o, x, dy, dw);
-    for (int o = whole; o < out; o++) matrix_rows(in, 1, o, x, dy, dw);
+    outer(in, out, x, dy, (struct outer){.flat = dw}, BLOCK);
 }
 
 INLINE void bias_backward(const int out, const real *dy, real *db)
@@ -120,7 +83,7 @@ INLINE void bias_backward(const int out, const real *dy, real *db)
     for (int o = 0; o < out; o++) {
         vec sum = {0};
         for (int at = 0; at < BLOCK; at += LANES) sum += vec_load(dy + o * BLOCK + at);
-        db[o] += add_lanes(sum);
+        db[o] += lanes_sum(sum);
     }
 }
 

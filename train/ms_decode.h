@@ -2,18 +2,24 @@
 #ifndef LEGO_TRAIN_MS_DECODE_H
 #define LEGO_TRAIN_MS_DECODE_H
 
+#include "loss.h"
 #include "ms_slots.h"
 
 /* ---- features of what was read ----------------------------------------------------------------------------------- */
 
 /* Rows of the decoder's input. */
-enum { IN_READ = 0, IN_RATIO = PAIRS, IN_LEAST = IN_RATIO + MS_DEPTH, IN_GAP = IN_LEAST + MS_DEPTH, IN_Z = MS_FEATURES,
-       IN_TOTAL = IN_Z + MS_EMBED };
+enum {
+    IN_READ = 0,
+    IN_RATIO = PAIRS,
+    IN_LEAST = IN_RATIO + MS_DEPTH,
+    IN_GAP = IN_LEAST + MS_DEPTH,
+    IN_Z = MS_FEATURES,
+    IN_TOTAL = IN_Z + MS_EMBED
+};
 
 /* The minima of one depth: over z_k above 1e-4 of read_k / z_k, of all reads, and of (read_k - least) / z_k where that
  * is not 0. The slots of the winners are found again by the backward, from the same numbers. */
-INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec *least, vec *gap,
-                   vec winner[3])
+INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec *least, vec *gap, vec winner[3])
 {
     const vec far = splat((real)1e30);
     vec low = vec_load(read[0] + c), best[2] = {far, far};
@@ -44,7 +50,7 @@ INLINE void minima(real (*read)[BLOCK], real (*z)[BLOCK], int c, vec *ratio, vec
 static void read_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
     for (int d = 0; d < MS_DEPTH; d++) {
-        real (*in)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
+        real(*in)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
         slots_read(s->memory.m[d], b->a[d], t->read + d * MS_EMBED);
         for (int c = 0; c < BLOCK; c += LANES) {
             vec square = {0};
@@ -66,8 +72,8 @@ static void read_forward(struct workspace *s, struct items *b, struct scratch *t
 /* The gradient of the minima of one depth, into that of reads and z. */
 INLINE void minima_backward(int d, struct items *b, int c, struct scratch *t, real (*dz)[BLOCK])
 {
-    real (*read)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
-    real (*dread)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
+    real(*read)[BLOCK] = t->in + IN_READ + d * MS_EMBED;
+    real(*dread)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
     vec ratio, low, gap, winner[3];
     minima(read, b->z, c, &ratio, &low, &gap, winner);
     vec dratio = vec_load(t->din[IN_RATIO + d] + c), dgap = vec_load(t->din[IN_GAP + d] + c);
@@ -84,12 +90,12 @@ INLINE void minima_backward(int d, struct items *b, int c, struct scratch *t, re
         vec_store(dread[k] + c, vec_load(dread[k] + c) + select_lanes(winner[1] == splat((real)k), dlow, (vec){0}));
 }
 
-/* din -> da, dz (both afresh) and the part's gradient of memory */
-static void read_backward(struct workspace *s, struct items *b, struct scratch *t, struct part *p)
+/* din -> da, dz (both afresh) and the gradient of memory */
+static void read_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
     memcpy(b->dz, t->din[IN_Z], sizeof b->dz);
     for (int d = 0; d < MS_DEPTH; d++) {
-        real (*din)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
+        real(*din)[BLOCK] = t->din + IN_READ + d * MS_EMBED;
         for (int c = 0; c < BLOCK; c += LANES) {
             minima_backward(d, b, c, t, b->dz);
             vec scale = vec_load(t->scale[d] + c), dscale = {0};
@@ -100,7 +106,7 @@ static void read_backward(struct workspace *s, struct items *b, struct scratch *
             vec_store(t->part[0] + c, -2 * dscale * scale * scale); /* of scale = 1 / sum of a^2, by a, over a */
         }
         slots_match(s->memory.m[d], t->dread, b->da[d]);
-        slots_add(p->dmemory.m[d], b->a[d], t->dread);
+        slots_add(s->dmemory.m[d], b->a[d], t->dread);
         for (int i = 0; i < MS_SLOTS; i++)
             for (int c = 0; c < BLOCK; c++) b->da[d][i][c] += t->part[0][c] * b->a[d][i][c];
     }
@@ -122,20 +128,12 @@ static void decode_forward(struct workspace *s, struct scratch *t)
     FORWARD(DECODE_3, SLOPE_LINEAR, t->k, t->answer);
 }
 
-/* danswer -> din, and the part's gradient */
-static void decode_backward(struct workspace *s, struct scratch *t, struct part *p)
+/* danswer -> din, and the gradient of the layers */
+static void decode_backward(struct workspace *s, struct scratch *t)
 {
-    BACKWARD_WEIGHTS(DECODE_3, t->k, t->danswer);
-    BACKWARD_BIAS(DECODE_3, t->danswer);
     BACKWARD(DECODE_3, SLOPE_RELU, t->k, t->danswer, t->dk);
-    BACKWARD_WEIGHTS(DECODE_2, t->g, t->dk);
-    BACKWARD_BIAS(DECODE_2, t->dk);
     BACKWARD(DECODE_2, SLOPE_RELU, t->g, t->dk, t->dg);
-    BACKWARD_WEIGHTS(DECODE_1, t->e, t->dg);
-    BACKWARD_BIAS(DECODE_1, t->dg);
     BACKWARD(DECODE_1, SLOPE_RELU, t->e, t->dg, t->de);
-    BACKWARD_WEIGHTS(DECODE_0, t->in, t->de);
-    BACKWARD_BIAS(DECODE_0, t->de);
     BACKWARD(DECODE_0, SLOPE_LINEAR, t->in, t->de, t->din);
     for (int i = 0; i < MS_IN; i++)
         for (int c = 0; c < BLOCK; c++) t->din[i][c] += t->dg[i][c];
@@ -144,35 +142,37 @@ static void decode_backward(struct workspace *s, struct scratch *t, struct part 
 /* ---- the loss: LW(MSE, ARE) -------------------------------------------------------------------------------------- */
 
 /* The errors of a block, and danswer. Both metrics are means over items, so their slopes need no sum. */
-static void loss_block(struct workspace *s, struct items *b, uint32_t count, struct scratch *t,
-                       struct sums *sums)
+static void loss_block(const struct workspace *s, struct items *b, struct scratch *t)
 {
     double w0 = (double)s->w[MS_AT_LOSS], w1 = (double)s->w[MS_AT_LOSS + 1];
     real mse = (real)(1 / (w0 * w0) / s->n), are = (real)(0.5 / (w1 * w1) / s->n);
+    struct sums *sums = &b->sums;
     sums->mse = sums->are = sums->aae = 0;
-    for (uint32_t c = 0; c < count; c++) {
+    for (uint32_t c = 0; c < b->count; c++) {
         double f = (double)b->f[0][c], e = (double)t->answer[0][c] - f;
         sums->mse += e * e;
         sums->are += fabs(e) / f;
         sums->aae += fabs(e);
     }
     memset(t->danswer, 0, sizeof t->danswer);
-    for (uint32_t c = 0; c < count; c++) {
+    for (uint32_t c = 0; c < b->count; c++) {
         real f = b->f[0][c], e = t->answer[0][c] - f;
         t->danswer[0][c] = mse * e + (e > 0 ? are / f : e < 0 ? -are / f : 0);
     }
 }
 
 /* All blocks' errors -> the loss, and the gradient of its weights */
-static struct ms_losses loss_settle(struct workspace *s, real dweights[2])
+static struct ms_losses loss_settle(struct workspace *s)
 {
     double metric[2] = {0}, aae = 0, total = 0;
-    for (uint32_t b = 0; b < s->blocks; b++)
-        metric[0] += s->sums[b].mse / s->n, metric[1] += s->sums[b].are / s->n, aae += s->sums[b].aae / s->n;
+    for (uint32_t b = 0; b < s->blocks; b++) {
+        const struct sums *sums = &s->block[b].sums;
+        metric[0] += sums->mse / s->n, metric[1] += sums->are / s->n, aae += sums->aae / s->n;
+    }
     for (int i = 0; i < 2; i++) {
         double w = (double)s->w[MS_AT_LOSS + i];
-        total += 0.5 / (w * w) * metric[i] + log(1 + w * w);
-        dweights[i] = (real)(-metric[i] / (w * w * w) + 2 * w / (1 + w * w));
+        total += loss_weigh(metric[i], w);
+        s->gradient[MS_AT_LOSS + i] = (real)loss_weigh_backward(metric[i], w);
     }
     return (struct ms_losses){total, metric[0], metric[1], aae};
 }

@@ -9,35 +9,21 @@
  *     both      read, decode, loss, and back to what was read |
  *     backward  store, address, refine_2 | refine_1 | refine_0, embed_2 | embed_1 | embed_0
  *
- * Blocks are dealt out to MS_PARTS parts; each has a gradient and a memory of its own, which are added in order. Only
- * what is needed across stages is kept for each item (struct items); what is cheap to compute again goes to a thread's
+ * Only what is needed across stages is kept for each item (struct items); what is cheap to compute again goes to the
  * scratch. Gradients have a d before the name of what they are the gradient of.
  *
  *     ms_blocks.h   struct items and the others, products over items     ms_norm.h     batch norm
  *     ms_slots.h    sparsemax, memory                                    ms_decode.h   reads, decoder, loss
  *     here          the stages, and the task that they make */
-#include "ms_blocks.h"
 #include "ms_decode.h"
 #include "ms_norm.h"
-#include "ms_slots.h"
 
 /* ---- the stages, for one block each ------------------------------------------------------------------------------ */
 
-struct at_work { /* of a block at work */
-    struct workspace *s;
-    struct items *b;
-    struct scratch *t;
-    struct part *p;
-    struct sums *sums;
-    uint32_t first, count;
-};
-
-static void bits_to_x(const struct at_work *at)
+static void bits_to_x(const struct items *b, struct scratch *t)
 {
-    for (uint32_t c = 0; c < BLOCK; c++) {
-        uint64_t bits = c < at->count ? at->s->bits[at->first + c] : 0;
-        for (int i = 0; i < MS_BITS; i++) at->t->x[i][c] = (real)(bits >> i & 1);
-    }
+    for (uint32_t c = 0; c < BLOCK; c++)
+        for (int i = 0; i < MS_BITS; i++) t->x[i][c] = c < b->count ? (real)(b->bits[c] >> i & 1) : 0;
 }
 
 #define NORM_EMBED_0 NORM(EMBED_0, SLOPE_RELU)
@@ -45,79 +31,69 @@ static void bits_to_x(const struct at_work *at)
 #define NORM_REFINE_0 NORM(REFINE_0, SLOPE_LEAKY)
 #define NORM_REFINE_1 NORM(REFINE_1, SLOPE_LEAKY)
 /* A layer that batch norm follows: no bias. */
-#define FORWARD_BARE(layer, x, y)                                                                                \
-    product((struct product){s->w + MS_AT_##layer, NULL, MS_IN_##layer, MS_IN_##layer, 1, &(x)[0][0], &(y)[0][0], \
-                             NULL, SLOPE_LINEAR, BLOCK},                                                         \
+#define FORWARD_BARE(layer, x, y)                                                                                      \
+    product((struct product){s->w + MS_AT_##layer, NULL, MS_IN_##layer, MS_IN_##layer, 1, &(x)[0][0], &(y)[0][0],      \
+                             NULL, SLOPE_LINEAR, BLOCK},                                                               \
             MS_OUT_##layer)
 
-static void embed_0_forward(const struct at_work *at)
+static void embed_0_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    bits_to_x(at);
-    FORWARD_BARE(EMBED_0, at->t->x, at->b->u0);
-    norm_measure(NORM_EMBED_0, at->b->u0, at->count, at->sums);
+    bits_to_x(b, t);
+    FORWARD_BARE(EMBED_0, t->x, b->u0);
+    norm_measure(NORM_EMBED_0, b->u0, b->u0, b);
 }
 
-static void embed_1_forward(const struct at_work *at)
+static void embed_1_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    norm_forward(NORM_EMBED_0, s, at->b->u0, at->t->h0);
-    FORWARD_BARE(EMBED_1, at->t->h0, at->b->u1);
-    norm_measure(NORM_EMBED_1, at->b->u1, at->count, at->sums);
+    norm_forward(NORM_EMBED_0, s, b->u0, t->h0);
+    FORWARD_BARE(EMBED_1, t->h0, b->u1);
+    norm_measure(NORM_EMBED_1, b->u1, b->u1, b);
 }
 
-static void embed_2_forward(const struct at_work *at)
+static void embed_2_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    norm_forward(NORM_EMBED_1, s, at->b->u1, at->t->h1);
-    FORWARD(EMBED_2, SLOPE_RELU, at->t->h1, at->b->z);
-    FORWARD_BARE(REFINE_0, at->b->z, at->b->v0);
-    norm_measure(NORM_REFINE_0, at->b->v0, at->count, at->sums);
+    norm_forward(NORM_EMBED_1, s, b->u1, t->h1);
+    FORWARD(EMBED_2, SLOPE_RELU, t->h1, b->z);
+    FORWARD_BARE(REFINE_0, b->z, b->v0);
+    norm_measure(NORM_REFINE_0, b->v0, b->v0, b);
 }
 
-static void refine_1_forward(const struct at_work *at)
+static void refine_1_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    norm_forward(NORM_REFINE_0, s, at->b->v0, at->t->r0);
-    FORWARD_BARE(REFINE_1, at->t->r0, at->b->v1);
-    norm_measure(NORM_REFINE_1, at->b->v1, at->count, at->sums);
+    norm_forward(NORM_REFINE_0, s, b->v0, t->r0);
+    FORWARD_BARE(REFINE_1, t->r0, b->v1);
+    norm_measure(NORM_REFINE_1, b->v1, b->v1, b);
 }
 
 /* A [5][50] of a depth is read as [50][5]: row step 1, inner step 50. */
-static void address_forward(const struct at_work *at)
+static void address_forward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    norm_forward(NORM_REFINE_1, s, b->v1, at->t->r1);
-    FORWARD(REFINE_2, SLOPE_LINEAR, at->t->r1, b->q);
+    norm_forward(NORM_REFINE_1, s, b->v1, t->r1);
+    FORWARD(REFINE_2, SLOPE_LINEAR, t->r1, b->q);
     for (int d = 0; d < MS_DEPTH; d++) {
         const real *address = s->w + MS_AT_ADDRESS + d * MS_REFINED * MS_SLOTS;
-        product((struct product){address, NULL, 1, MS_REFINED, MS_SLOTS, b->q[0], b->a[d][0], NULL, SLOPE_LINEAR,
-                                 BLOCK},
-                MS_SLOTS);
+        product(
+            (struct product){address, NULL, 1, MS_REFINED, MS_SLOTS, b->q[0], b->a[d][0], NULL, SLOPE_LINEAR, BLOCK},
+            MS_SLOTS);
         sparsemax_forward(b->a[d]);
     }
     for (int k = 0; k < MS_EMBED; k++)
-        for (int c = 0; c < BLOCK; c++) at->t->fz[k][c] = b->f[0][c] * b->z[k][c];
-    for (int d = 0; d < MS_DEPTH; d++) slots_add(at->p->memory.m[d], b->a[d], at->t->fz);
+        for (int c = 0; c < BLOCK; c++) t->fz[k][c] = b->f[0][c] * b->z[k][c];
+    for (int d = 0; d < MS_DEPTH; d++) slots_add(s->memory.m[d], b->a[d], t->fz);
 }
 
-static void query_both(const struct at_work *at)
+static void query_both(struct workspace *s, struct items *b, struct scratch *t)
 {
-    read_forward(at->s, at->b, at->t);
-    decode_forward(at->s, at->t);
-    loss_block(at->s, at->b, at->count, at->t, at->sums);
-    decode_backward(at->s, at->t, at->p);
-    read_backward(at->s, at->b, at->t, at->p);
+    read_forward(s, b, t);
+    decode_forward(s, t);
+    loss_block(s, b, t);
+    decode_backward(s, t);
+    read_backward(s, b, t);
 }
 
 /* dmemory, da, dz -> da and dz with what was stored counted too, then back to the last batch norm */
-static void address_backward(const struct at_work *at)
+static void address_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    struct scratch *t = at->t;
-    struct part *p = at->p;
     memset(t->dq, 0, sizeof t->dq);
     for (int d = 0; d < MS_DEPTH; d++) {
         const int place = MS_AT_ADDRESS + d * MS_REFINED * MS_SLOTS;
@@ -128,7 +104,7 @@ static void address_backward(const struct at_work *at)
         for (int k = 0; k < MS_EMBED; k++)
             for (int c = 0; c < BLOCK; c++) b->dz[k][c] += b->f[0][c] * t->dread[k][c];
         sparsemax_backward(b->a[d], b->da[d]);
-        matrix_backward(MS_SLOTS, MS_REFINED, b->da[d][0], b->q[0], p->gradient + place);
+        matrix_backward(MS_SLOTS, MS_REFINED, b->da[d][0], b->q[0], s->gradient + place);
         product((struct product){s->w + place, NULL, MS_SLOTS, MS_SLOTS, 1, b->da[d][0], t->part[0], NULL, SLOPE_LINEAR,
                                  BLOCK},
                 MS_REFINED);
@@ -136,168 +112,119 @@ static void address_backward(const struct at_work *at)
             for (int c = 0; c < BLOCK; c++) t->dq[r][c] += t->part[r][c];
     }
     norm_forward(NORM_REFINE_1, s, b->v1, t->r1);
-    BACKWARD_WEIGHTS(REFINE_2, t->r1, t->dq);
-    BACKWARD_BIAS(REFINE_2, t->dq);
     BACKWARD(REFINE_2, SLOPE_LEAKY, t->r1, t->dq, b->dv1);
-    norm_measure_backward(NORM_REFINE_1, b->dv1, b->v1, at->count, at->sums);
+    norm_measure(NORM_REFINE_1, b->dv1, b->v1, b);
 }
 
-static void refine_1_backward(const struct at_work *at)
+static void refine_1_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    struct part *p = at->p;
-    norm_backward(NORM_REFINE_1, s, b->v1, at->count, b->dv1);
-    norm_forward(NORM_REFINE_0, s, b->v0, at->t->r0);
-    BACKWARD_WEIGHTS(REFINE_1, at->t->r0, b->dv1);
-    BACKWARD(REFINE_1, SLOPE_LEAKY, at->t->r0, b->dv1, b->dv0);
-    norm_measure_backward(NORM_REFINE_0, b->dv0, b->v0, at->count, at->sums);
+    norm_backward(NORM_REFINE_1, s, b->v1, b->count, b->dv1);
+    norm_forward(NORM_REFINE_0, s, b->v0, t->r0);
+    BACKWARD_BARE(REFINE_1, SLOPE_LEAKY, t->r0, b->dv1, b->dv0);
+    norm_measure(NORM_REFINE_0, b->dv0, b->v0, b);
 }
 
-static void embed_2_backward(const struct at_work *at)
+static void embed_2_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    struct part *p = at->p;
-    norm_backward(NORM_REFINE_0, s, b->v0, at->count, b->dv0);
-    BACKWARD_WEIGHTS(REFINE_0, b->z, b->dv0);
-    BACKWARD(REFINE_0, SLOPE_LINEAR, b->z, b->dv0, at->t->fz);
+    norm_backward(NORM_REFINE_0, s, b->v0, b->count, b->dv0);
+    BACKWARD_BARE(REFINE_0, SLOPE_LINEAR, b->z, b->dv0, t->fz);
     for (int k = 0; k < MS_EMBED; k++)
-        for (int c = 0; c < BLOCK; c++) b->dz[k][c] = b->z[k][c] > 0 ? b->dz[k][c] + at->t->fz[k][c] : 0;
-    norm_forward(NORM_EMBED_1, s, b->u1, at->t->h1);
-    BACKWARD_WEIGHTS(EMBED_2, at->t->h1, b->dz);
-    BACKWARD_BIAS(EMBED_2, b->dz);
-    BACKWARD(EMBED_2, SLOPE_RELU, at->t->h1, b->dz, b->du1);
-    norm_measure_backward(NORM_EMBED_1, b->du1, b->u1, at->count, at->sums);
+        for (int c = 0; c < BLOCK; c++) b->dz[k][c] = b->z[k][c] > 0 ? b->dz[k][c] + t->fz[k][c] : 0;
+    norm_forward(NORM_EMBED_1, s, b->u1, t->h1);
+    BACKWARD(EMBED_2, SLOPE_RELU, t->h1, b->dz, b->du1);
+    norm_measure(NORM_EMBED_1, b->du1, b->u1, b);
 }
 
-static void embed_1_backward(const struct at_work *at)
+static void embed_1_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct workspace *s = at->s;
-    struct items *b = at->b;
-    struct part *p = at->p;
-    norm_backward(NORM_EMBED_1, s, b->u1, at->count, b->du1);
-    norm_forward(NORM_EMBED_0, s, b->u0, at->t->h0);
-    BACKWARD_WEIGHTS(EMBED_1, at->t->h0, b->du1);
-    BACKWARD(EMBED_1, SLOPE_RELU, at->t->h0, b->du1, b->du0);
-    norm_measure_backward(NORM_EMBED_0, b->du0, b->u0, at->count, at->sums);
+    norm_backward(NORM_EMBED_1, s, b->u1, b->count, b->du1);
+    norm_forward(NORM_EMBED_0, s, b->u0, t->h0);
+    BACKWARD_BARE(EMBED_1, SLOPE_RELU, t->h0, b->du1, b->du0);
+    norm_measure(NORM_EMBED_0, b->du0, b->u0, b);
 }
 
-static void embed_0_backward(const struct at_work *at)
+static void embed_0_backward(struct workspace *s, struct items *b, struct scratch *t)
 {
-    struct part *p = at->p;
-    norm_backward(NORM_EMBED_0, at->s, at->b->u0, at->count, at->b->du0);
-    bits_to_x(at);
-    BACKWARD_WEIGHTS(EMBED_0, at->t->x, at->b->du0);
+    norm_backward(NORM_EMBED_0, s, b->u0, b->count, b->du0);
+    bits_to_x(b, t);
+    matrix_backward(MS_BITS, MS_OUT_EMBED_0, t->x[0], b->du0[0], s->gradient + MS_AT_EMBED_0);
 }
 
 /* ---- a task: the stages, and the sums between them --------------------------------------------------------------- */
 
-struct over_blocks {
-    struct workspace *s;
-    void (*stage)(const struct at_work *at);
-};
+typedef void stage(struct workspace *s, struct items *b, struct scratch *t);
 
-/* Part p has blocks p, p + MS_PARTS, ..., in that order. */
-static void do_part(void *context, unsigned part, unsigned worker)
+static void each_block(struct workspace *s, stage *todo)
 {
-    const struct over_blocks *over = context;
-    struct workspace *s = over->s;
-    for (uint32_t b = part; b < s->blocks; b += MS_PARTS) {
-        uint32_t first = b * BLOCK, count = s->n - first < BLOCK ? s->n - first : BLOCK;
-        over->stage(&(struct at_work){s, &s->block[b], &s->scratch[worker], &s->part[part], &s->sums[b], first, count});
-    }
+    for (uint32_t b = 0; b < s->blocks; b++) todo(s, &s->block[b], &s->scratch);
 }
 
-static void each_block(struct ms_pool *pool, struct workspace *s, void (*stage)(const struct at_work *))
+/* A stage that ends before a batch norm, and the sums that it needs. */
+static void forward_to(const struct norm norm, struct workspace *s, stage *todo)
 {
-    ms_pool_run(pool, do_part, &(struct over_blocks){s, stage});
+    each_block(s, todo);
+    norm_settle(norm, s);
 }
 
-static void add_memories(const struct workspace *s, bool gradients, struct slots *sum)
+static void back_to(const struct norm norm, struct workspace *s, stage *todo)
 {
-    memset(sum, 0, sizeof *sum);
-    for (int p = 0; p < MS_PARTS; p++) {
-        const struct slots *memory = gradients ? &s->part[p].dmemory : &s->part[p].memory;
-        for (int d = 0; d < MS_DEPTH; d++)
-            for (int i = 0; i < MS_SLOTS * MS_EMBED; i++) sum->m[d][i] += memory->m[d][i];
-    }
+    each_block(s, todo);
+    norm_settle_backward(norm, s);
 }
 
-static struct ms_losses net_task(struct ms_pool *pool, struct workspace *s, real *gradient)
+/* The gradient is then in s. */
+static struct ms_losses net_task(struct workspace *s)
 {
-    memset(s->part, 0, sizeof s->part);
+    memset(s->gradient, 0, sizeof s->gradient);
+    memset(&s->memory, 0, sizeof s->memory);
+    memset(&s->dmemory, 0, sizeof s->dmemory);
 
-    each_block(pool, s, embed_0_forward);
-    norm_settle(NORM_EMBED_0, s);
-    each_block(pool, s, embed_1_forward);
-    norm_settle(NORM_EMBED_1, s);
-    each_block(pool, s, embed_2_forward);
-    norm_settle(NORM_REFINE_0, s);
-    each_block(pool, s, refine_1_forward);
-    norm_settle(NORM_REFINE_1, s);
-    each_block(pool, s, address_forward);
-    add_memories(s, false, &s->memory);
+    forward_to(NORM_EMBED_0, s, embed_0_forward);
+    forward_to(NORM_EMBED_1, s, embed_1_forward);
+    forward_to(NORM_REFINE_0, s, embed_2_forward);
+    forward_to(NORM_REFINE_1, s, refine_1_forward);
+    each_block(s, address_forward);
 
-    each_block(pool, s, query_both);
-    struct ms_losses losses = loss_settle(s, s->part[0].gradient + MS_AT_LOSS);
-    add_memories(s, true, &s->dmemory);
+    each_block(s, query_both);
+    struct ms_losses losses = loss_settle(s);
 
-    each_block(pool, s, address_backward);
-    norm_settle_backward(NORM_REFINE_1, s);
-    each_block(pool, s, refine_1_backward);
-    norm_settle_backward(NORM_REFINE_0, s);
-    each_block(pool, s, embed_2_backward);
-    norm_settle_backward(NORM_EMBED_1, s);
-    each_block(pool, s, embed_1_backward);
-    norm_settle_backward(NORM_EMBED_0, s);
-    each_block(pool, s, embed_0_backward);
-
-    for (int i = 0; i < MS_PARAMETERS; i++) {
-        double sum = 0;
-        for (int p = 0; p < MS_PARTS; p++) sum += (double)s->part[p].gradient[i];
-        gradient[i] = (real)sum;
-    }
+    back_to(NORM_REFINE_1, s, address_backward);
+    back_to(NORM_REFINE_0, s, refine_1_backward);
+    back_to(NORM_EMBED_1, s, embed_2_backward);
+    back_to(NORM_EMBED_0, s, embed_1_backward);
+    each_block(s, embed_0_backward);
     return losses;
 }
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
-
-static size_t whole_lines(size_t size)
-{
-    return (size + 63) / 64 * 64;
-}
 
 static uint32_t blocks_of(uint32_t n)
 {
     return (n + BLOCK - 1) / BLOCK;
 }
 
-static size_t workspace_size(uint32_t n, unsigned workers)
+static size_t workspace_size(uint32_t n)
 {
-    return whole_lines(sizeof(struct workspace)) + whole_lines(blocks_of(n) * sizeof(struct sums)) +
-           blocks_of(n) * sizeof(struct items) + workers * sizeof(struct scratch);
+    return sizeof(struct workspace) + blocks_of(n) * sizeof(struct items);
 }
 
 /* Divides the room, and takes the items in. */
-static struct workspace *lay_out(void *room, uint32_t n, unsigned workers, const uint64_t *bits, const float *frequency,
-                                 const real *w)
+static struct workspace *lay_out(void *room, uint32_t n, const uint64_t *bits, const float *frequency, const real *w)
 {
-    unsigned char *at = room;
     struct workspace *s = room;
     s->w = w;
-    s->bits = bits;
     s->n = n;
     s->blocks = blocks_of(n);
     s->total = 0;
-    at += whole_lines(sizeof *s);
-    s->scratch = (void *)at, at += workers * sizeof *s->scratch;
-    s->block = (void *)at, at += s->blocks * sizeof *s->block;
-    s->sums = (void *)at;
-    for (uint32_t i = 0; i < s->blocks * BLOCK; i++) {
-        real f = i < n ? (real)frequency[i] : 0;
-        s->block[i / BLOCK].f[0][i % BLOCK] = f;
-        s->total += (double)f;
+    s->block = (struct items *)(s + 1);
+    for (uint32_t i = 0; i < s->blocks; i++) {
+        struct items *b = &s->block[i];
+        b->bits = bits + i * BLOCK;
+        b->count = n - i * BLOCK < BLOCK ? n - i * BLOCK : BLOCK;
+        for (uint32_t c = 0; c < BLOCK; c++) {
+            b->f[0][c] = c < b->count ? (real)frequency[i * BLOCK + c] : 0;
+            s->total += (double)b->f[0][c];
+        }
     }
     return s;
 }

@@ -9,14 +9,18 @@ struct norm {
     int bias, gamma;  /* among parameters */
     real slope;
 };
-#define NORM(layer, slope) \
-    (struct norm) { MS_NORM_##layer, MS_OUT_##layer, MS_BIAS_##layer, MS_GAMMA_##layer, slope }
+#define NORM(layer, slope)                                                                                             \
+    (struct norm)                                                                                                      \
+    {                                                                                                                  \
+        MS_NORM_##layer, MS_OUT_##layer, MS_BIAS_##layer, MS_GAMMA_##layer, slope                                      \
+    }
 
-/* Sums of u and u^2 of a block. */
-static void norm_measure(const struct norm norm, real (*u)[BLOCK], uint32_t count, struct sums *sums)
+/* Sums over a block: forward, y = u, of u and u^2; backward, y = dy before the activation, of dy and dy u, from which
+ * those of dy x follow. */
+static void norm_measure(const struct norm norm, real (*y)[BLOCK], real (*u)[BLOCK], struct items *b)
 {
     for (int o = 0; o < norm.features; o++)
-        add_products(u[o], u[o], count, &sums->one[norm.at + o], &sums->two[norm.at + o]);
+        add_products(y[o], u[o], b->count, &b->sums.one[norm.at + o], &b->sums.two[norm.at + o]);
 }
 
 /* All blocks' sums -> mean and 1 / sqrt(variance + epsilon) */
@@ -24,7 +28,7 @@ static void norm_settle(const struct norm norm, struct workspace *s)
 {
     for (int i = norm.at; i < norm.at + norm.features; i++) {
         double one = 0, two = 0;
-        for (uint32_t b = 0; b < s->blocks; b++) one += s->sums[b].one[i], two += s->sums[b].two[i];
+        for (uint32_t b = 0; b < s->blocks; b++) one += s->block[b].sums.one[i], two += s->block[b].sums.two[i];
         s->mean[i] = one / s->n;
         double variance = two / s->n - s->mean[i] * s->mean[i];
         s->rest[i] = 1 / sqrt((variance > 0 ? variance : 0) + (double)norm_epsilon);
@@ -44,25 +48,17 @@ static void norm_forward(const struct norm norm, struct workspace *s, real (*res
     }
 }
 
-/* Sums of dy and dy x of a block, dy being before the activation; products with u, from which those with x follow. */
-static void norm_measure_backward(const struct norm norm, real (*dy)[BLOCK], real (*u)[BLOCK], uint32_t count,
-                                  struct sums *sums)
-{
-    for (int o = 0; o < norm.features; o++)
-        add_products(dy[o], u[o], count, &sums->one[norm.at + o], &sums->two[norm.at + o]);
-}
-
 /* All blocks' sums -> sum_dy and sum_dyx, which are the gradients of beta and gamma too */
 static void norm_settle_backward(const struct norm norm, struct workspace *s)
 {
     for (int o = 0; o < norm.features; o++) {
         int i = norm.at + o;
         double one = 0, two = 0;
-        for (uint32_t b = 0; b < s->blocks; b++) one += s->sums[b].one[i], two += s->sums[b].two[i];
+        for (uint32_t b = 0; b < s->blocks; b++) one += s->block[b].sums.one[i], two += s->block[b].sums.two[i];
         s->sum_dy[i] = one;
         s->sum_dyx[i] = (two - s->mean[i] * one) * s->rest[i];
-        s->part[0].gradient[norm.bias + o] = (real)s->sum_dy[i];
-        s->part[0].gradient[norm.gamma + o] = (real)s->sum_dyx[i];
+        s->gradient[norm.bias + o] = (real)s->sum_dy[i];
+        s->gradient[norm.gamma + o] = (real)s->sum_dyx[i];
     }
 }
 

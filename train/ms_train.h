@@ -32,30 +32,28 @@
  * of threads.
  *
  *     ms_net.h        a task on blocks of items, stage by stage; it names the headers that it is made of
- *     ms_avx512.c, ms_avx2.c, ms_plain.c        the same compiled for a kind of vector register
- *     ms_tasks.c      recipe, tasks, first weights
- *     ms_backend.h    what computes steps: ms_cpu.c with the threads of ms_pool.c, or src/cuda/ms_train.cu
- *     ms_checkpoint.c a run as bytes
- *     ms_file.c       the model file */
+ *     ms_task.c       the same compiled for each kind of vector register; cuda/ms.cu on the GPU
+ *     ms.c            recipes, first weights, the model file */
 #ifndef LEGO_TRAIN_MS_TRAIN_H
 #define LEGO_TRAIN_MS_TRAIN_H
 
-#include "legosketch.h"
+#include "train.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
-enum { MS_BITS = 60, MS_EMBED = 23, MS_REFINED = 5, MS_DEPTH = 2, MS_SLOTS = 50,
-       MS_FEATURES = MS_DEPTH * (MS_EMBED + 3), MS_IN = MS_FEATURES + MS_EMBED + 1, MS_HIDDEN = 256,
-       MS_HALF = (MS_IN + 1) / 2, MS_POPULATION = 100000, MS_BATCH = 8 };
+enum { MS_BITS = 60, MS_EMBED = 23, MS_REFINED = 5, MS_DEPTH = 2, MS_SLOTS = 50, MS_HIDDEN = 256 };
+enum { MS_FEATURES = MS_DEPTH * (MS_EMBED + 3), MS_IN = MS_FEATURES + MS_EMBED + 1, MS_HALF = (MS_IN + 1) / 2 };
+enum { MS_POPULATION = 100000, MS_BATCH = 8 };
 
 /* Layers in the order of the arena of parameters, with inputs, outputs, and whether batch norm follows: W [out][in],
  * then bias [out]; with batch norm the bias is its beta, and its gamma [out] follows. */
-#define MS_LAYERS(X)                                                                                           \
-    X(EMBED_0, MS_BITS, 64, 1) X(EMBED_1, 64, 43, 1) X(EMBED_2, 43, MS_EMBED, 0)                               \
-    X(REFINE_0, MS_EMBED, 32, 1) X(REFINE_1, 32, 18, 1) X(REFINE_2, 18, MS_REFINED, 0)                         \
-    X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)           \
-    X(DECODE_3, MS_HALF, 1, 0)
+#define MS_LAYERS(X)                                                                                                   \
+    X(EMBED_0, MS_BITS, 64, 1)                                                                                         \
+    X(EMBED_1, 64, 43, 1)                                                                                              \
+    X(EMBED_2, 43, MS_EMBED, 0)                                                                                        \
+    X(REFINE_0, MS_EMBED, 32, 1)                                                                                       \
+    X(REFINE_1, 32, 18, 1)                                                                                             \
+    X(REFINE_2, 18, MS_REFINED, 0)                                                                                     \
+    X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)                   \
+        X(DECODE_3, MS_HALF, 1, 0)
 
 /* The arena: the layers, then A [2][5][50], then the weights of the loss, of MSE and ARE. A member for each, a char for
  * each float, so that offsets are indices. */
@@ -65,11 +63,14 @@ struct ms_layout {
     char address[MS_DEPTH * MS_REFINED * MS_SLOTS];
     char loss[2];
 };
-#define MS_LAYER_PLACE(layer, in, out, norm)                                                           \
-    MS_IN_##layer = (in), MS_OUT_##layer = (out), MS_AT_##layer = offsetof(struct ms_layout, layer), \
+#define MS_LAYER_PLACE(layer, in, out, norm)                                                                           \
+    MS_IN_##layer = (in), MS_OUT_##layer = (out), MS_AT_##layer = offsetof(struct ms_layout, layer),                   \
     MS_BIAS_##layer = MS_AT_##layer + (in) * (out), MS_GAMMA_##layer = MS_BIAS_##layer + (out),
-enum { MS_LAYERS(MS_LAYER_PLACE) MS_AT_ADDRESS = offsetof(struct ms_layout, address),
-       MS_AT_LOSS = offsetof(struct ms_layout, loss), MS_PARAMETERS = sizeof(struct ms_layout) };
+enum {
+    MS_LAYERS(MS_LAYER_PLACE) MS_AT_ADDRESS = offsetof(struct ms_layout, address),
+    MS_AT_LOSS = offsetof(struct ms_layout, loss),
+    MS_PARAMETERS = sizeof(struct ms_layout)
+};
 
 /* Where a layer's numbers are among the means and variances of batch norm, of which there is one an output. */
 enum { MS_NORM_EMBED_0 = 0, MS_NORM_EMBED_1 = 64, MS_NORM_REFINE_0 = 107, MS_NORM_REFINE_1 = 139, MS_NORMED = 157 };
@@ -84,65 +85,65 @@ struct ms_task {
     double alpha, scale;
 };
 
-struct ms_recipe {
-    uint64_t seed, tasks;
-    uint32_t batch;              /* tasks of a step, 1 to MS_BATCH; the last step has what is left */
-    uint32_t n_min, n_max;       /* 2, 5000: n = n_min + floor(u * (n_max - n_min + 1)) */
-    uint32_t log_scale;          /* s = min (max / min)^u instead of min + u (max - min) */
-    double alpha_min, alpha_max; /* 0.8, 1.3 */
-    double scale_min, scale_max; /* 1, 10: s above */
-    double rate, rate_end;       /* 1e-4: the rate falls to the second in the second half of a run: ms_rate() */
-};
-
 /* Of one task, or the mean of a step's, before the step's update. */
 struct ms_losses {
     double total, mse, are, aae;
 };
 
-/* All that a run has learnt. */
-struct ms_state {
-    uint64_t step; /* steps done */
-    float parameters[MS_PARAMETERS], first[MS_PARAMETERS], second[MS_PARAMETERS];
-    double mean[MS_NORMED], variance[MS_NORMED]; /* of batch norm, what a model answers with */
-};
+/* The norm at which the gradient of a task is clipped. */
+#define MS_CLIP 5.0
 
-/* ---- ms_tasks.c -------------------------------------------------------------------------------------------------- */
-
-struct ms_recipe ms_recipe_published(void); /* 5,000,000 tasks, one a step, seed 0 */
-struct ms_recipe ms_recipe_ours(void);      /* 8 tasks a step, which a GPU does at once, mean frequencies up to
-                                             * 601, a higher rate that falls */
-const char *ms_recipe_problem(const struct ms_recipe *recipe); /* NULL, or what makes it impossible */
-
-static inline uint64_t ms_recipe_steps(const struct ms_recipe *recipe)
+/* The statistics of a state are means and variances of batch norm, what a model answers with. They follow those of a
+ * task: by this much. */
+BOTH double ms_follow(const struct recipe *recipe, uint32_t n)
 {
-    return recipe->tasks / recipe->batch + (recipe->tasks % recipe->batch != 0);
+    return 0.01 * n / recipe->n_max;
 }
 
-/* The learning rate of a step: in the second half its logarithm falls evenly. */
-double ms_rate(const struct ms_recipe *recipe, uint64_t step);
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
-/* Tasks of a step: `batch`, but of the last one. Tests look at steps beyond the end, which are whole. */
-static inline uint32_t ms_recipe_batch(const struct ms_recipe *recipe, uint64_t step)
+struct recipe ms_recipe_published(void); /* 5,000,000 tasks, one a step, seed 0, n 2 to 5000, alpha 0.8 to 1.3, s 1 to
+                                          * 10, rate 1e-4 */
+struct recipe ms_recipe_ours(void);      /* 8 tasks a step, which a GPU does at once, mean frequencies up to 601, a
+                                          * higher rate that falls */
+
+/* number: batch * step + its place in the step. */
+BOTH struct ms_task ms_task_draw(const struct recipe *recipe, uint64_t number)
 {
-    uint64_t first = step * recipe->batch;
-    return first < recipe->tasks && recipe->tasks - first < recipe->batch ? (uint32_t)(recipe->tasks - first)
-                                                                          : recipe->batch;
+    uint64_t key = task_key(recipe->seed, number);
+    double u = split_mix_unit(key, 3), least = recipe->scale_min, most = recipe->scale_max;
+    struct ms_task task = {key,
+                           recipe->n_min + (uint32_t)(split_mix_unit(key, 1) * (recipe->n_max - recipe->n_min + 1.0)),
+                           recipe->alpha_min + split_mix_unit(key, 2) * (recipe->alpha_max - recipe->alpha_min),
+                           recipe->log_scale ? least * pow(most / least, u) : least + u * (most - least)};
+    return task;
 }
 
-struct ms_task ms_task_draw(const struct ms_recipe *recipe, uint64_t number);
+/* The frequency of an item of rank j is 1 + round(top j^-alpha). The sum of j^-alpha for j = 1 .. P: the first terms as
+ * they are, the others by Euler and Maclaurin, to 1e-9. */
+BOTH double ms_task_top(const struct ms_task *task)
+{
+    const double from = 32, to = MS_POPULATION, alpha = task->alpha, t = 1 - alpha, ratio = log(to / from);
+    double sum = 0;
+    for (int j = 1; j < 32; j++) sum += pow((double)j, -alpha);
+    sum += t == 0 ? ratio : pow(from, t) * expm1(t * ratio) / t;
+    sum += (pow(from, -alpha) + pow(to, -alpha)) / 2;
+    sum += alpha / 12 * (pow(from, -alpha - 1) - pow(to, -alpha - 1));
+    return task->scale * MS_POPULATION / sum;
+}
 
-/* The bits and frequencies of all items of a task. */
-void ms_task_items(const struct ms_task *task, uint64_t *bits, float *frequency);
+BOTH uint64_t ms_item_bits(const struct ms_task *task, uint32_t i)
+{
+    return split_mix(task->key, 4 + 2 * (uint64_t)i) >> (64 - MS_BITS);
+}
 
-/* Step 0. From state = output 2 of SplitMix64 from seed, one output a number in the order of the arena: matrices and
- * biases (2u - 1) / sqrt(in), beta 0 and gamma 1 (which take no output), A u with columns brought to length 1, loss
- * weights 1. Means 0, variances 1. */
-void ms_state_start(const struct ms_recipe *recipe, struct ms_state *state);
+BOTH float ms_item_frequency(const struct ms_task *task, double top, uint32_t i)
+{
+    uint64_t rank = 1 + ((split_mix(task->key, 5 + 2 * (uint64_t)i) >> 32) * MS_POPULATION >> 32);
+    return (float)(1 + floor(top * pow((double)rank, -task->alpha) + 0.5));
+}
 
-/* Brings every column of A [2][5][50] to length 1. */
-void ms_address_normalise(float *address);
-
-/* ---- ms_file.c --------------------------------------------------------------------------------------------------- */
+/* ---- the model file ---------------------------------------------------------------------------------------------- */
 
 /* The model file: batch norm is folded into the layer before it, so that each layer is W and bias; W is transposed, as
  * whoever answers for one item after another wants it.
@@ -156,7 +157,5 @@ void ms_address_normalise(float *address);
  * | end - 8 | 8   | u64 XXH3-64 of all before | */
 #define MS_LAYER_FOLDED(layer, in, out, norm) +(out) * ((in) + 1)
 enum { MS_NUMBERS = MS_DEPTH * MS_REFINED * MS_SLOTS MS_LAYERS(MS_LAYER_FOLDED), MS_FILE = 24 + 4 * MS_NUMBERS + 8 };
-void ms_fold(const struct ms_state *state, float numbers[MS_NUMBERS]);
-void ms_export(const struct ms_recipe *recipe, const struct ms_state *state, unsigned char bytes[MS_FILE]);
 
 #endif

@@ -4,15 +4,15 @@
 #ifndef LEGO_TRAIN_PARAMETERS_H
 #define LEGO_TRAIN_PARAMETERS_H
 
-#include "model.h"
-#include "train.h"
+#include "model/model.h"
+#include "paper.h"
 
 #define PARAMETERS_SHAPE(layer, name, in, out) IN_##layer = (in), OUT_##layer = (out),
 enum { MODEL_LAYERS(PARAMETERS_SHAPE) SHAPES_END };
 
-#define PARAMETERS_AT(layer, name, in, out) AT_##layer, END_##layer = AT_##layer + ((in) + 1) * (out) - 1,
+#define PARAMETERS_AT(layer, name, in, out) AT_##layer, END_##layer = AT_##layer + ((in) + 1) * (out)-1,
 enum { AT_TABLE = 0, END_TABLE = TRAIN_TABLE - 1, MODEL_LAYERS(PARAMETERS_AT) AT_LOSS };
 
-_Static_assert(AT_LOSS + TRAIN_LOSSES == TRAIN_PARAMETERS, "train.h knows how many parameters there are");
+_Static_assert(AT_LOSS + TRAIN_LOSSES == TRAIN_PARAMETERS, "paper.h knows how many parameters there are");
 
 #endif

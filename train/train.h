@@ -1,117 +1,35 @@
-/* train: self-supervised meta-learning of the paper's networks (section 3.2, Algorithm 3), on synthetic Zipf tasks.
+/* train: what all training has in common. Three nets are trained: the paper's (paper.h), those of compact models
+ * (compact_run.h) and the meta-sketch, a competitor (ms_train.h). Each is an arena of floats that starts from a seed, and
+ * a gradient of synthetic tasks; one Adam, one checkpoint, one loop and one log do the rest.
  *
- * One step: draw 8 tasks, store each into a brick of its own, scan the brick, query every item (but those of scouts),
- * take the loss, go back through query and scan, clip, and let Adam update. Everything random follows from (seed, step,
- * task) alone, so a run can stop anywhere and go on, and a backend gives the same weights every time.
+ *     train.h       a recipe, the state of a run, a net    recipe.c      what a recipe is made of, where two differ
+ *     adam.h        from a gradient to new parameters      checkpoint.c  a run as bytes
+ *     backend.h     what computes steps                    cpu.c         the CPU: any net, a thread a task
+ *     layers.h      x_forward / x_backward of a layer      cuda/         the GPU: session.cu and a file for each net
+ * The loop around the steps, with its log and its files, is cli/training.c.
  *
- *     tasks.c       what a task is, how parameters start   adam.c        clipping, Adam, learning rate, clamp on V
- *     layers.h      x_forward / x_backward of a layer      checkpoint.c  a run as bytes, the model that comes out
- *     networks.h    the same of g_scan and g_dec           cpu_task.h    one task: store, scan, query, and back
- *     loss.c        L', L'', learnable weights, and back   cpu.c         the CPU backend: tasks over threads
- *     backend.h     what a backend does; the other one is src/cuda/train.cu
- * The loop around the steps, with its log and its files, is cli/train.c.
- *
- * Dimensions: d1 = 5 rows, d2 = 5120 columns, 80 values of V. Parameters are one arena of floats, in the order of a
- * model file: V[80], then the layers of MODEL_LAYERS (matrix [out][in], bias [out]), then the 5 learnable weights of
- * the loss (AAE, ARE, MSE, skew, distinct). */
+ * Everything random follows from the seed and the number of the task, so a run can stop anywhere and go on, and a
+ * backend gives the same weights every time. */
 #ifndef LEGO_TRAIN_TRAIN_H
 #define LEGO_TRAIN_TRAIN_H
 
 #include "legosketch.h"
 
+#include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-enum { TRAIN_ROWS = 5, TRAIN_COLUMNS = 5120, TRAIN_TABLE = 80, TRAIN_BATCH = 8, TRAIN_LOSSES = 5,
-       TRAIN_PARAMETERS = 5356 };
+/* Before a function that CPU and GPU compute with alike. */
+#ifdef __CUDACC__
+#define BOTH static inline __host__ __device__
+#else
+#define BOTH static inline
+#endif
 
-/* A task: n items of frequency scale * ((n + 1) / j)^alpha, j = 2 .. n + 1, real-valued, each stored once with its
- * whole frequency and queried once. Draws are outputs of SplitMix64 from state `key`: the first gives n, the second
- * alpha, the third scale (each as u = top 53 bits / 2^53), and outputs 4 + 2i and 5 + 2i are lo and hi of item
- * i = j - 2, from which hash_place() takes columns (mod 5120) and indices of V as it does for hashed items.
- * key = output 1 of SplitMix64 from state (output 1 from state seed) + 8 * step + slot.
- *
- * The last `scouts` of a step's 8 slots are scouts, tasks for the scan alone, drawn in the same way from ranges of
- * their own: a model decodes only where its scan says so, and the scan must be right on streams too that no decoder is
- * trained for. A scout is stored and scanned, and its items are not queried: it has no part in L' and gives V, decoder
- * and implicit head no gradient, only the heads of s(alpha) and s(n) and the layers below them. */
-struct task {
-    uint64_t key;
-    uint32_t n;
-    float alpha, scale;
-    bool scout;
-};
-
-/* Cells sum in whole 2^-32, so that no order of addition matters. A brick of the paper's recipe sums up to 2^25, so
- * a cell has 6 bits to spare; recipe_problem() refuses what could not fit. */
-#define TRAIN_UNIT 0x1p32
-
-/* f'' of an item is m / v of the row of least v among those that are not above the least m / v times this (the first
- * of equal ones). An item alone in two of its cells reads its own frequency from both, and rounding must not choose
- * which of them gets the gradient, or no two backends would agree. The least v, because V spreads out faster so:
- * after 400,000 tasks the rule's AAE on its tasks was 24.1, with the first row 25.2, with the largest v 27.0. */
-#define TRAIN_TIE 1.00001
-
-/* What a step measured: s(alpha) and s(n) are means over its 8 tasks, all else over those that are not scouts. */
-struct losses {
-    double total;                      /* L = L' + 0.1 L'' */
-    double metric[TRAIN_LOSSES];       /* (E/(guide+0.001))^2 of AAE, ARE, MSE (plain E with plain_loss); squared errors
-                                          of s(alpha) and s(n), 0 with no_scan */
-    double error[3], guide[3];         /* AAE, ARE, MSE of the network and of the rule */
-};
-
-struct recipe {
-    uint64_t seed, tasks;              /* steps = tasks / 8 */
-    uint32_t n_min, n_max;             /* 1000, 50000: n = n_min + floor(u * (n_max - n_min + 1)) */
-    float alpha_min, alpha_max;        /* 0.5, 1.0 */
-    float scale_min, scale_max;        /* 0.5, 10 */
-    uint32_t scouts;                   /* 0 to 7; 0: the two fields below have no meaning */
-    uint32_t scout_n_min;              /* n of a scout is from here to n_max, */
-    float scout_alpha_max;             /* its alpha from alpha_min to here, its scale as that of others */
-    float rate, rate_table;            /* 1e-3 for networks and loss weights, 1e-4 for V */
-    uint32_t from_rule;                /* the decoder starts by answering what the rule answers */
-    uint32_t fixed_table, no_norm, no_scan, plain_loss; /* the four ablations of the paper */
-};
-
-/* All that a run has learnt: what a checkpoint holds and a backend starts from. */
-struct state {
-    uint64_t step; /* steps done */
-    float parameters[TRAIN_PARAMETERS];
-    float first[TRAIN_PARAMETERS], second[TRAIN_PARAMETERS]; /* Adam's moments */
-    float average[TRAIN_PARAMETERS]; /* of the parameters over the last fiftieth of a run, what a model is made of: its
-                                        errors vary less from seed to seed than those of the last step */
-};
-
-/* The recipe of the published code (facts.md): 4,000,000 tasks, seed 0. */
-struct recipe recipe_published(void);
-
-/* The same with three changes, by which all of our figures come below 1.15 of the published ones whatever the seed
- * (docs/training.md has the runs that led there): no task has fewer than 8,000 items, since the networks decode from
- * 10,000 on, and below it the guide is so close to 0 that one such task outweighs all others; one task in eight is a
- * scout; and V moves at half the rate, since it does so more steadily without those tasks. */
-struct recipe recipe_paper(void);
-
-/* Ten minutes on two cores: 72,000 tasks of 10,000 items and more, V at six times the rate of recipe_paper(), and a
- * decoder that starts as the rule. */
-struct recipe recipe_quick(void);
-
-/* NULL, or what makes the recipe impossible. */
-const char *recipe_problem(const struct recipe *recipe);
-
-static inline uint64_t recipe_steps(const struct recipe *recipe)
-{
-    return recipe->tasks / TRAIN_BATCH;
-}
-
-/* Tasks of a step whose items are queried, at least 1: slots from here on are scouts. */
-static inline uint32_t recipe_queried(const struct recipe *recipe)
-{
-    return TRAIN_BATCH - recipe->scouts;
-}
-
-/* ---- tasks.c ---------------------------------------------------------------------------------------------------- */
+/* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
 /* Output k of SplitMix64 (Steele, Lea, Flood 2014) from a state; the first is output 1. */
-static inline uint64_t split_mix(uint64_t state, uint64_t k)
+BOTH uint64_t split_mix(uint64_t state, uint64_t k)
 {
     uint64_t z = state + k * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -119,43 +37,127 @@ static inline uint64_t split_mix(uint64_t state, uint64_t k)
     return z ^ z >> 31;
 }
 
-struct task task_draw(const struct recipe *recipe, uint64_t step, uint32_t slot);
-
-/* Parameters as they start, step 0; with from_rule the last three layers then pass the rule on, and nothing else.
- * From state = output 2 of SplitMix64 from seed, one output a number in the order of the arena: weights and biases
- * (2u - 1) / sqrt(in), loss weights 1; for V two outputs a number: 0.5005 + 0.2 sqrt(-2 ln(1 - u1)) cos(2 pi u2),
- * clamped. */
-void state_start(const struct recipe *recipe, struct state *state);
-
-/* ---- loss.c ----------------------------------------------------------------------------------------------------- */
-
-/* error and guide -> metric, of one task; off: s(alpha) - alpha and s(n) - n. Error and guide of a scout are 0. */
-void loss_task_forward(const struct recipe *recipe, const double off[2], struct losses *task);
-
-/* The gradient of L by the errors of one task, and by off. weights: the 5 of the loss. */
-void loss_task_backward(const struct recipe *recipe, const float weights[TRAIN_LOSSES], const struct losses *task,
-                        const double off[2], double derror[3], double doff[2]);
-
-/* The means over the tasks of a step, and L. */
-void loss_forward(const struct recipe *recipe, const float weights[TRAIN_LOSSES],
-                  const struct losses tasks[TRAIN_BATCH], struct losses *mean);
-void loss_backward(const struct recipe *recipe, const float weights[TRAIN_LOSSES], const struct losses *mean,
-                   float dweights[TRAIN_LOSSES]);
-
-/* ---- adam.c ----------------------------------------------------------------------------------------------------- */
-
-/* What the base rates are multiplied by at a step. */
-double adam_rate(const struct recipe *recipe, uint64_t step);
-
-/* How far the average moves towards the parameters in a step. */
-static inline double adam_average(const struct recipe *recipe)
+/* [0, 1), from the top 53 bits. */
+BOTH double split_mix_unit(uint64_t state, uint64_t k)
 {
-    double steps = (double)recipe_steps(recipe);
-    return steps > 50 ? 50 / steps : 1;
+    return (double)(split_mix(state, k) >> 11) * 0x1p-53;
 }
 
-/* Clips the gradient, updates the parameters, clamps V, counts the step. False, and nothing changed, if the gradient is
- * not finite. */
-bool adam_update(const struct recipe *recipe, const float gradient[TRAIN_PARAMETERS], struct state *state);
+/* A task's own state, from which all of it is drawn. */
+BOTH uint64_t task_key(uint64_t seed, uint64_t number)
+{
+    return split_mix(split_mix(seed, 1) + number, 1);
+}
+
+/* ---- a recipe ---------------------------------------------------------------------------------------------------- */
+
+enum { NET_PAPER, NET_COMPACT, NET_MS, NETS };
+
+/* What is trained, and how. A net has no use for the fields of others, which are 0. */
+struct recipe {
+    uint32_t net;
+    uint64_t seed, tasks;        /* a run does so many tasks, `batch` a step; the last step has what is left */
+    uint32_t batch;              /* paper 8, compact 16, ms 1 to 8 */
+    double rate;                 /* learning rate at the start: recipe_fall() */
+    uint32_t n_min, n_max;       /* items of a task: n = n_min + floor(u * (n_max - n_min + 1)) */
+    double alpha_min, alpha_max; /* skewness of a task */
+    double scale_min, scale_max; /* paper: the least frequency; ms: the mean frequency less 1 */
+    double rate_table;           /* paper: the learning rate of V */
+    uint64_t scouts;             /* paper: so many tasks of a step are scouts, 0 to 7; 0: the next two mean nothing */
+    uint32_t scout_n_min;        /* n of a scout is from here to n_max, */
+    double scout_alpha_max;      /* its alpha from alpha_min to here, its scale as that of others */
+    bool from_rule;              /* paper: the decoder starts by answering what the rule answers */
+    bool fixed_table, no_norm, no_scan, plain_loss; /* the four ablations of the paper */
+    uint32_t pool;                                  /* compact: tasks that are made, of which a step draws its own */
+    bool log_scale;                                 /* ms: scale = min (max / min)^u instead of min + u (max - min) */
+    double rate_end;                                /* ms: the rate falls to this in the second half of a run */
+};
+
+/* One field of a recipe: in the log, on the command line, in a checkpoint. */
+struct recipe_field {
+    const char *name, *option; /* option NULL: only a preset sets it */
+    enum { FIELD_U64, FIELD_U32, FIELD_REAL, FIELD_FLAG } kind;
+    unsigned nets; /* a bit for each that has a use for it */
+    size_t at;
+};
+enum { RECIPE_FIELDS = 22 };
+extern const struct recipe_field recipe_fields[RECIPE_FIELDS];
+
+/* A field's value: an integer, or the bits of a double. */
+uint64_t recipe_bits(const struct recipe *recipe, const struct recipe_field *field);
+enum { RECIPE_TEXT = 32 };
+void recipe_text(const struct recipe *recipe, const struct recipe_field *field, char text[RECIPE_TEXT]);
+void recipe_set_bits(struct recipe *recipe, const struct recipe_field *field, uint64_t bits);
+
+/* What differs between the recipe of a checkpoint and the one asked for, in words that follow "was made "; false if
+ * nothing does. */
+bool recipe_difference(const struct recipe *made, const struct recipe *asked, char *text, size_t size);
+
+/* 20,000 steps for a compact model; paper.h and ms_train.h have the recipes of the others. */
+struct recipe recipe_compact(void);
+
+/* NULL, or what makes the recipe impossible. */
+const char *recipe_problem(const struct recipe *recipe);
+
+BOTH uint64_t recipe_steps(const struct recipe *recipe)
+{
+    return recipe->tasks / recipe->batch + (recipe->tasks % recipe->batch != 0);
+}
+
+/* Tasks of the first so many steps. */
+BOTH uint64_t recipe_tasks(const struct recipe *recipe, uint64_t steps)
+{
+    uint64_t whole = recipe->tasks / recipe->batch;
+    return steps <= whole ? steps * recipe->batch : recipe->tasks;
+}
+
+/* Tasks of a step. Tests look at steps beyond the end, which are whole. */
+BOTH uint32_t recipe_batch(const struct recipe *recipe, uint64_t step)
+{
+    uint64_t first = step * recipe->batch;
+    return first < recipe->tasks && recipe->tasks - first < recipe->batch ? (uint32_t)(recipe->tasks - first)
+                                                                          : recipe->batch;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* The most that a net has of each. */
+enum { NET_PARAMETERS = 52036, NET_STATISTICS = 314, NET_LOSSES = 12 };
+
+/* All that a run has learnt: what a checkpoint holds and a backend starts from. */
+struct state {
+    uint64_t step; /* steps done */
+    float parameters[NET_PARAMETERS];
+    float first[NET_PARAMETERS], second[NET_PARAMETERS]; /* Adam's moments */
+    float average[NET_PARAMETERS];     /* of the parameters over the last part of a run, what a model is made of: its
+                                      errors vary less from seed to seed than those of the last step */
+    double statistics[NET_STATISTICS]; /* of the tasks, which no gradient moves */
+};
+
+/* What is trained. */
+struct cpu_step;
+struct cpu_result;
+struct net {
+    const char *name;
+    uint32_t parameters, statistics;
+    uint32_t losses; /* numbers that a step measures; the first is what the gradient is of */
+    const char *loss_names[NET_LOSSES];
+    const char *(*problem)(const struct recipe *recipe);
+    void (*start)(const struct recipe *recipe, struct state *state); /* step 0; the rest of the state is 0 */
+    void (*constrain)(float *parameters);                            /* after an update; NULL: nothing to do */
+    lego_status (*save)(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
+                        void *context); /* the model file */
+
+    /* On the CPU, each NULL if there is nothing to do: what is kept between steps, or NULL if there is no memory; how
+     * long a task takes, in any unit; and what is no mean over tasks, after all that is (cpu.h). */
+    void *(*open)(const struct recipe *recipe);
+    void (*close)(const struct recipe *recipe, void *shared);
+    uint32_t (*length)(const struct recipe *recipe, uint64_t step, uint32_t slot);
+    void (*settle)(const struct cpu_step *step, const struct cpu_result *tasks, double *gradient, double *losses);
+};
+extern const struct net net_paper, net_compact, net_ms;
+
+const struct net *net_of(const struct recipe *recipe);
+void state_start(const struct recipe *recipe, struct state *state);
 
 #endif

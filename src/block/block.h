@@ -39,8 +39,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BLOCK_ROWS = 4, BLOCK_STEPS = 17, BLOCK_CELLS = 320,
-       BLOCK_BITS = 501 }; /* without the head */
+enum { BLOCK_ROWS = 4, BLOCK_STEPS = 17, BLOCK_CELLS = 320, BLOCK_BITS = 501 }; /* without the head */
 
 /* Cells of each row at a step. */
 extern const uint8_t block_columns[BLOCK_STEPS][BLOCK_ROWS];

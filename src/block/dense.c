@@ -27,7 +27,8 @@ void dense_clear(struct dense *dense)
     dense->total = 0;
 }
 
-unsigned dense_read(const struct dense *dense, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS])
+unsigned dense_read(const struct dense *dense, struct hash hash, int64_t value[BLOCK_ROWS],
+                    uint32_t columns[BLOCK_ROWS])
 {
     unsigned n = 0;
     for (unsigned which = 0; which < 2; which++) {

@@ -56,7 +56,8 @@ static inline void dense_add_half(struct dense *dense, const struct half *half, 
 
 /* Reads an item's cells; returns in how many rows it has one: 2 to 4. columns: how many cells there are in the row of a
  * value, in its block. */
-unsigned dense_read(const struct dense *dense, struct hash hash, int64_t value[BLOCK_ROWS], uint32_t columns[BLOCK_ROWS]);
+unsigned dense_read(const struct dense *dense, struct hash hash, int64_t value[BLOCK_ROWS],
+                    uint32_t columns[BLOCK_ROWS]);
 
 /* Has the blocks of an item fetched, for a dense_read() or an addition that comes soon. */
 static inline void dense_prefetch(const struct dense *dense, struct hash hash)

@@ -12,9 +12,14 @@
 #include "block/block.h"
 #include "core/hash.h"
 
-enum { DECODE_MOST = 64, /* items at once */
-       DECODE_READS = 14, DECODE_HIDDEN = 40, DECODE_MIXED = 24, /* of compact.h */
-       DECODE_HIDDEN_ROOM = 48, DECODE_MIXED_ROOM = 32 /* the same in whole vectors */ };
+enum {
+    DECODE_MOST = 64, /* items at once */
+    DECODE_READS = 14,
+    DECODE_HIDDEN = 40,
+    DECODE_MIXED = 24, /* of compact.h */
+    DECODE_HIDDEN_ROOM = 48,
+    DECODE_MIXED_ROOM = 32 /* the same in whole vectors */
+};
 
 /* Hashes of items. */
 struct hashes {

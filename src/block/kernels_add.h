@@ -185,8 +185,7 @@ INLINED bool add_there(struct block *b, const unsigned cell[2], uint64_t count)
         more[j] = (was + count) >> g;
         low[j] = was ^ ((was + count) & below(g));
     }
-    if ((more[0] | more[cells - 1]) > 0 &&
-        !(cells == 2 ? add_digits(b, cell, 2, more) : add_digits(b, cell, 1, more)))
+    if ((more[0] | more[cells - 1]) > 0 && !(cells == 2 ? add_digits(b, cell, 2, more) : add_digits(b, cell, 1, more)))
         return false;
     for (int j = 0; j < cells && g > 0; j++) flip(word, from + cell[j] * g, low[j]);
     return true;

@@ -16,7 +16,7 @@ enum {
     G_MAX = 31,
     WORDS = BLOCK_CELLS / 64, /* that map 0 can take */
     LEVELS = 8,
-    FLAT = 3, /* levels that have digits of one bit */
+    FLAT = 3,             /* levels that have digits of one bit */
     NOWHERE = BLOCK_CELLS /* the cell of a row that is not there any more */
 };
 
@@ -24,8 +24,11 @@ static const unsigned char width[LEVELS + 1] = {0, 1, 1, 1, 2, 4, 8, 16, 31}; /*
 static const uint16_t cells_at[BLOCK_STEPS] = {320, 288, 256, 224, 208, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4};
 
 /* Which bits of a block's words are map 0. */
-#define BELOW(n) ((n) >= 64 ? UINT64_MAX : (n) <= 0 ? 0 : (UINT64_C(1) << ((n) & 63)) - 1)
-#define MAP_OF(n) {BELOW(n), BELOW(n - 64), BELOW(n - 128), BELOW(n - 192), BELOW(n - 256)}
+#define BELOW(n) ((n) >= 64 ? UINT64_MAX : (n) <= 0 ? 0 : (UINT64_C(1) << ((n)&63)) - 1)
+#define MAP_OF(n)                                                                                                      \
+    {                                                                                                                  \
+        BELOW(n), BELOW(n - 64), BELOW(n - 128), BELOW(n - 192), BELOW(n - 256)                                        \
+    }
 static const uint64_t in_map[BLOCK_STEPS][WORDS] = {
     MAP_OF(320), MAP_OF(288), MAP_OF(256), MAP_OF(224), MAP_OF(208), MAP_OF(192), MAP_OF(128), MAP_OF(96), MAP_OF(64),
     MAP_OF(48),  MAP_OF(32),  MAP_OF(24),  MAP_OF(16),  MAP_OF(12),  MAP_OF(8),   MAP_OF(6),   MAP_OF(4)};

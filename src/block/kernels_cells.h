@@ -172,8 +172,8 @@ static inline void read_flat(const struct block *b, unsigned which, const uint32
         pair.on[0] = pair.on[1] = 0;
     }
     for (unsigned j = 0; j < 2; j++) {
-        r->going[r->n] = (struct going){word, (uint16_t)at, (uint16_t)n, (uint16_t)pair.mine[j],
-                                        (uint16_t)(2 * which + j), (uint16_t)item};
+        r->going[r->n] = (struct going){
+            word, (uint16_t)at, (uint16_t)n, (uint16_t)pair.mine[j], (uint16_t)(2 * which + j), (uint16_t)item};
         r->n += (unsigned)pair.on[j];
     }
     for (unsigned j = 0; j < 2; j++) r->t[2 * which + j][item] = pair.t[j];
@@ -188,8 +188,12 @@ static inline void read_level(struct reading *r, unsigned l, unsigned shift)
         uint64_t map = window(e.word, e.at);
         unsigned digit = e.at + e.n + e.mine * w;
         r->t[e.read][e.item] += (1 + lowest(window(e.word, digit), w)) << shift;
-        r->going[next] = (struct going){e.word, (uint16_t)(e.at + e.n * (1 + w)), (uint16_t)ones(lowest(map, e.n)),
-                                        (uint16_t)ones(lowest(map, e.mine)), e.read, e.item};
+        r->going[next] = (struct going){e.word,
+                                        (uint16_t)(e.at + e.n * (1 + w)),
+                                        (uint16_t)ones(lowest(map, e.n)),
+                                        (uint16_t)ones(lowest(map, e.mine)),
+                                        e.read,
+                                        e.item};
         next += (unsigned)(map >> e.mine) & 1;
     }
     r->n = next;

@@ -89,9 +89,9 @@ static inline bool item_walk(struct item *item, unsigned cell[2][2], const unsig
     const lanes zero = all(0), start = _mm512_set_epi64(512, 512, 512, 512, 0, 0, 0, 0);
     const lanes place = _mm512_set_epi64(cell[1][1], cell[1][0], cell[1][1], cell[1][0], cell[0][1], cell[0][0],
                                          cell[0][1], cell[0][0]);
-    lanes sums = _mm512_inserti64x4(
-        _mm512_castsi256_si512(ones_before(item->word[0], cell[0][0], cell[0][1], cells[0])),
-        ones_before(item->word[1], cell[1][0], cell[1][1], cells[1]), 1);
+    lanes sums =
+        _mm512_inserti64x4(_mm512_castsi256_si512(ones_before(item->word[0], cell[0][0], cell[0][1], cells[0])),
+                           ones_before(item->word[1], cell[1][0], cell[1][1], cells[1]), 1);
     sums = _mm512_add_epi64(sums, exchanged(sums));
     sums = _mm512_add_epi64(sums, _mm512_shuffle_epi32(sums, _MM_PERM_BADC));
     lanes n = _mm512_srli_epi64(sums, 32);

@@ -9,8 +9,10 @@
 
 #include "block/kernels_sum.h"
 
-enum { PLANES = 3, /* a cell may be meant 7 times; else there is another way */
-       NOTES_MANY = 24 }; /* from which on plain integers pay: to unpack and pack them takes as long as so many notes */
+enum {
+    PLANES = 3, /* a cell may be meant 7 times; else there is another way */
+    NOTES_MANY = 24
+}; /* from which on plain integers pay: to unpack and pack them takes as long as so many notes */
 
 struct planes {
     uint64_t of[WORDS + 1][PLANES]; /* for each word of map 0, and for NOWHERE */

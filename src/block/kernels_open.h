@@ -406,7 +406,8 @@ static inline bool close_groups(struct open *o, unsigned groups)
 {
     uint64_t *word = o->block->word, tail[8];
     unsigned n[FLAT] = {count_entries(o, groups), count_on(o, groups, 0), count_on(o, groups, 1)};
-    unsigned at = o->cells * (1 + o->g) + 2 * (n[0] + n[1] + n[2]), bits = tail_length(o, count_on(o, groups, FLAT - 1));
+    unsigned at = o->cells * (1 + o->g) + 2 * (n[0] + n[1] + n[2]),
+             bits = tail_length(o, count_on(o, groups, FLAT - 1));
     if (at + bits > BITS) return false;
     tail[0] = window(word, o->tail_at) & below(bits);
     for (unsigned i = 1; 64 * i < bits && !o->has_rest; i++)

@@ -169,8 +169,7 @@ static void pack(struct block *b, const uint64_t code[], unsigned step, unsigned
     o.block = b, o.step = step, o.cells = cells_at[step], o.g = g, o.is_signed = is_signed, o.has_rest = true;
     o.groups = (o.cells + 63) / 64;
     memset(t + 64 * (o.groups - 1), 0, 64);
-    for (unsigned i = 0; i < o.cells; i++)
-        t[i] = (uint8_t)(code[i] >> g < 15 ? code[i] >> g : 16 | (code[i] >> g & 7));
+    for (unsigned i = 0; i < o.cells; i++) t[i] = (uint8_t)(code[i] >> g < 15 ? code[i] >> g : 16 | (code[i] >> g & 7));
     for (unsigned i = 0; i < 64 * o.groups; i++) digits[i] = (uint8_t)(t[i] - (t[i] >= 7 ? 7 : t[i] >= 3 ? 3 : 1));
     for (unsigned i = 0; i < o.groups; i++) {
         struct group *group = &o.group[i];

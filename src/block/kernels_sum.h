@@ -13,7 +13,8 @@ static bool open_fold(struct open *o)
 {
     if (o->step >= 5 || o->g > 0 || o->is_signed) return false;
     unsigned two = 0, row = o->step < 2 ? 3 : 2, word = row + 1, to = block_columns[o->step + 1][row];
-    for (unsigned k = 0; k < o->groups; k++) two += ones(o->group[k].digit[0] | o->group[k].on[0]); /* T is 2 at least */
+    for (unsigned k = 0; k < o->groups; k++)
+        two += ones(o->group[k].digit[0] | o->group[k].on[0]); /* T is 2 at least */
     if (2 * (o->cells + two) <= BITS) return false;
     if (!o->has_rest) open_rest(o);
     for (uint64_t map = o->word[word].map & ~below(to); map; map &= map - 1) {

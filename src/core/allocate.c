@@ -10,8 +10,11 @@
 #endif
 
 #ifdef MADV_HUGEPAGE
-enum { PAGE = 1 << 16, /* a multiple of what any system has */
-       LARGE_PAGE = 2 << 20, LARGE = 2 * LARGE_PAGE };
+enum {
+    PAGE = 1 << 16, /* a multiple of what any system has */
+    LARGE_PAGE = 2 << 20,
+    LARGE = 2 * LARGE_PAGE
+};
 
 static size_t whole_pages(size_t size)
 {

@@ -6,12 +6,12 @@
 #define LEGO_SIZES_H
 
 enum {
-    ROWS_MAX = 8,        /* of a model, so the most cells that one item touches */
-    COLUMNS_MAX = 8192,  /* of a brick as trained */
+    ROWS_MAX = 8,       /* of a model, so the most cells that one item touches */
+    COLUMNS_MAX = 8192, /* of a brick as trained */
     COLUMNS_STEP = 16,
-    TABLE_MAX = 256,     /* entries of V */
-    QUANTUM_MAX = 4096,  /* Q */
-    NAME_SIZE = 16,      /* of a model, with the zero at the end */
+    TABLE_MAX = 256,    /* entries of V */
+    QUANTUM_MAX = 4096, /* Q */
+    NAME_SIZE = 16,     /* of a model, with the zero at the end */
 };
 
 #define BRICKS_MAX (UINT32_C(1) << 26) /* a brick hash of 32 bits is then still even to 2 % between any two bricks */

@@ -6,7 +6,9 @@ const char *lego_status_message(lego_status status)
     switch (status) {
     case LEGO_OK: return "done";
     case LEGO_ERR_ARGUMENT: return "an argument is out of range";
-    case LEGO_ERR_BUDGET: return "the budget does not fit: it must be 4 KB to 64 GB, 4 KB of it beside the top, which takes 512 bytes or more";
+    case LEGO_ERR_BUDGET:
+        return "the budget does not fit: it must be 4 KB to 64 GB, 4 KB of it beside the top, which takes 512 bytes or "
+               "more";
     case LEGO_ERR_MEMORY: return "out of memory";
     case LEGO_ERR_RANGE: return "the counts are too large: a sum could leave 64 bits";
     case LEGO_ERR_MODEL: return "made with another model";

@@ -25,9 +25,15 @@
 
 __extension__ typedef unsigned __int128 item_u128;
 
-enum { ITEM_ROWS = 4, ITEM_STEPS = 17, ITEM_CELLS = 320, /* of block.h */
-       ITEM_READS = 14, ITEM_HIDDEN = 40, ITEM_MIXED = 24, /* of compact.h */
-       ITEM_TOGETHER = 2 /* items that a thread decodes together: a weight is loaded once for both */ };
+enum {
+    ITEM_ROWS = 4,
+    ITEM_STEPS = 17,
+    ITEM_CELLS = 320, /* of block.h */
+    ITEM_READS = 14,
+    ITEM_HIDDEN = 40,
+    ITEM_MIXED = 24,  /* of compact.h */
+    ITEM_TOGETHER = 2 /* items that a thread decodes together: a weight is loaded once for both */
+};
 
 /* ---- where ------------------------------------------------------------------------------------------------------- */
 
@@ -103,7 +109,7 @@ struct decoder {
     float noise[8];                       /* 1 / (that of a row + 0.5), by log2 of its cells */
     double slack[ITEM_STEPS][ITEM_STEPS]; /* by the steps of an item's blocks */
     uint16_t first[ITEM_STEPS][ITEM_ROWS], mask[ITEM_STEPS][ITEM_ROWS]; /* of block_place() */
-    uint8_t width[ITEM_STEPS][ITEM_ROWS];                              /* log2 of the cells of a row, or 0 */
+    uint8_t width[ITEM_STEPS][ITEM_ROWS];                               /* log2 of the cells of a row, or 0 */
 };
 
 /* Reads of an item, not sorted yet, as struct decode_items has them. */
@@ -167,7 +173,8 @@ ITEM_FUNCTION void item_see(const struct decoder *d, struct item_reads *reads, f
     item_order(&reads->key[0], &reads->key[2]);
     item_order(&reads->key[1], &reads->key[3]);
     item_order(&reads->key[1], &reads->key[2]);
-    ITEM_UNROLL for (int i = 0; i < ITEM_ROWS; i++) {
+    ITEM_UNROLL for (int i = 0; i < ITEM_ROWS; i++)
+    {
         int64_t key = reads->key[i];
         unsigned width = reads->widths >> (4 * ((uint32_t)key & 3)) & 15;
         bool there = i < 2 || width > 0;
@@ -189,33 +196,38 @@ ITEM_FUNCTION float item_bend(float x)
 ITEM_FUNCTION void item_decode(const struct decoder *d, float x[ITEM_TOGETHER][ITEM_READS], float h[ITEM_TOGETHER])
 {
     float low[ITEM_TOGETHER][ITEM_MIXED], sum[ITEM_TOGETHER][ITEM_MIXED];
-    ITEM_UNROLL for (int half = 0; half < 2; half++) {
-        ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++)
-            ITEM_UNROLL for (int o = 0; o < ITEM_MIXED; o++) {
-                low[t][o] = half == 0 ? 0 : sum[t][o];
-                sum[t][o] = half == 0 ? d->mix_bias[o] : 0;
-            }
+    ITEM_UNROLL for (int half = 0; half < 2; half++)
+    {
+        ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) ITEM_UNROLL for (int o = 0; o < ITEM_MIXED; o++)
+        {
+            low[t][o] = half == 0 ? 0 : sum[t][o];
+            sum[t][o] = half == 0 ? d->mix_bias[o] : 0;
+        }
         for (int i = half * ITEM_HIDDEN / 2; i < (half + 1) * ITEM_HIDDEN / 2; i += 4) {
             float a[ITEM_TOGETHER][4];
-            ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++)
-                ITEM_UNROLL for (int j = 0; j < 4; j++) a[t][j] = d->bias[i + j];
-            ITEM_UNROLL for (int r = 0; r < ITEM_READS; r++)
-                ITEM_UNROLL for (int j = 0; j < 4; j++) {
-                    float w = d->reads[r][i + j];
-                    ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) a[t][j] = fmaf(w, x[t][r], a[t][j]);
-                }
-            ITEM_UNROLL for (int j = 0; j < 4; j++) {
+            ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) ITEM_UNROLL for (int j = 0; j < 4; j++) a[t][j] =
+                d->bias[i + j];
+            ITEM_UNROLL for (int r = 0; r < ITEM_READS; r++) ITEM_UNROLL for (int j = 0; j < 4; j++)
+            {
+                float w = d->reads[r][i + j];
+                ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) a[t][j] = fmaf(w, x[t][r], a[t][j]);
+            }
+            ITEM_UNROLL for (int j = 0; j < 4; j++)
+            {
                 ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) a[t][j] = item_bend(a[t][j]);
-                ITEM_UNROLL for (int o = 0; o < ITEM_MIXED; o++) {
+                ITEM_UNROLL for (int o = 0; o < ITEM_MIXED; o++)
+                {
                     float w = d->mix[i + j][o];
                     ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) sum[t][o] = fmaf(w, a[t][j], sum[t][o]);
                 }
             }
         }
     }
-    ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++) {
+    ITEM_UNROLL for (int t = 0; t < ITEM_TOGETHER; t++)
+    {
         float part[8];
-        ITEM_UNROLL for (int i = 0; i < ITEM_MIXED; i++) {
+        ITEM_UNROLL for (int i = 0; i < ITEM_MIXED; i++)
+        {
             float b = item_bend(sum[t][i] + low[t][i]);
             part[i % 8] = i < 8 ? d->answer[i] * b : fmaf(d->answer[i], b, part[i % 8]);
         }

@@ -5,9 +5,11 @@
 #include "cuda/prepare.h"
 #include "cuda/sketch_kernels.h"
 
-enum { CHUNK = 1 << 19, /* items that go over at once: long enough to keep the device busy, short enough to overlap */
-       ROOM = sizeof(uint64_t) + sizeof(int64_t) + sizeof(lego_estimate), /* bytes that one of them can take */
-       LANES = 2 };
+enum {
+    CHUNK = 1 << 19, /* items that go over at once: long enough to keep the device busy, short enough to overlap */
+    ROOM = sizeof(uint64_t) + sizeof(int64_t) + sizeof(lego_estimate), /* bytes that one of them can take */
+    LANES = 2
+};
 
 /* One of the ways to the device: while the one carries, the device works on what came by the other. */
 struct lane {
@@ -19,7 +21,7 @@ struct lego_cuda_sketch {
     const lego_model *model;
     lego_allocator allocator;
     uint64_t seed, mass;
-    unsigned threads; /* that copy to and from pinned memory */
+    unsigned threads;   /* that copy to and from pinned memory */
     struct dense dense; /* how many blocks, and N, without blocks */
     struct cuda_blocks blocks;
     struct decoder *decoder;
@@ -165,7 +167,10 @@ lego_status lego_cuda_sketch_upload(const lego_sketch *sketch, lego_cuda_sketch 
     lego_cuda_sketch *made = stretch ? a->alloc(a->context, sizeof *made) : NULL;
     lego_status status = LEGO_ERR_MEMORY;
     if (made) {
-        *made = (lego_cuda_sketch){.model = sketch->model, .allocator = *a, .seed = sketch->seed, .mass = sketch->mass,
+        *made = (lego_cuda_sketch){.model = sketch->model,
+                                   .allocator = *a,
+                                   .seed = sketch->seed,
+                                   .mass = sketch->mass,
                                    .threads = sketch->threads};
         bool is_wide = sketch->mass > INT32_MAX;
         status = allocate_blocks(sketch->dense.blocks, made->seed, is_wide, &made->dense, &made->blocks);

@@ -7,7 +7,8 @@
  *     estimate   keys, shown -> h    a thread two items, the weights in shared memory */
 #include "cuda/sketch_kernels.h"
 
-namespace {
+namespace
+{
 
 constexpr unsigned WARP = 32, ALL = 0xffffffff;
 
@@ -48,8 +49,8 @@ template <class Cell> __device__ void add_item(const cuda_blocks &b, uint64_t ke
 }
 
 template <class Cell>
-__global__ void __launch_bounds__(ADD_THREADS) add(const __grid_constant__ cuda_blocks b, const uint64_t *items,
-                                                   const int64_t *counts, size_t n)
+__global__ void __launch_bounds__(ADD_THREADS)
+    add(const __grid_constant__ cuda_blocks b, const uint64_t *items, const int64_t *counts, size_t n)
 {
     __shared__ unsigned long long slot_key[SLOTS];
     __shared__ Cell slot_sum[SLOTS];
@@ -108,8 +109,8 @@ __device__ int64_t folded(const cuda_blocks &b, uint32_t block, unsigned own, un
 }
 
 template <class Into, class From>
-__global__ void __launch_bounds__(BLOCK_THREADS) combine(const __grid_constant__ cuda_blocks into,
-                                                         const __grid_constant__ cuda_blocks from, int sign)
+__global__ void __launch_bounds__(BLOCK_THREADS)
+    combine(const __grid_constant__ cuda_blocks into, const __grid_constant__ cuda_blocks from, int sign)
 {
     const places &to = into.places, &of = from.places;
     uint32_t j = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -269,10 +270,10 @@ void start_combine(const cuda_blocks *into, const cuda_blocks *from, int sign, c
 } // namespace
 
 /* Starts a kernel for cells of either width. */
-#define START(kernel, threads, items, stream, wide, ...)                                                            \
-    do {                                                                                                            \
-        if (wide) kernel<int64_t><<<grid_for(kernel<int64_t>, threads, n, items), threads, 0, stream>>>(__VA_ARGS__); \
-        else kernel<int32_t><<<grid_for(kernel<int32_t>, threads, n, items), threads, 0, stream>>>(__VA_ARGS__);      \
+#define START(kernel, threads, items, stream, wide, ...)                                                               \
+    do {                                                                                                               \
+        if (wide) kernel<int64_t><<<grid_for(kernel<int64_t>, threads, n, items), threads, 0, stream>>>(__VA_ARGS__);  \
+        else kernel<int32_t><<<grid_for(kernel<int32_t>, threads, n, items), threads, 0, stream>>>(__VA_ARGS__);       \
     } while (0)
 
 void kernel_add(const cuda_blocks *blocks, const uint64_t *items, const int64_t *counts, size_t n, cudaStream_t stream)

@@ -16,9 +16,9 @@ struct cuda_blocks {
     uint32_t blocks;
     bool is_wide;   /* cells have 64 bits, else 32 */
     bool is_coarse; /* there may be a step above 0 */
-    void *cells; /* BLOCK_CELLS a block, of its step */
+    void *cells;    /* BLOCK_CELLS a block, of its step */
     uint8_t *step;
-    void *shown;                   /* the cells at the packed step, which questions look at; after kernel_show() */
+    void *shown; /* the cells at the packed step, which questions look at; after kernel_show() */
     uint8_t *packed;
 };
 

@@ -47,11 +47,11 @@ static bool read_model_head(const unsigned char *p, lego_model *model)
     if (model->kind == MODEL_COMPACT && (model->rows != BLOCK_ROWS || model->columns != block_columns[0][0] ||
                                          model->quantum != BLOCK_ROWS || model->table_size != 1))
         return false;
-    return (model->kind == MODEL_PAPER || model->kind == MODEL_COMPACT) && model->rows >= 1 && model->rows <= ROWS_MAX &&
-           model->columns >= COLUMNS_STEP && model->columns <= COLUMNS_MAX && model->columns % COLUMNS_STEP == 0 &&
-           model->quantum >= model->rows && model->quantum <= QUANTUM_MAX && model->table_size >= 1 &&
-           model->table_size <= TABLE_MAX && isfinite(model->distinct_min) && isfinite(model->skew_max) &&
-           name_valid(model->name);
+    return (model->kind == MODEL_PAPER || model->kind == MODEL_COMPACT) && model->rows >= 1 &&
+           model->rows <= ROWS_MAX && model->columns >= COLUMNS_STEP && model->columns <= COLUMNS_MAX &&
+           model->columns % COLUMNS_STEP == 0 && model->quantum >= model->rows && model->quantum <= QUANTUM_MAX &&
+           model->table_size >= 1 && model->table_size <= TABLE_MAX && isfinite(model->distinct_min) &&
+           isfinite(model->skew_max) && name_valid(model->name);
 }
 
 lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator *allocator, lego_model **model)
@@ -65,7 +65,8 @@ lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator
     const unsigned char *v = p + MODEL_HEAD, *w = v + 4 * (size_t)head.table_size;
     for (uint32_t i = 0; i < head.table_size; i++) {
         head.table[i] = get_float(v + 4 * (size_t)i);
-        if (!(head.table[i] >= (head.kind == MODEL_COMPACT ? 1 : 0.001F) && head.table[i] <= 1)) return LEGO_ERR_CORRUPT;
+        if (!(head.table[i] >= (head.kind == MODEL_COMPACT ? 1 : 0.001F) && head.table[i] <= 1))
+            return LEGO_ERR_CORRUPT;
     }
     uint64_t weights = model_weights(head.kind);
     for (uint64_t i = 0; i < weights; i++)

@@ -13,8 +13,9 @@ static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
 
 static uint64_t light_size(const lego_sketch *sketch)
 {
-    return has_blocks(sketch->model) ? sketch->dense.blocks * (uint64_t)sizeof(struct block)
-                                     : bricks_saved_size(sketch->model, sketch->bricks.bricks.d, sketch->bricks.columns.d);
+    return has_blocks(sketch->model)
+               ? sketch->dense.blocks * (uint64_t)sizeof(struct block)
+               : bricks_saved_size(sketch->model, sketch->bricks.bricks.d, sketch->bricks.columns.d);
 }
 
 uint64_t lego_saved_size(const lego_sketch *sketch)
@@ -83,7 +84,8 @@ static const lego_model *find_model(const unsigned char *p, const lego_model *mo
 static lego_status read_shape(const unsigned char *p, size_t size, const lego_model *model, struct shape *shape)
 {
     *shape = (struct shape){get32(p + 56), get32(p + 60), get32(p + 72)};
-    if (get32(p + 12) != model->kind || get32(p + 76) != 0 || !sketch_shape_valid(model, shape)) return LEGO_ERR_CORRUPT;
+    if (get32(p + 12) != model->kind || get32(p + 76) != 0 || !sketch_shape_valid(model, shape))
+        return LEGO_ERR_CORRUPT;
     uint64_t light = has_blocks(model) ? shape->blocks * (uint64_t)sizeof(struct block)
                                        : bricks_saved_size(model, shape->blocks, shape->columns);
     uint64_t whole = SKETCH_HEAD + light + shape->buckets * (uint64_t)TOP_BUCKET + CHECKSUM;

@@ -9,7 +9,7 @@ struct reads {
     int64_t value[ROWS_MAX];   /* m_k, exact */
     uint32_t weight[ROWS_MAX]; /* w_k */
     double noise[ROWS_MAX];    /* what other items add to m_k / w_k on average, at most */
-    int64_t total;                  /* N of the brick */
+    int64_t total;             /* N of the brick */
 };
 
 /* How far the rule is above the true count, for at least 95 % of the items; it follows from rows and noise. */

@@ -25,7 +25,7 @@ static int shift_for(double mean)
 {
     int exponent;
     if (mean < 131072) return 0; /* nearly always */
-    frexp(mean, &exponent); /* mean < 2^exponent */
+    frexp(mean, &exponent);      /* mean < 2^exponent */
     return exponent - 17;
 }
 
@@ -163,8 +163,7 @@ static void layer(const float *w, int in, int out, double slope, const double x[
     }
 }
 
-#define LAYER(name, slope, x, y) \
-    layer(weights + COMPACT_AT_##name, COMPACT_IN_##name, COMPACT_OUT_##name, slope, x, y)
+#define LAYER(name, slope, x, y) layer(weights + COMPACT_AT_##name, COMPACT_IN_##name, COMPACT_OUT_##name, slope, x, y)
 
 /* Layer CELLS. Most buckets are empty, and add nothing. Eight sums go side by side, or each addition would wait for the
  * one before. */

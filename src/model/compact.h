@@ -23,21 +23,29 @@
 #include "block/dense.h"
 #include "model/model.h"
 
-enum { COMPACT_SCANNED = 64, COMPACT_WIDTHS = 7, COMPACT_BUCKETS = 48, COMPACT_READS = 14, COMPACT_STREAM = 16,
-       COMPACT_HISTOGRAM = COMPACT_WIDTHS * COMPACT_BUCKETS, COMPACT_FACTS = 2 };
+enum {
+    COMPACT_SCANNED = 64,
+    COMPACT_WIDTHS = 7,
+    COMPACT_BUCKETS = 48,
+    COMPACT_READS = 14,
+    COMPACT_STREAM = 16,
+    COMPACT_HISTOGRAM = COMPACT_WIDTHS * COMPACT_BUCKETS,
+    COMPACT_FACTS = 2
+};
 
 /* The layers in file order: name here, name in words, inputs, outputs. Matrix [out][in], then bias [out]. */
-#define COMPACT_LAYERS(X)                                      \
-    X(CELLS, "scan.cells", COMPACT_HISTOGRAM, 24)              \
-    X(FACTS, "scan.facts", 24 + COMPACT_FACTS, 24)             \
-    X(STREAM, "scan.stream", 24, COMPACT_STREAM)               \
-    X(READS, "dec.reads", COMPACT_READS + COMPACT_STREAM, 40)  \
-    X(MIX, "dec.mix", 40, 24)                                  \
+#define COMPACT_LAYERS(X)                                                                                              \
+    X(CELLS, "scan.cells", COMPACT_HISTOGRAM, 24)                                                                      \
+    X(FACTS, "scan.facts", 24 + COMPACT_FACTS, 24)                                                                     \
+    X(STREAM, "scan.stream", 24, COMPACT_STREAM)                                                                       \
+    X(READS, "dec.reads", COMPACT_READS + COMPACT_STREAM, 40)                                                          \
+    X(MIX, "dec.mix", 40, 24)                                                                                          \
     X(ANSWER, "dec.answer", 24, 1)
 
 #define COMPACT_SHAPE(layer, name, in, out) COMPACT_IN_##layer = (in), COMPACT_OUT_##layer = (out),
 enum { COMPACT_LAYERS(COMPACT_SHAPE) COMPACT_SHAPES_END };
-#define COMPACT_PLACE(layer, name, in, out) COMPACT_AT_##layer, COMPACT_END_##layer = COMPACT_AT_##layer + ((in) + 1) * (out) - 1,
+#define COMPACT_PLACE(layer, name, in, out)                                                                            \
+    COMPACT_AT_##layer, COMPACT_END_##layer = COMPACT_AT_##layer + ((in) + 1) * (out)-1,
 enum { COMPACT_LAYERS(COMPACT_PLACE) COMPACT_WEIGHTS };
 
 /* What the networks see of a sketch, and of an item. */

@@ -25,7 +25,7 @@
 #define SUPPORTED true
 #define LANES 4
 #define FUSED(a, b, c) ((a) * (b) + (c))
-#define LOOK_UP(table, index) \
+#define LOOK_UP(table, index)                                                                                          \
     ((vec){(table)[(index)[0]], (table)[(index)[1]], (table)[(index)[2]], (table)[(index)[3]]})
 #define TILE_READS 4
 #define TILE_MIX 4
@@ -47,9 +47,13 @@ typedef uint32_t words __attribute__((vector_size(LANES * 4)));
 typedef vec vec_in_memory __attribute__((may_alias, aligned(4))); /* weights may start anywhere */
 typedef ints ints_in_memory __attribute__((may_alias, aligned(4)));
 
-enum { MANY = DECODE_MOST, HIDDEN = DECODE_HIDDEN, MIXED = DECODE_MIXED,
-       ALONE = 8, /* up to so many are faster one by one */
-       TABLE = LANES > 8 ? LANES : 8 };
+enum {
+    MANY = DECODE_MOST,
+    HIDDEN = DECODE_HIDDEN,
+    MIXED = DECODE_MIXED,
+    ALONE = 8, /* up to so many are faster one by one */
+    TABLE = LANES > 8 ? LANES : 8
+};
 
 INLINE vec load(const float *p)
 {
@@ -104,7 +108,7 @@ INLINE vec log_of(vec x)
 
 /* The reads of items, least first. */
 struct sorted {
-    float value[4][MANY];  /* not below 0 */
+    float value[4][MANY];   /* not below 0 */
     int32_t width[4][MANY]; /* log2 of the row's columns, 0 for a row that is not there */
 };
 
@@ -112,11 +116,11 @@ struct sorted {
 INLINE void sort_reads(struct decode_items *items, struct sorted *sorted)
 {
     int64_t(*key)[MANY] = items->key;
-#define ORDER(a, b)                                                                    \
-    for (int c = 0; c < MANY; c++) {                                                  \
-        int64_t x = key[a][c], y = key[b][c];                                          \
-        key[a][c] = x < y ? x : y;                                                     \
-        key[b][c] = x < y ? y : x;                                                     \
+#define ORDER(a, b)                                                                                                    \
+    for (int c = 0; c < MANY; c++) {                                                                                   \
+        int64_t x = key[a][c], y = key[b][c];                                                                          \
+        key[a][c] = x < y ? x : y;                                                                                     \
+        key[b][c] = x < y ? y : x;                                                                                     \
     }
     ORDER(0, 1)
     ORDER(2, 3)
@@ -135,14 +139,14 @@ INLINE void sort_reads(struct decode_items *items, struct sorted *sorted)
 }
 
 /* As compact_reads(). */
-INLINE void see_reads(const struct decode_stream *stream, const struct sorted *sorted,
-                      float x[DECODE_READS][MANY])
+INLINE void see_reads(const struct decode_stream *stream, const struct sorted *sorted, float x[DECODE_READS][MANY])
 {
     float noise[TABLE]; /* by width */
     for (int i = 0; i < TABLE; i++) noise[i] = 1 / (stream->mean / (float)(1 << (i & 7)) + 0.5F);
     for (int at = 0; at < MANY; at += LANES) {
         vec least = {0};
-        UNROLL for (int i = 0; i < 4; i++) {
+        UNROLL for (int i = 0; i < 4; i++)
+        {
             vec m = load(&sorted->value[i][at]) * stream->scale;
             ints width = *(const ints_in_memory *)&sorted->width[i][at], there = width > (ints){0};
             vec size = log_of(m + 1.0F) * 0.2F - least, over = log_of((m + 0.5F) * LOOK_UP(noise, width)) * (1 / 3.0F);
@@ -165,11 +169,11 @@ INLINE void see_one(const struct decode_stream *stream, struct decode_items *ite
 {
     int64_t key[4];
     for (int i = 0; i < 4; i++) key[i] = items->key[i][c];
-#define ORDER(a, b)                                    \
-    {                                                  \
-        int64_t p = key[a], q = key[b];                \
-        key[a] = p < q ? p : q;                        \
-        key[b] = p < q ? q : p;                        \
+#define ORDER(a, b)                                                                                                    \
+    {                                                                                                                  \
+        int64_t p = key[a], q = key[b];                                                                                \
+        key[a] = p < q ? p : q;                                                                                        \
+        key[b] = p < q ? q : p;                                                                                        \
     }
     ORDER(0, 1)
     ORDER(2, 3)
@@ -206,22 +210,22 @@ INLINE void layer_tile(const int in, const int stride, const int R, const int C,
                        const float *w, const float *x, float *y)
 {
     vec sum[8][4];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) sum[r][c] = bias ? splat(bias[r]) : (vec){0};
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++) sum[r][c] = bias ? splat(bias[r]) : (vec){0};
     for (int i = 0; i < in; i++) {
         vec at[4];
         UNROLL for (int c = 0; c < C; c++) at[c] = load(x + i * MANY + c * LANES);
-        UNROLL for (int r = 0; r < R; r++) {
+        UNROLL for (int r = 0; r < R; r++)
+        {
             vec weight = splat(w[i * stride + r]);
             UNROLL for (int c = 0; c < C; c++) sum[r][c] = FUSED(weight, at[c], sum[r][c]);
         }
     }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int c = 0; c < C; c++) {
-            float *to = y + r * MANY + c * LANES;
-            if (!bias) sum[r][c] += load(to);
-            store(to, last ? bend(sum[r][c]) : sum[r][c]);
-        }
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int c = 0; c < C; c++)
+    {
+        float *to = y + r * MANY + c * LANES;
+        if (!bias) sum[r][c] += load(to);
+        store(to, last ? bend(sum[r][c]) : sum[r][c]);
+    }
 }
 
 /* parts: 1, or 2 sums each of half the inputs, which one item alone has at the same time. */
@@ -233,8 +237,8 @@ INLINE void layer_many(const int in, const int out, const int stride, const int 
             float *to = y + o * MANY + c;
             layer_tile(in / parts, stride, R, TILE_VECTORS, bias + o, parts == 1, w + o, x + c, to);
             if (parts == 2)
-                layer_tile(in / 2, stride, R, TILE_VECTORS, NULL, true, w + in / 2 * stride + o,
-                           x + in / 2 * MANY + c, to);
+                layer_tile(in / 2, stride, R, TILE_VECTORS, NULL, true, w + in / 2 * stride + o, x + in / 2 * MANY + c,
+                           to);
         }
 }
 
@@ -247,11 +251,11 @@ INLINE void layer_one(const int in, const int out, const int stride, const int p
     vec sum[2][MOST];
     UNROLL for (int v = 0; v < vectors; v++) sum[0][v] = load(bias + v * LANES), sum[1][v] = (vec){0};
     for (int i = 0; i < in / parts; i++)
-        UNROLL for (int part = 0; part < parts; part++)
-            UNROLL for (int v = 0; v < vectors; v++) {
-                int at = i + part * in / 2;
-                sum[part][v] = FUSED(load(w + at * stride + v * LANES), splat(x[at]), sum[part][v]);
-            }
+        UNROLL for (int part = 0; part < parts; part++) UNROLL for (int v = 0; v < vectors; v++)
+        {
+            int at = i + part * in / 2;
+            sum[part][v] = FUSED(load(w + at * stride + v * LANES), splat(x[at]), sum[part][v]);
+        }
     UNROLL for (int v = 0; v < vectors; v++) store(y + v * LANES, bend(parts == 2 ? sum[1][v] + sum[0][v] : sum[0][v]));
 }
 
@@ -260,7 +264,8 @@ INLINE void answer_many(const struct decode_weights *w, const float b[MIXED][MAN
 {
     for (int c = 0; c < MANY; c += LANES) {
         vec part[8];
-        UNROLL for (int i = 0; i < 8; i++) {
+        UNROLL for (int i = 0; i < 8; i++)
+        {
             part[i] = w->answer[i] * load(&b[i][c]);
             part[i] = FUSED(splat(w->answer[i + 8]), load(&b[i + 8][c]), part[i]);
             part[i] = FUSED(splat(w->answer[i + 16]), load(&b[i + 16][c]), part[i]);
@@ -273,7 +278,8 @@ INLINE void answer_many(const struct decode_weights *w, const float b[MIXED][MAN
 INLINE float answer_one(const struct decode_weights *w, const float b[DECODE_MIXED_ROOM])
 {
     float part[TABLE];
-    UNROLL for (int i = 0; i < 8; i += LANES) {
+    UNROLL for (int i = 0; i < 8; i += LANES)
+    {
         vec sum = load(w->answer + i) * load(b + i);
         sum = FUSED(load(w->answer + i + 8), load(b + i + 8), sum);
         store(part + i, FUSED(load(w->answer + i + 16), load(b + i + 16), sum));

@@ -82,7 +82,8 @@ static inline bool row_is_pair(const struct cells *cells, uint32_t i)
 
 static inline int64_t row_get(const struct cells *cells, uint32_t i)
 {
-    return row_is_pair(cells, i) ? row_get64(cells->bytes + 8 * (size_t)(i / 2)) : row_get32(cells->bytes + 4 * (size_t)i);
+    return row_is_pair(cells, i) ? row_get64(cells->bytes + 8 * (size_t)(i / 2))
+                                 : row_get32(cells->bytes + 4 * (size_t)i);
 }
 
 /* Makes a narrow row wide, without pairs that are not needed; and cell i of a wide row one of a pair. */

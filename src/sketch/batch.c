@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-enum { FEW = 1024,        /* items, fewer than which no notes are taken of */
-       HOT_MANY = 1 << 12 /* items, from which on the hot ones are looked for: that takes 2 us */ };
+enum {
+    FEW = 1024,        /* items, fewer than which no notes are taken of */
+    HOT_MANY = 1 << 12 /* items, from which on the hot ones are looked for: that takes 2 us */
+};
 
 void items_place(const lego_items *items, size_t first, unsigned n, const lego_sketch *sketch,
                  struct decode_places *places)

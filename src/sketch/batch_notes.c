@@ -10,8 +10,10 @@
 
 #include <string.h>
 
-enum { ALONE = 1 << 15, /* items, fewer than which are left to one thread */
-       FAR = 1 << 20 }; /* bytes of a thread's notes, beyond which they would not stay in its cache anyway */
+enum {
+    ALONE = 1 << 15, /* items, fewer than which are left to one thread */
+    FAR = 1 << 20
+}; /* bytes of a thread's notes, beyond which they would not stay in its cache anyway */
 
 struct noting {
     const struct batch *batch;
@@ -62,8 +64,7 @@ static void add_large(const struct noting *job, unsigned index, unsigned members
     lego_sketch *sketch = job->batch->sketch;
     for (size_t i = first; i < end; i++) {
         int64_t count = batch_count(job->batch, i);
-        if (is_large(count))
-            add_own(sketch, items_hash(job->batch->items, i, sketch->seed), count, index, members);
+        if (is_large(count)) add_own(sketch, items_hash(job->batch->items, i, sketch->seed), count, index, members);
     }
 }
 
@@ -147,7 +148,8 @@ bool batch_notes(const struct batch *batch)
     if (!notes_pay(&sketch->dense, batch->items->n)) return false;
     if (has_falls(batch)) job.stretch = NOTE_WINDOW;
     if (!notes_pay(&sketch->dense, job.stretch)) return false;
-    for (size_t i = 0; batch->items->counts && i < batch->items->n; i++) job.has_large |= is_large(batch->items->counts[i]);
+    for (size_t i = 0; batch->items->counts && i < batch->items->n; i++)
+        job.has_large |= is_large(batch->items->counts[i]);
 
     const uint64_t chunks = threads * (notes_chunks(count_words(batch) / threads + 1) + 2 * DECODE_MOST);
     if (chunks > UINT32_MAX / NOTE_CHUNK) return false;

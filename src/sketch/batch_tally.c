@@ -8,9 +8,11 @@
 
 #include <string.h>
 
-enum { PER_BLOCK = 32,         /* items a block, from which on it pays: 320 cells are set to 0, added up and packed */
-       TALLY_MOST = 1 << 26,   /* bytes of all tallies, beyond which their cache misses cost more than it saves */
-       NEAR = 1 << 21 };       /* bytes of a tally, up to which it is near enough not to be fetched ahead */
+enum {
+    PER_BLOCK = 32,       /* items a block, from which on it pays: 320 cells are set to 0, added up and packed */
+    TALLY_MOST = 1 << 26, /* bytes of all tallies, beyond which their cache misses cost more than it saves */
+    NEAR = 1 << 21
+}; /* bytes of a tally, up to which it is near enough not to be fetched ahead */
 
 struct tallying {
     const struct batch *batch;

@@ -84,7 +84,8 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
     if (into == from) status = lego_copy(from, &twin);
-    if (status == LEGO_OK && (shape.blocks != own.blocks || shape.buckets != own.buckets)) status = reshape(into, &shape);
+    if (status == LEGO_OK && (shape.blocks != own.blocks || shape.buckets != own.buckets))
+        status = reshape(into, &shape);
     if (status == LEGO_OK) add_all(into, twin ? twin : from, sign);
     lego_destroy(twin);
     return status;
@@ -127,7 +128,8 @@ lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget)
     uint64_t bytes = sketch_bytes(sketch->model, &shape);
     if (budget < LEGO_BUDGET_MIN || budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
     if (bytes <= budget) return LEGO_OK;
-    if (shape.buckets) shape.buckets = divisor_within(shape.buckets, (uint64_t)((lego_u128)shape.buckets * budget / bytes));
+    if (shape.buckets)
+        shape.buckets = divisor_within(shape.buckets, (uint64_t)((lego_u128)shape.buckets * budget / bytes));
     if (own.buckets && !shape.buckets) shape.buckets = 1;
     struct shape one = shape;
     one.blocks = 1;

@@ -44,16 +44,17 @@ static bool blocks_valid(const struct shape *shape)
 
 bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
 {
-    if (has_blocks(model) ? !blocks_valid(shape) : !bricks_valid_shape(model, shape->blocks, shape->columns)) return false;
+    if (has_blocks(model) ? !blocks_valid(shape) : !bricks_valid_shape(model, shape->blocks, shape->columns))
+        return false;
     return sketch_bytes(model, shape) <= LEGO_BUDGET_MAX;
 }
 
-/* The most, m * 2^e with m from 8 to 15 (or below 8 alone). So twice the budget has twice as many blocks, budgets that
- * are nearly the same have the same number, and every number has many divisors to fold to. */
+/* The most, less what is beyond its nine highest bits, at most 0.4 %: so that twice the budget has twice as many blocks
+ * or buckets, and such sketches merge. */
 static uint32_t whole_number(uint64_t most)
 {
     unsigned shift = 0;
-    while (most >> shift >= 16) shift++;
+    while (most >> shift >= 512) shift++;
     return (uint32_t)(most >> shift << shift);
 }
 
@@ -72,8 +73,8 @@ static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64
     if (!has_blocks(model))
         return bricks_fit(model, budget - fixed, &shape->blocks, &shape->columns) ? LEGO_OK : LEGO_ERR_BUDGET;
     fixed += DENSE_LINE;
-    if (fixed < budget / 256) fixed = budget / 256;
-    shape->blocks = whole_number((budget - fixed) / sizeof(struct block));
+    uint64_t unit = sizeof(struct block), most = (budget - fixed) / unit;
+    shape->blocks = whole_number(budget / 256 < fixed ? most : budget * 255 / (256 * unit));
     return LEGO_OK;
 }
 
@@ -110,7 +111,8 @@ void sketch_free(lego_sketch *handle)
 {
     const lego_allocator *a = &handle->allocator;
     struct shape shape = sketch_shape(handle);
-    a->free(a->context, handle->bytes, (size_t)(light_bytes(handle->model, &shape) + cache_bytes(handle->model, &shape)));
+    a->free(a->context, handle->bytes,
+            (size_t)(light_bytes(handle->model, &shape) + cache_bytes(handle->model, &shape)));
     if (has_top(handle)) a->free(a->context, handle->top_bytes, (size_t)buckets_bytes(&shape));
 }
 

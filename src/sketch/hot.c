@@ -3,8 +3,11 @@
 
 #include <string.h>
 
-enum { STRETCHES = 32, STRETCH_MOST = 1024, /* of the batch that are looked at, and items of each */
-       PART = 8 };                          /* the sample is at most this part of it */
+enum {
+    STRETCHES = 32,
+    STRETCH_MOST = 1024, /* of the batch that are looked at, and items of each */
+    PART = 8
+}; /* the sample is at most this part of it */
 
 bool hot_find(struct hot *hot, const uint64_t keys[], size_t n)
 {

@@ -8,12 +8,14 @@
 
 #include "block/dense.h"
 
-enum { NOTE_BUCKETS = 1024, /* whose lines take 64 KB: the cache next to a core has room for them */
-       NOTE_LINE = 16,      /* words */
-       NOTE_CHUNK = 256,
-       NOTE_SPAN = 1 << 16,   /* blocks of a bucket at most; so there may be 2^26 */
-       NOTE_WINDOW = 1 << 17, /* items of which notes are taken together in any case */
-       NOTE_SCRATCH = 2 * NOTE_WINDOW + NOTE_CHUNK }; /* notes of a bucket that are added together in any case */
+enum {
+    NOTE_BUCKETS = 1024, /* whose lines take 64 KB: the cache next to a core has room for them */
+    NOTE_LINE = 16,      /* words */
+    NOTE_CHUNK = 256,
+    NOTE_SPAN = 1 << 16,   /* blocks of a bucket at most; so there may be 2^26 */
+    NOTE_WINDOW = 1 << 17, /* items of which notes are taken together in any case */
+    NOTE_SCRATCH = 2 * NOTE_WINDOW + NOTE_CHUNK
+}; /* notes of a bucket that are added together in any case */
 
 _Static_assert((int)NOTE_SPAN <= (int)NOTE_BLOCKS, "a note has room for the block of a bucket");
 
@@ -22,9 +24,9 @@ struct notes {
     uint32_t *pool;   /* on a cache line: the lines of the buckets, which take the first chunks, and the others */
     uint32_t *before; /* of each chunk: where the chunk before it in its bucket ends, or 0 */
     uint32_t chunks, used;
-    unsigned bucket_shift; /* blocks of a bucket: 2^bucket_shift */
-    bool counted; /* a note is two words, the second one its count; else each is of one */
-    bool far;     /* chunks are not written through the caches */
+    unsigned bucket_shift;        /* blocks of a bucket: 2^bucket_shift */
+    bool counted;                 /* a note is two words, the second one its count; else each is of one */
+    bool far;                     /* chunks are not written through the caches */
     uint32_t words[NOTE_BUCKETS]; /* in a bucket */
     uint32_t at[NOTE_BUCKETS];    /* where its last chunk ends, or 0 */
 };

@@ -7,8 +7,7 @@ enum { INTEGER_CODE = 248, NEGATIVE_BITS = 47, LABEL = 2 };
 enum { FLAG_SHIFT = 8, WIDTH_SHIFT = 9, TAG_SHIFT = 12, LABEL_KEY = 0xf0ff }; /* bits of a label; code and tag */
 
 _Static_assert((int)TOP_KEY_MAX < (int)INTEGER_CODE && TOP_ROOM < 256, "sizes fit a byte");
-_Static_assert((TOP_HEAD + (LABEL * TOP_RESIDENTS + 7) / 8 * 8) <= TOP_BUCKET,
-               "labels can be read four at a time");
+_Static_assert((TOP_HEAD + (LABEL * TOP_RESIDENTS + 7) / 8 * 8) <= TOP_BUCKET, "labels can be read four at a time");
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
@@ -331,7 +330,7 @@ static bool challenge(struct top *top, struct top_bucket *bucket, const void *it
 }
 
 int64_t top_add(struct top *top, struct hash hash, const void *item, size_t size, int64_t count,
-                  const struct top_light *light)
+                const struct top_light *light)
 {
     if (size > TOP_KEY_MAX || count == 0) return count;
     struct top_bucket *bucket = &top->bucket[top_index(top->buckets, hash)];
@@ -463,7 +462,8 @@ void top_mix(struct top *top)
     for (uint32_t b = 0; b < top->buckets.d; b++) {
         struct top_bucket *bucket = &top->bucket[b];
         set_leaky(bucket);
-        for (unsigned i = 0; i < residents(bucket); i++) bucket->byte[TOP_HEAD + LABEL * i + 1] |= 1 << (FLAG_SHIFT - 8);
+        for (unsigned i = 0; i < residents(bucket); i++)
+            bucket->byte[TOP_HEAD + LABEL * i + 1] |= 1 << (FLAG_SHIFT - 8);
     }
 }
 
@@ -501,7 +501,7 @@ static bool resident_valid(const struct resident *one, unsigned width, uint32_t 
 }
 
 bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
-                        uint64_t *votes)
+                      uint64_t *votes)
 {
     if (!sizes_valid(bucket) || (negative_of(bucket) > 0 && !is_leaky(bucket))) return false;
     struct resident before = {0}, one = {0};

@@ -43,12 +43,12 @@
 
 enum {
     TOP_BUCKET = 256,
-    TOP_HEAD = 8,                         /* of a bucket */
+    TOP_HEAD = 8,                     /* of a bucket */
     TOP_ROOM = TOP_BUCKET - TOP_HEAD, /* for residents */
-    TOP_KEY_MAX = TOP_ROOM - 2 - 8,     /* so that one alone always fits, whatever its votes */
-    TOP_RESIDENTS = TOP_ROOM / 3,       /* more are not possible */
-    TOP_THRESHOLD = 8,                    /* votes against a bucket from one challenge to the next */
-    TOP_LINE = 64,                        /* buckets begin with a cache line */
+    TOP_KEY_MAX = TOP_ROOM - 2 - 8,   /* so that one alone always fits, whatever its votes */
+    TOP_RESIDENTS = TOP_ROOM / 3,     /* more are not possible */
+    TOP_THRESHOLD = 8,                /* votes against a bucket from one challenge to the next */
+    TOP_LINE = 64,                    /* buckets begin with a cache line */
 };
 
 struct top_bucket {
@@ -103,7 +103,7 @@ static inline void top_prefetch(const struct top *top, struct hash hash)
 
 /* Counts an item; returns how much of it is for the light part. No sum of |count| passes 2^63 - 1. */
 int64_t top_add(struct top *top, struct hash hash, const void *item, size_t size, int64_t count,
-                  const struct top_light *light);
+                const struct top_light *light);
 
 /* False if it is not resident. */
 bool top_find(const struct top *top, struct hash hash, const void *item, size_t size, struct resident *found);
@@ -127,7 +127,7 @@ void top_mix(struct top *top);
 
 /* Whether bytes from outside are possible as bucket number `index`; adds its votes, as long as they fit 63 bits. */
 bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
-                        uint64_t *votes);
+                      uint64_t *votes);
 
 /* By code, then by bytes: below, at or above 0. */
 int top_compare(const struct top_key *a, const struct top_key *b);

@@ -92,8 +92,8 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Of two sketches neither folds to the other: names what is in the way, and a BUDGET that would have fitted. Columns and
- * what is kept for TOP do not fold. */
+/* Neither of two sketches folds to the other: names what is in the way, and a BUDGET that would have fitted. To a
+ * number of blocks, neither columns nor what is kept for TOP fold. */
 static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const struct value *other)
 {
     lego_info a, b;

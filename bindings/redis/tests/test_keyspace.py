@@ -17,8 +17,8 @@ def key(server):
     ("words", "keys"),
     [
         ("RESERVE a BUDGET 10000", "a"), ("INCRBY a x 1 y 2", "a"), ("ADD a x", "a"), ("QUERY a x y", "a"),
-        ("TOP a", "a"), ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"), ("FOLD a BUDGET 5000", "a"),
-        ("INFO a", "a"), ("DUMP a", "a"), ("LOAD a x TOP 1", "a"),
+        ("TOP a", "a"), ("MERGE a 1 b", "a b"), ("MERGE a 3 b c d", "a b c d"), ("FOLD a 1", "a"),
+        ("FOLD a BUDGET 5000", "a"), ("INFO a", "a"), ("DUMP a", "a"), ("LOAD a x TOP 1", "a"),
     ],
 )  # fmt: skip
 def test_getkeys(server, words, keys):

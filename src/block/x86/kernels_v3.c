@@ -2,8 +2,8 @@
 #ifdef __BMI2__
 #define KERNELS block_kernels_v3
 #define KERNELS_NAME "x86-64-v3"
-#define SUPPORTED                                                                                                       \
-    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&                \
+#define SUPPORTED                                                                                                      \
+    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&               \
         __builtin_cpu_supports("popcnt")
 #include "block/kernels_block.h"
 #else

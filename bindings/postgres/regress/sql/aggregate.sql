@@ -19,7 +19,8 @@ WITH s AS (SELECT lego_agg(page, hits, 1 << 18) AS a, lego_agg(page, hits, 1 << 
                   lego_agg(page, hits, 1 << 20, 0, 'paper') AS c FROM visits),
      t AS (SELECT page, sum(hits) AS n FROM visits GROUP BY page)
 SELECT sum(abs(lego_estimate(a, page) - n)), sum(abs(lego_estimate(b, page) - n)),
-    count(*) FILTER (WHERE (lego_bounds(c, page)).upper < n) AS below, bool_and(lego_total(c) = 40000) AS total FROM s, t;
+    count(*) FILTER (WHERE (lego_bounds(c, page)).upper < n) AS below,
+    bool_and(lego_total(c) = 40000) AS total FROM s, t;
 
 -- In too little room upper is still never below the truth.
 WITH s AS (SELECT lego_agg(page || day, 4096) AS sketch FROM visits),

@@ -24,8 +24,8 @@ SELECT lego_fold(lego_empty(65536), 1) + sketch = lego_fold(sketch, 1) AS same F
 SELECT lego_fold(lego_empty(100000), 8) + sketch = lego_fold(sketch, 8) AS same FROM whole;
 
 -- To a budget: the most blocks that fit it, all of them if it is large enough. Budgets of twice the other's nest.
-SELECT lego_fold_within(sketch, 32768) = lego_fold(sketch, 480) AS half, lego_fold_within(sketch, 65536) = sketch AS all,
-    lego_fold_within(sketch, 40000) = lego_fold(sketch, 480) AS less FROM whole;
+SELECT lego_fold_within(sketch, 32768) = lego_fold(sketch, 480) AS half,
+    lego_fold_within(sketch, 65536) = sketch AS all, lego_fold_within(sketch, 40000) = lego_fold(sketch, 480) AS less FROM whole;
 SELECT lego_fold_within(a, 65536) = b AS same, a + b = b + b AS sum FROM (SELECT lego_agg(g % 777, 131072) AS a,
     lego_agg(g % 777, 65536) AS b FROM generate_series(1, 20000) g) t;
 
@@ -43,9 +43,11 @@ SELECT lego_info(f)->'blocks' = to_jsonb(blocks / 2) AS half, lego_total(f), t.*
     LATERAL (SELECT lego_fold(s, blocks / 2) AS f) c, LATERAL lego_top_int(f, 2) t;
 
 -- With one that does not keep them: into that one everything is counted; the other goes on with its own.
-CREATE TABLE both_kinds AS SELECT top, lego_fold(lego_agg(g % 10, budget), 1) AS one_block, lego_agg(g % 10, budget) AS plain
+CREATE TABLE both_kinds AS SELECT top, lego_fold(lego_agg(g % 10, budget), 1) AS one_block,
+    lego_agg(g % 10, budget) AS plain
     FROM (SELECT top, (lego_info(top)->'bytes')::bigint - (lego_info(top)->'top_bytes')::bigint AS budget
-        FROM (SELECT lego_top_agg(g % 10, 16384) AS top FROM generate_series(1, 1000) g) t) t, generate_series(1, 1000) g
+        FROM (SELECT lego_top_agg(g % 10, 16384) AS top FROM generate_series(1, 1000) g) t) t,
+    generate_series(1, 1000) g
     GROUP BY top;
 SELECT lego_info(plain)->'blocks' = lego_info(top)->'blocks' AS meet, plain + top = plain + plain AS counted,
     lego_total(top + plain), lego_estimates(top + plain, '{3, 10}'::bigint[]), (lego_bounds(top + plain, 3)).upper
