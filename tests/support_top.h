@@ -80,8 +80,8 @@ static inline bool is_resident(const lego_sketch *sketch, const void *item, size
     return has_top(sketch) && top_find(&sketch->top, hash_bytes(item, size, sketch->seed), item, size, one);
 }
 
-/* Sums, bounds, exactness of what is not flagged, what lego_describe() and the list say, and the bytes. Returns how many
- * counts are exact. */
+/* Sums, bounds, exactness of what is not flagged, what lego_describe() and the list say, and the bytes. Returns how
+ * many counts are exact. */
 static inline uint64_t check_top(const lego_sketch *sketch, const struct truth *truth)
 {
     lego_info info = info_of(sketch);

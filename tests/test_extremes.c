@@ -1,5 +1,5 @@
-/* Streams far from anything the default model was trained on: it may gain nothing there, but it must not do harm. What it is
- * held against is the bound `upper`, which is what the rule answers. */
+/* Streams far from anything the default model was trained on: it may gain nothing there, but it must not do harm. What
+ * it is held against is the bound `upper`, which is what the rule answers. */
 #include "support.h"
 
 #include <math.h>

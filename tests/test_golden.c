@@ -1,6 +1,6 @@
-/* Sketches that a Python program which knows only docs/format.md has written (tests/reference/make_golden.py): of blocks
- * and of bricks. Networks change; so the model in those of blocks is none that there is, and that in those of bricks is
- * the random one. */
+/* Sketches that a Python program which knows only docs/format.md has written (tests/reference/make_golden.py): of
+ * blocks and of bricks. Networks change; so the model in those of blocks is none that there is, and that in those of
+ * bricks is the random one. */
 #include "support.h"
 
 struct golden {

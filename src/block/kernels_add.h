@@ -1,6 +1,6 @@
 /* Addition where the bits are. What is added to a cell flips digits that it has. If the carry leaves them, the cell
- * gets one on the next level: its bit in the map before is flipped, and two gaps are opened, for its entry there and its
- * digit. So a block need not be opened for one item, unless it is full. Part of the body that kernels_block.h is.
+ * gets one on the next level: its bit in the map before is flipped, and two gaps are opened, for its entry there and
+ * its digit. So a block need not be opened for one item, unless it is full. Part of the body that kernels_block.h is.
  *
  * How far a carry goes can not be foreseen, so there are few branches on it. */
 #ifndef LEGO_BLOCK_KERNELS_ADD_H

@@ -1,5 +1,5 @@
-/* Bits of a block: windows of 64, ones counted, spread and gathered, and the numbers that the code of block.h has. Part of
- * the body that kernels_block.h is. */
+/* Bits of a block: windows of 64, ones counted, spread and gathered, and the numbers that the code of block.h has. Part
+ * of the body that kernels_block.h is. */
 #ifndef LEGO_BLOCK_KERNELS_BITS_H
 #define LEGO_BLOCK_KERNELS_BITS_H
 

@@ -37,8 +37,8 @@ static void get_rest(const uint64_t word[8], unsigned l, unsigned at, unsigned n
     }
 }
 
-/* Two cells of a block at once: most of the way is the same for both. What is read NOWHERE is any. Most cells end on one of
- * the flat levels, but not all on the same: so these are gone through without a branch. */
+/* Two cells of a block at once: most of the way is the same for both. What is read NOWHERE is any. Most cells end on
+ * one of the flat levels, but not all on the same: so these are gone through without a branch. */
 static inline void get_codes(const struct block *b, const unsigned cell[2], uint64_t code[2])
 {
     const uint64_t *word = b->word;
@@ -104,8 +104,8 @@ static const unsigned char widths_at[2][BLOCK_STEPS] = {
     {0x66, 0x56, 6, 6, 6, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1}};
 
 /* Many items at once. How far a cell goes on after the flat levels can not be foreseen, and a wrong guess costs more
- * than the way. So all items go through the flat levels first; those of their cells that are not at their end are put on
- * a list, which then goes from level to level and gets shorter. Nothing branches on what the cells are. */
+ * than the way. So all items go through the flat levels first; those of their cells that are not at their end are put
+ * on a list, which then goes from level to level and gets shorter. Nothing branches on what the cells are. */
 struct going {
     const uint64_t *word;
     uint16_t at, n, mine; /* where its level starts, how many entries that has, which is its own */

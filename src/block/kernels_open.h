@@ -1,8 +1,8 @@
-/* A block that changes is opened. Levels 1 to 3, whose digits are single bits, become words that have a bit for each entry
- * of level 1: to spread the entries of a level over those that it continues is one instruction, and so is the way back. In
- * between, a cell is found by counting the ones before it in map 0, and adding 1 is a carry that goes from word to word. The
- * longer digits, which few cells have, stay where they are unless one more is needed. Part of the body that kernels_block.h
- * is. */
+/* A block that changes is opened. Levels 1 to 3, whose digits are single bits, become words that have a bit for each
+ * entry of level 1: to spread the entries of a level over those that it continues is one instruction, and so is the way
+ * back. In between, a cell is found by counting the ones before it in map 0, and adding 1 is a carry that goes from
+ * word to word. The longer digits, which few cells have, stay where they are unless one more is needed. Part of the
+ * body that kernels_block.h is. */
 #ifndef LEGO_BLOCK_KERNELS_OPEN_H
 #define LEGO_BLOCK_KERNELS_OPEN_H
 
@@ -68,8 +68,8 @@ static inline void open_groups(struct open *o, unsigned room)
     o->group[WORDS] = (struct group){.entries = 1};
 }
 
-/* How many entries go on to level l + 2. The number of groups is given to this and others so that, where it is known to be
- * 1, there are no loops. */
+/* How many entries go on to level l + 2. The number of groups is given to this and others so that, where it is known to
+ * be 1, there are no loops. */
 static inline unsigned count_on(const struct open *o, unsigned groups, unsigned l)
 {
     unsigned n = 0;
@@ -203,8 +203,8 @@ static void take_out(struct open *o, unsigned cell)
     count_cell(o, cell, UINT32_MAX);
 }
 
-/* Adds to the rest of the cell that is at `mine` on level 4, in the block itself, if that takes no digit more. A rest with
- * digits on n levels is a constant and the digits as a binary number. */
+/* Adds to the rest of the cell that is at `mine` on level 4, in the block itself, if that takes no digit more. A rest
+ * with digits on n levels is a constant and the digits as a binary number. */
 static bool tail_add(struct open *o, unsigned mine, uint64_t count)
 {
     uint64_t *word = o->block->word, sum = 0;
@@ -308,7 +308,8 @@ static inline void low_set(struct open *o, unsigned cell, uint64_t low)
     if (o->g > 0) flip(o->block->word, o->cells + cell * o->g, low_get(o, cell) ^ low);
 }
 
-/* Adds to a cell; false, and nothing changed, if it can not be done: the sum is negative and the block is not signed. */
+/* Adds to a cell; false, and nothing changed, if it can not be done: the sum is negative and the block is not signed.
+ * */
 static inline bool open_add(struct open *o, unsigned cell, int64_t count)
 {
     if (cell == NOWHERE) return true;

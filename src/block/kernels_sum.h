@@ -1,5 +1,5 @@
-/* Adding to a block in whatever way it takes: where the bits are, to an open block, or to plain integers. Part of the body
- * that kernels_block.h is. */
+/* Adding to a block in whatever way it takes: where the bits are, to an open block, or to plain integers. Part of the
+ * body that kernels_block.h is. */
 #ifndef LEGO_BLOCK_KERNELS_SUM_H
 #define LEGO_BLOCK_KERNELS_SUM_H
 
@@ -7,8 +7,8 @@
 #include "block/kernels_open.h"
 #include "block/kernels_pack.h"
 
-/* Goes a step further where only the last of more than two rows changes, which has a word of map 0 of its own, and where
- * there is no other way to fit: if g is 0 and the block would be too large at 1, whatever its longer digits. */
+/* Goes a step further where only the last of more than two rows changes, which has a word of map 0 of its own, and
+ * where there is no other way to fit: if g is 0 and the block would be too large at 1, whatever its longer digits. */
 static bool open_fold(struct open *o)
 {
     if (o->step >= 5 || o->g > 0 || o->is_signed) return false;
