@@ -18,9 +18,9 @@ static int64_t frequency(int shape, uint64_t i)
 {
     static const double alpha[] = {0.5, 0.9, 1.3};
     if (shape < 3) return llround(pow((ITEMS + 1.0) / (double)(i + 2), alpha[shape]));
-    if (shape == 3) return 1;                                 /* all once */
-    if (shape == 4) return i == 0 ? 99 * ITEMS : 1;           /* one item is 99 % of the stream */
-    return i % 100 == 0 ? 5000 : (int64_t)(i % 3) + 1;        /* a flat body and a heavy head */
+    if (shape == 3) return 1;                          /* all once */
+    if (shape == 4) return i == 0 ? 99 * ITEMS : 1;    /* one item is 99 % of the stream */
+    return i % 100 == 0 ? 5000 : (int64_t)(i % 3) + 1; /* a flat body and a heavy head */
 }
 
 static void upper_holds_and_lower_is_calibrated(void **unused)
