@@ -52,8 +52,8 @@ enum { MS_POPULATION = 100000, MS_BATCH = 8 };
     X(REFINE_0, MS_EMBED, 32, 1)                                                                                       \
     X(REFINE_1, 32, 18, 1)                                                                                             \
     X(REFINE_2, 18, MS_REFINED, 0)                                                                                     \
-    X(DECODE_0, MS_IN, MS_HIDDEN, 0) X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0)                   \
-        X(DECODE_3, MS_HALF, 1, 0)
+    X(DECODE_0, MS_IN, MS_HIDDEN, 0)                                                                                   \
+    X(DECODE_1, MS_HIDDEN, MS_IN, 0) X(DECODE_2, MS_IN, MS_HALF, 0) X(DECODE_3, MS_HALF, 1, 0)
 
 /* The arena: the layers, then A [2][5][50], then the weights of the loss, of MSE and ARE. A member for each, a char for
  * each float, so that offsets are indices. */
