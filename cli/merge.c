@@ -47,8 +47,7 @@ static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const l
     lego_describe(from, &b);
     uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
     if (common < smaller / 8 || !merges_at(into, from, common, &made)) {
-        uint64_t spare = a.columns == 0 ? (a.bytes - a.top_bytes) / 64 : 0; /* blocks do not use all of a budget */
-        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.bytes + spare);
+        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.budget);
         if (a.top_bytes > 0) snprintf(text + length, REMEDY_TEXT - (size_t)length, " --top=%" PRIu64, a.top_bytes);
     } else if (a.top_bytes + b.top_bytes > 0 || made.bytes < LEGO_BUDGET_MIN) /* a budget is shared with the top */
         snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --blocks %" PRIu32, common);

@@ -128,6 +128,7 @@ typedef struct lego_info {
     uint64_t seed;
     int64_t total;        /* the stream's length: the sum of all counts */
     uint64_t bytes;       /* all that the sketch takes, at most its budget */
+    uint64_t budget;      /* the least that makes a sketch of this size */
     uint64_t cache_bytes; /* taken besides, for what the networks made of the content when it was last asked */
     uint32_t blocks;      /* blocks or, of the paper's model, bricks; lego_fold() takes divisors of it */
     uint32_t columns;     /* of a brick; 0 for blocks */

@@ -42,6 +42,26 @@ static void numbers_of_blocks_are_whole(void **unused)
     }
 }
 
+/* Whoever is told to make a sketch like another is told this budget. */
+static void the_least_budget_makes_the_same_shape(void **unused)
+{
+    (void)unused;
+    for (uint64_t budget = 16384; budget < 8 << 20; budget += 1 + budget / 97)
+        for (int way = 0; way < 4; way++) {
+            lego_sketch *one = make_within(models[way / 2], budget, way % 2 ? budget / 8 : 0);
+            lego_info a = info_of(one);
+            assert_true(a.budget <= budget && a.bytes <= a.budget);
+            lego_sketch *other = make_within(models[way / 2], a.budget, a.top_bytes);
+            lego_info b = info_of(other);
+            assert_int_equal(a.blocks, b.blocks);
+            assert_int_equal(a.columns, b.columns);
+            assert_int_equal(a.top_bytes, b.top_bytes);
+            assert_int_equal(a.budget, b.budget);
+            lego_destroy(one);
+            lego_destroy(other);
+        }
+}
+
 /* What the allocator was asked for is what the sketch says, and never more than the budget, whatever it counts. */
 static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
 {
@@ -367,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_blocks_are_whole),
+        cmocka_unit_test(the_least_budget_makes_the_same_shape),
         cmocka_unit_test(bytes_stay_under_the_budget),
         cmocka_unit_test(the_paper_fills_its_budget),
         cmocka_unit_test(impossible_options_are_refused),

@@ -47,17 +47,30 @@ static uint32_t columns_within(const lego_model *model, uint64_t bytes, uint32_t
     return columns < ROW_COLUMNS_MIN ? 0 : (uint32_t)columns;
 }
 
+/* Whether so many bytes are for more than `few` bricks: then those have, in ratio, columns nearer to the trained ones. */
+static bool is_for_more(const lego_model *model, uint64_t bytes, uint64_t few)
+{
+    lego_u128 brick = brick_bytes(model, model->columns);
+    return (lego_u128)bytes * bytes > brick * brick * few * (few + 1);
+}
+
 bool bricks_fit(const lego_model *model, uint64_t bytes, uint32_t *bricks, uint32_t *columns)
 {
-    bytes -= bytes % 8;
     uint64_t few = bytes / brick_bytes(model, model->columns); /* with at least the columns as trained */
     if (few >= BRICKS_MAX) few = BRICKS_MAX - 1;
-    uint32_t narrow = columns_within(model, bytes, (uint32_t)few + 1);
-    uint32_t wide = few ? columns_within(model, bytes, (uint32_t)few) : 0;
-    bool fewer = wide > 0 && (narrow == 0 || (uint64_t)wide * narrow <= (uint64_t)model->columns * model->columns);
-    *bricks = (uint32_t)few + !fewer;
-    *columns = fewer ? wide : narrow;
+    *bricks = (uint32_t)few + is_for_more(model, bytes, few);
+    *columns = *bricks ? columns_within(model, bytes - bytes % 8, *bricks) : 0;
     return *columns > 0;
+}
+
+uint64_t bricks_least(const lego_model *model, uint32_t bricks, uint32_t columns)
+{
+    double brick = (double)brick_bytes(model, model->columns);
+    uint64_t bytes = bricks_bytes(model, bricks, columns), few = bricks - 1;
+    if (is_for_more(model, bytes, few)) return bytes;
+    bytes = (uint64_t)(brick * sqrt((double)few * (double)bricks) * (1 - 1e-9));
+    while (!is_for_more(model, bytes, few)) bytes++;
+    return bytes;
 }
 
 /* The layout over these bytes, whatever is in them. */

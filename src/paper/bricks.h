@@ -38,6 +38,9 @@ uint64_t bricks_cache_bytes(const struct lego_model *model, uint32_t bricks);
  * sketches merge. False if not even the least brick fits. */
 bool bricks_fit(const struct lego_model *model, uint64_t bytes, uint32_t *bricks, uint32_t *columns);
 
+/* The least bytes for which it gives this shape, if there are any. */
+uint64_t bricks_least(const struct lego_model *model, uint32_t bricks, uint32_t columns);
+
 /* Empty bricks over memory of bricks_bytes() + bricks_cache_bytes(), aligned to 8 bytes. */
 void bricks_init(struct bricks *self, const struct lego_model *model, uint32_t bricks, uint32_t columns, void *bytes);
 void bricks_clear(struct bricks *self);

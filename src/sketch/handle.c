@@ -58,6 +58,12 @@ static uint32_t whole_number(uint64_t most)
     return (uint32_t)(most >> shift << shift);
 }
 
+/* What is beside the blocks and buckets and has a fixed size. */
+static uint64_t fixed_bytes(bool top)
+{
+    return sizeof(struct lego_sketch) + DENSE_LINE + (top ? TOP_LINE : 0);
+}
+
 /* The shape that fills a budget. Beside blocks, what has a fixed size is paid for with a 256th of the budget or what it
  * takes: as a fixed part alone, it would give twice the budget not quite twice the blocks. */
 static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64_t top, struct shape *shape)
@@ -68,14 +74,21 @@ static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64
         if (top < LEGO_TOP_MIN || top > budget - LEGO_BUDGET_MIN) return LEGO_ERR_BUDGET;
         shape->buckets = whole_number((top - TOP_LINE) / TOP_BUCKET);
     }
-    uint64_t fixed = sizeof(struct lego_sketch) + (top > 0 ? TOP_LINE : 0);
+    uint64_t fixed = fixed_bytes(top > 0), unit = sizeof(struct block);
     budget -= shape->buckets * (uint64_t)TOP_BUCKET;
     if (!has_blocks(model))
         return bricks_fit(model, budget - fixed, &shape->blocks, &shape->columns) ? LEGO_OK : LEGO_ERR_BUDGET;
-    fixed += DENSE_LINE;
-    uint64_t unit = sizeof(struct block), most = (budget - fixed) / unit;
-    shape->blocks = whole_number(budget / 256 < fixed ? most : budget * 255 / (256 * unit));
+    shape->blocks = whole_number(budget / 256 < fixed ? (budget - fixed) / unit : budget * 255 / (256 * unit));
     return LEGO_OK;
+}
+
+/* The least budget that gives this shape. */
+static uint64_t least_budget(const lego_model *model, const struct shape *shape)
+{
+    uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET, fixed = fixed_bytes(top > 0);
+    uint64_t blocks = shape->blocks * (uint64_t)sizeof(struct block);
+    if (!has_blocks(model)) return bricks_least(model, shape->blocks, shape->columns) + fixed + top;
+    return top + ((blocks + fixed) / 256 < fixed ? blocks + fixed : (blocks * 256 + 254) / 255);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -208,6 +221,7 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .seed = sketch->seed,
                         .total = light + top,
                         .bytes = sketch_bytes(sketch->model, &shape),
+                        .budget = least_budget(sketch->model, &shape),
                         .cache_bytes = cache_bytes(sketch->model, &shape),
                         .blocks = shape.blocks,
                         .columns = shape.columns,
