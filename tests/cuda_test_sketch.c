@@ -346,7 +346,7 @@ static void failing_allocations_change_nothing(void **unused)
         books.fail_at = fail_at;
         lego_status status = lego_cuda_sketch_upload(sketch, &gpu);
         if (status == LEGO_OK) status = lego_cuda_sketch_download(gpu, &back);
-        assert_int_equal(status, fail_at == 0 || fail_at > 6 ? LEGO_OK : LEGO_ERR_MEMORY);
+        assert_int_equal(status, fail_at == 0 || fail_at > 5 ? LEGO_OK : LEGO_ERR_MEMORY);
         lego_cuda_sketch_destroy(gpu);
         lego_destroy(back);
         assert_int_equal(books.now, before);
