@@ -1,6 +1,4 @@
-/* bench: how fast the sketch is, against a plain Count-Min and against what the machine can do.
- *
- * SPDX-License-Identifier: MIT */
+/* bench: how fast the sketch is, against a plain Count-Min and against what the machine can do. */
 #include "bench.h"
 #include "options.h"
 #include "output.h"

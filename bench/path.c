@@ -1,6 +1,4 @@
-/* The list of paths; see path.h.
- *
- * SPDX-License-Identifier: MIT */
+/* The list of paths; see path.h. */
 #include "path.h"
 
 #include "values.h"

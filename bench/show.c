@@ -1,6 +1,4 @@
-/* What was measured, as tables and as JSON.
- *
- * SPDX-License-Identifier: MIT */
+/* What was measured, as tables and as JSON. */
 #include "bench.h"
 
 #include "countmin.h"

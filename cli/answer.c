@@ -1,6 +1,5 @@
 /* Answers on standard output; see answer.h. Lines are put together without printf(), which would take most of the time.
- *
- * SPDX-License-Identifier: MIT */
+ */
 #include "answer.h"
 
 #include "json.h"

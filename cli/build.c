@@ -1,6 +1,4 @@
-/* legosketch build: count a stream into a sketch.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch build: count a stream into a sketch. */
 #include "legosketch_lab.h"
 #include "load.h"
 #include "options.h"

@@ -1,6 +1,4 @@
-/* Streams counted exactly; see content.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Streams counted exactly; see content.h. */
 #include "content.h"
 
 #include "say.h"

@@ -1,6 +1,4 @@
-/* What a stream holds, counted exactly while it is read: the truth that methods are measured against.
- *
- * SPDX-License-Identifier: MIT */
+/* What a stream holds, counted exactly while it is read: the truth that methods are measured against. */
 #ifndef CLI_CONTENT_H
 #define CLI_CONTENT_H
 

@@ -1,9 +1,7 @@
 /* Decompression through zlib, liblzma and libzstd; see decompress.h.
  *
  * The libraries differ in what they do after a member: some go on, some ignore what follows. So they are given one
- * member at a time, and what lies between members is looked at here, once for all.
- *
- * SPDX-License-Identifier: MIT */
+ * member at a time, and what lies between members is looked at here, once for all. */
 #define ZLIB_CONST /* or zlib would want to write to its input */
 #include "decompress.h"
 

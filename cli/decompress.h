@@ -1,9 +1,7 @@
 /* Decompression of gzip, xz and zstd, block by block. Every checksum that a file has is verified.
  *
  * A file is one or more members (xz calls them streams, zstd frames), each compressed by itself. What they hold follows
- * one another, as it does for zcat and its kin.
- *
- * SPDX-License-Identifier: MIT */
+ * one another, as it does for zcat and its kin. */
 #ifndef CLI_DECOMPRESS_H
 #define CLI_DECOMPRESS_H
 

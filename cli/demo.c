@@ -1,6 +1,4 @@
-/* legosketch demo: the idea in a few seconds, on a stream made for it.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch demo: the idea in a few seconds, on a stream made for it. */
 #include "lab.h"
 #include "say.h"
 #include "values.h"

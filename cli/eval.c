@@ -1,6 +1,4 @@
-/* legosketch eval: how far estimates are from exact counts, method by method.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch eval: how far estimates are from exact counts, method by method. */
 #include "lab.h"
 #include "load.h"
 #include "output.h"

@@ -1,6 +1,4 @@
-/* legosketch fold: a smaller sketch of the same stream.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch fold: a smaller sketch of the same stream. */
 #include "load.h"
 #include "options.h"
 #include "output.h"

@@ -1,6 +1,4 @@
-/* legosketch gen: streams to try things on.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch gen: streams to try things on. */
 #include "options.h"
 #include "output.h"
 #include "progress.h"

@@ -1,6 +1,4 @@
-/* legosketch info: what a sketch or a model is.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch info: what a sketch or a model is. */
 #include "json.h"
 #include "legosketch_lab.h"
 #include "load.h"

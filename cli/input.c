@@ -1,6 +1,4 @@
-/* Reading files through read(2), and through decompress.h what is compressed; see input.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Reading files through read(2), and through decompress.h what is compressed; see input.h. */
 #include "input.h"
 
 #include "say.h"

@@ -1,6 +1,4 @@
-/* The bytes of a file or of standard input, block by block. Files named .gz, .xz or .zst are decompressed.
- *
- * SPDX-License-Identifier: MIT */
+/* The bytes of a file or of standard input, block by block. Files named .gz, .xz or .zst are decompressed. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 

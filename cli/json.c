@@ -1,6 +1,4 @@
-/* JSON lines through cJSON; see json.h. Integers are written as text, since cJSON's numbers are doubles.
- *
- * SPDX-License-Identifier: MIT */
+/* JSON lines through cJSON; see json.h. Integers are written as text, since cJSON's numbers are doubles. */
 #include "json.h"
 
 #include "say.h"

@@ -1,6 +1,4 @@
-/* legosketch lab: the experiments, one or all of them, into a folder of results.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch lab: the experiments, one or all of them, into a folder of results. */
 #include "lab.h"
 
 #include "say.h"

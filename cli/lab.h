@@ -2,9 +2,7 @@
  *
  *     lab.c          the command            lab_streams.c  streams, counted exactly
  *     lab_lists.c    lists in options       lab_compare.c  every method at every budget on a stream
- *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each
- *
- * SPDX-License-Identifier: MIT */
+ *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each */
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 

@@ -1,8 +1,6 @@
 /* legosketch lab ablations: the networks without one part of the training each, as in Figure 7 of the paper, from
  * checkpoints that `legosketch train --checkpoint FILE` kept. Errors are by the number of items in a brick, as `train
- * --score` has them; with --alphas on tasks of that skewness, Figure 7 has 0.7.
- *
- * SPDX-License-Identifier: MIT */
+ * --score` has them; with --alphas on tasks of that skewness, Figure 7 has 0.7. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"

@@ -1,9 +1,7 @@
 /* legosketch lab bound: how often the rule errs by more than the bound of Theorem 4.3 allows.
  *
  * The theorem is about one brick of d2 columns: P(f'' - f >= eps N) <= 1 / (eps d2). Here eps = t / d2, so the bound is
- * 1/t. The rule is the upper bound of every estimate, so it is asked of the model that has bricks: `paper`.
- *
- * SPDX-License-Identifier: MIT */
+ * 1/t. The rule is the upper bound of every estimate, so it is asked of the model that has bricks: `paper`. */
 #include "lab.h"
 #include "legosketch_lab.h"
 #include "say.h"

@@ -1,6 +1,4 @@
-/* Every method at every budget on one stream, over as many threads as there are cores; see lab.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Every method at every budget on one stream, over as many threads as there are cores; see lab.h. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"

@@ -1,6 +1,4 @@
-/* legosketch lab real, synthetic, scaling, bytes: errors of every method on a few streams, each at a few budgets.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch lab real, synthetic, scaling, bytes: errors of every method on a few streams, each at a few budgets. */
 #include "lab.h"
 #include "say.h"
 

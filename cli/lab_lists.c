@@ -1,6 +1,4 @@
-/* Lists on the command lines of `lab` and `eval`: words between commas; see lab.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Lists on the command lines of `lab` and `eval`: words between commas; see lab.h. */
 #include "lab.h"
 
 #include "values.h"

@@ -3,9 +3,7 @@
  * Theorem 4.2: around the item of sub-rank r' of a brick, whose rank in the stream is r, the sub-skewness is alpha
  * log(1 + D / r) / log(1 + 1 / r'), with D ~ Geometric(1/K) and r - r' ~ NegativeBinomial(r', 1/K). Its expectation is
  * summed here, over all D and r or, where they are many, over groups of them; and it is simulated, by dealing items out
- * to bricks. Both are in multiples of alpha.
- *
- * SPDX-License-Identifier: MIT */
+ * to bricks. Both are in multiples of alpha. */
 #include "lab.h"
 #include "progress.h"
 #include "train.h" /* split_mix() */

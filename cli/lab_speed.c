@@ -1,7 +1,5 @@
 /* legosketch lab speed: items stored and asked for a second, method by method, as in Figure 6 of the paper: on a stream
- * of the shape of Wiki, on one core, one item a call; the Lego sketch also in batches, on one core and on all.
- *
- * SPDX-License-Identifier: MIT */
+ * of the shape of Wiki, on one core, one item a call; the Lego sketch also in batches, on one core and on all. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"

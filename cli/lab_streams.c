@@ -1,6 +1,4 @@
-/* Streams of the lab, counted exactly; see lab.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Streams of the lab, counted exactly; see lab.h. */
 #include "lab.h"
 #include "say.h"
 #include "zipf.h"

@@ -1,7 +1,5 @@
 /* Sketches and models from files; see load.h. Files are mapped, so that a damaged one costs no memory; what cannot be
- * mapped, such as a pipe, is read.
- *
- * SPDX-License-Identifier: MIT */
+ * mapped, such as a pipe, is read. */
 #include "load.h"
 
 #include "say.h"

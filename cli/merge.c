@@ -1,6 +1,4 @@
-/* legosketch merge: the sketch of several streams from their sketches.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch merge: the sketch of several streams from their sketches. */
 #include "load.h"
 #include "options.h"
 #include "output.h"

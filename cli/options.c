@@ -1,6 +1,4 @@
-/* Parsing and help from the option tables; see options.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Parsing and help from the option tables; see options.h. */
 #include "options.h"
 
 #include "say.h"

@@ -1,6 +1,4 @@
-/* Subcommands and their options as data. Parsing and help both come from these tables, so nothing is written twice.
- *
- * SPDX-License-Identifier: MIT */
+/* Subcommands and their options as data. Parsing and help both come from these tables, so nothing is written twice. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

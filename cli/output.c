@@ -1,7 +1,5 @@
 /* Writing; see output.h. A file is written under a temporary name in its own folder, synced, and renamed over the old
- * one; then the folder is synced too.
- *
- * SPDX-License-Identifier: MIT */
+ * one; then the folder is synced too. */
 #define _XOPEN_SOURCE 700 /* realpath() is not in plain POSIX */
 #include "output.h"
 

@@ -1,6 +1,4 @@
-/* The progress bar; see progress.h. There is one terminal, so there is one bar.
- *
- * SPDX-License-Identifier: MIT */
+/* The progress bar; see progress.h. There is one terminal, so there is one bar. */
 #include "progress.h"
 
 #include <stdio.h>

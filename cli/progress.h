@@ -1,6 +1,4 @@
-/* A progress bar on standard error, for anything that takes over two seconds. Silent if that is not a terminal.
- *
- * SPDX-License-Identifier: MIT */
+/* A progress bar on standard error, for anything that takes over two seconds. Silent if that is not a terminal. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

@@ -1,6 +1,4 @@
-/* legosketch query: how often did these items occur?
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch query: how often did these items occur? */
 #include "answer.h"
 #include "load.h"
 #include "options.h"

@@ -1,6 +1,4 @@
-/* Results of the lab as files; see record.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Results of the lab as files; see record.h. */
 #include "record.h"
 
 #include "legosketch.h"

@@ -1,7 +1,5 @@
 /* What an experiment of the lab found, as one JSON file that also says how to get it again: the command line, version,
- * commit, machine, date and seeds. Rows are flat objects of one table.
- *
- * SPDX-License-Identifier: MIT */
+ * commit, machine, date and seeds. Rows are flat objects of one table. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 

@@ -1,6 +1,4 @@
-/* legosketch report: results of the lab as one page.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch report: results of the lab as one page. */
 #include "report.h"
 
 #include "legosketch.h"

@@ -3,9 +3,7 @@
  *
  *     report.c            the command: reads the results, writes the page
  *     report_views.c      views and pivots         report_plot.c   a pivot through gnuplot, as SVG
- *     report_reference.c  published figures        report_page.c   HTML
- *
- * SPDX-License-Identifier: MIT */
+ *     report_reference.c  published figures        report_page.c   HTML */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 

@@ -1,7 +1,5 @@
 /* The page of a report: one HTML file that needs nothing else, for screens of any width, light and dark, and for paper.
- * It has no scripts, and its policy forbids any; see report.h.
- *
- * SPDX-License-Identifier: MIT */
+ * It has no scripts, and its policy forbids any; see report.h. */
 #include "report.h"
 
 #include "legosketch.h"

@@ -1,9 +1,7 @@
 /* A figure through gnuplot, as SVG to put into a page; see report.h.
  *
  * gnuplot gets a script in a file without a name, and no word from outside but names that are cut down to letters,
- * digits and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page.
- *
- * SPDX-License-Identifier: MIT */
+ * digits and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page. */
 #include "report.h"
 
 #include "say.h"

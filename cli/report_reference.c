@@ -1,6 +1,4 @@
-/* Published figures beside ours: synthetic.json, by skewness, and real_peers.json, by stream; see report.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Published figures beside ours: synthetic.json, by skewness, and real_peers.json, by stream; see report.h. */
 #include "report.h"
 
 #include "values.h"

@@ -1,6 +1,4 @@
-/* Messages to people; see say.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Messages to people; see say.h. */
 #include "say.h"
 
 #include "progress.h"

@@ -1,6 +1,4 @@
-/* What the program says to people (on standard error), and how it ends.
- *
- * SPDX-License-Identifier: MIT */
+/* What the program says to people (on standard error), and how it ends. */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 

@@ -1,7 +1,5 @@
 /* From files to batches of items; see stream.h. While one batch is worked on the next is read and parsed, nothing more:
- * a message, the bar and the sink wait for their turn, and all is as if there were one thread.
- *
- * SPDX-License-Identifier: MIT */
+ * a message, the bar and the sink wait for their turn, and all is as if there were one thread. */
 #include "stream.h"
 
 #include "input.h"

@@ -1,6 +1,4 @@
-/* Text that grows; see text.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Text that grows; see text.h. */
 #include "text.h"
 
 #include <stdarg.h>

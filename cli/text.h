@@ -1,6 +1,4 @@
-/* Text that grows as it is written.
- *
- * SPDX-License-Identifier: MIT */
+/* Text that grows as it is written. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 

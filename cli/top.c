@@ -1,6 +1,4 @@
-/* legosketch top: the most frequent items of a sketch that keeps them.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch top: the most frequent items of a sketch that keeps them. */
 #include "answer.h"
 #include "load.h"
 #include "options.h"

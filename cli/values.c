@@ -1,6 +1,4 @@
-/* Numbers and sizes between text and machine; see values.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Numbers and sizes between text and machine; see values.h. */
 #include "values.h"
 
 #include <math.h>

@@ -1,6 +1,4 @@
-/* Numbers and sizes between text and machine, strictly: the whole text or nothing.
- *
- * SPDX-License-Identifier: MIT */
+/* Numbers and sizes between text and machine, strictly: the whole text or nothing. */
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
 

@@ -1,7 +1,5 @@
 /* Zipf streams; see zipf.h. Random numbers are xoshiro256** by David Blackman and Sebastiano Vigna (public domain,
- * https://prng.di.unimi.it/xoshiro256starstar.c), its state filled by their splitmix64, as they advise.
- *
- * SPDX-License-Identifier: MIT */
+ * https://prng.di.unimi.it/xoshiro256starstar.c), its state filled by their splitmix64, as they advise. */
 #include "zipf.h"
 
 #include <math.h>

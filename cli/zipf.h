@@ -1,7 +1,5 @@
 /* Zipf streams as the paper's synthetic sets define them: of n items, the one of rank r = 1 .. n occurs
- * round(((n + 1) / (r + 1))^alpha) times.
- *
- * SPDX-License-Identifier: MIT */
+ * round(((n + 1) / (r + 1))^alpha) times. */
 #ifndef CLI_ZIPF_H
 #define CLI_ZIPF_H
 

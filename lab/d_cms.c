@@ -15,9 +15,7 @@
  * If votes are full, further occurrences go to the light part and the flag is set, so nothing is lost. Votes against
  * stop at 2^15 - 1: whoever has more than 3276 votes stays.
  *
- * An evicted resident is only a key, so the light part is given keys with their bucket, not items.
- *
- * SPDX-License-Identifier: MIT */
+ * An evicted resident is only a key, so the light part is given keys with their bucket, not items. */
 #include "counters.h"
 
 #include <assert.h>

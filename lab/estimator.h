@@ -3,8 +3,7 @@
  *
  * Items come as bytes; an integer comes as its 8 little-endian bytes. add() may be called once an item with its whole
  * count; a method whose answers depend on the order (in_order) is to get every occurrence with count 1, as they came.
- *
- * SPDX-License-Identifier: MIT */
+ */
 #ifndef LAB_ESTIMATOR_H
 #define LAB_ESTIMATOR_H
 

@@ -1,6 +1,4 @@
-/* The kinds by name, and what they have in common; see estimator.h.
- *
- * SPDX-License-Identifier: MIT */
+/* The kinds by name, and what they have in common; see estimator.h. */
 #include "estimator.h"
 
 #include <stdlib.h>

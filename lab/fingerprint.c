@@ -4,9 +4,7 @@
  * the same fingerprint and bucket, which count as one.
  *
  * When both buckets of a newcomer are full it is turned away, for good, and so are its later occurrences: first come,
- * first served. An item that is not in the table is answered with 1 once any was turned away, else with 0.
- *
- * SPDX-License-Identifier: MIT */
+ * first served. An item that is not in the table is answered with 1 once any was turned away, else with 0. */
 #include "counters.h"
 
 #include <assert.h>

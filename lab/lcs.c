@@ -4,9 +4,7 @@
  * distinct items over a third of the cells, the answer is 0, else that of one Count sketch on the other half. It is
  * told the number of distinct items.
  *
- *     cells  [ 10 x ROWS x small | ROWS x main ]     small = cells / 60, so that ten of 3 rows take half
- *
- * SPDX-License-Identifier: MIT */
+ *     cells  [ 10 x ROWS x small | ROWS x main ]     small = cells / 60, so that ten of 3 rows take half */
 #include "counters.h"
 
 enum { SMALL = 10 };

@@ -1,6 +1,4 @@
-/* The order in which items came; see order.h.
- *
- * SPDX-License-Identifier: MIT */
+/* The order in which items came; see order.h. */
 #include "order.h"
 
 #include "counters.h"

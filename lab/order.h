@@ -1,7 +1,5 @@
 /* The order in which items came, for methods whose answers depend on it: item numbers of an exact table, 4 bytes an
- * occurrence. Where only counts are known the occurrences are shuffled instead.
- *
- * SPDX-License-Identifier: MIT */
+ * occurrence. Where only counts are known the occurrences are shuffled instead. */
 #ifndef LAB_ORDER_H
 #define LAB_ORDER_H
 

@@ -2,9 +2,7 @@
  * 16 and 32 bits, so that rare items have many narrow counters and heavy ones still find wide ones. A counter at its
  * largest value has overflowed and says nothing: it stands for infinity, and the answer is the least of the others.
  * `tower-cm` adds to every row, as Count-Min; `tower-cu` only where it must, as conservative update. Neither deletes:
- * what overflowed is lost.
- *
- * SPDX-License-Identifier: MIT */
+ * what overflowed is lost. */
 #include "counters.h"
 
 #include <string.h>
