@@ -74,7 +74,7 @@ void show_tables(const struct path_list *list, const struct limits *limits)
 static void add_path(record *into, const struct path_list *list, const struct path *path, double peak_flops)
 {
     struct rate rate = path_rate(path);
-    json_line row = record_row(into);
+    json_line row = json_begin();
     json_text(&row, "method", path->method->name);
     json_text(&row, "operation", operation_names[path->operation]);
     json_text(&row, "calls", calls_names[path->calls]);

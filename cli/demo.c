@@ -1,5 +1,6 @@
 /* legosketch demo: the idea in a few seconds, on a stream made for it. */
 #include "lab.h"
+#include "progress.h"
 #include "say.h"
 #include "values.h"
 #include "zipf.h"
@@ -79,9 +80,9 @@ static lego_status count_stream(show *made)
     lego_status status = LEGO_OK;
     for (int r = 0; r < SKETCHES && status == LEGO_OK; r++)
         status = estimator_create(rivals[r].kind, &wanted, &made->sketches[r]);
-    double start = record_clock();
+    double start = progress_clock();
     if (status == LEGO_OK) status = lego_add_items(made->sketches[0], &items);
-    double seconds = record_clock() - start;
+    double seconds = progress_clock() - start;
     if (status == LEGO_OK) status = metrics_fill(made->truth, &estimator_cms, made->sketches[1]);
     if (status != LEGO_OK) return status;
     char size[VALUE_TEXT], exact[VALUE_TEXT];

@@ -6,10 +6,10 @@
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
-#include "content.h"
 #include "metrics.h"
 #include "options.h"
 #include "record.h"
+#include "stream.h"
 
 enum { LAB_LIST_MAX = 64 }; /* methods, budgets or skewnesses on one command line */
 
@@ -57,6 +57,16 @@ lab_take lab_take_kind, lab_take_size, lab_take_budget, lab_take_alpha, lab_take
 bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *take);
 
 /* ---- lab_streams.c ---------------------------------------------------------------------------------------------- */
+
+/* What a stream holds, counted exactly while it is read: the truth that methods are measured against. */
+typedef struct content {
+    exact_table *truth;
+    item_order order;
+    bool keep_order; /* there are occurrences to keep in order, and a method that wants them */
+    bool deletes;    /* a count was negative */
+} content;
+
+void content_free(content *self);
 
 typedef struct lab_stream {
     char name[512];

@@ -33,7 +33,7 @@ static bool add_row(const lab_plan *plan, record *into, const struct run *run, c
     variant_name(&run->recipe, variant);
     if (alpha >= 0) snprintf(skew, sizeof skew, "%g", alpha);
     else snprintf(skew, sizeof skew, "%g to %g", (double)run->recipe.alpha_min, (double)run->recipe.alpha_max);
-    json_line row = record_row(into);
+    json_line row = json_begin();
     json_text(&row, "variant", variant);
     json_text(&row, "skewness", skew);
     json_text(&row, "file", file);

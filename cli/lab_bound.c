@@ -40,7 +40,7 @@ static lego_status measure(const exact_table *truth, uint64_t seed, tally *sum)
 static void add_rows(record *into, const lab_stream *source, const tally *sum)
 {
     for (int t = 0; t < TIMES; t++) {
-        json_line row = record_row(into);
+        json_line row = json_begin();
         double bound = 1 / times[t], share = source != NULL ? (double)sum->beyond[t] / (double)sum->asked : bound;
         json_text(&row, "model", "paper");
         json_text(&row, "stream", source != NULL ? source->name : "the bound");

@@ -98,7 +98,7 @@ void lab_say(const trial *spec, const char *where, lego_status status)
 
 static lab_result add_row(record *into, const lab_stream *source, const point *done)
 {
-    json_line row = record_row(into);
+    json_line row = json_begin();
     bool ok = done->status == LEGO_OK;
     json_text(&row, "stream", source->name);
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);

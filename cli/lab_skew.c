@@ -95,7 +95,7 @@ static void add_row(record *into, uint32_t k, uint32_t rank, const char *how, do
 {
     char series[32];
     snprintf(series, sizeof series, "K = %u", (unsigned)k);
-    json_line row = record_row(into);
+    json_line row = json_begin();
     json_text(&row, "series", series);
     json_text(&row, "how", how);
     json_u64(&row, "bricks", k);

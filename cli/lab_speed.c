@@ -89,11 +89,11 @@ static lego_status time_way(const load *made, const way *how, unsigned threads, 
     if (status != LEGO_OK) return status;
     if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
     if (how->batches) lego_set_threads(self, threads);
-    double start = record_clock();
+    double start = progress_clock();
     status = pass(made, how, self, made->length, NULL);
-    double middle = record_clock();
+    double middle = progress_clock();
     if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
-    *out = (timing){middle - start, record_clock() - middle, estimator_bytes(how->kind, self)};
+    *out = (timing){middle - start, progress_clock() - middle, estimator_bytes(how->kind, self)};
     estimator_destroy(how->kind, self);
     return status;
 }
@@ -116,7 +116,7 @@ static lego_status time_rounds(const load *made, const way *how, unsigned thread
 static void add_rows(record *into, const load *made, const way *how, unsigned threads, const timing *best)
 {
     for (int query = 0; query < 2; query++) {
-        json_line row = record_row(into);
+        json_line row = json_begin();
         double items = (double)(query ? made->asked : made->length), seconds = query ? best->query : best->store;
         json_text(&row, "method", how->name);
         json_text(&row, "operation", query ? "query" : "store");

@@ -14,6 +14,9 @@ typedef struct item_order {
 lego_status order_append(item_order *order, size_t item);
 void order_free(item_order *order);
 
+/* The same on every machine for the same state, which is another one afterwards. */
+void order_shuffle(uint32_t *items, size_t n, uint64_t *state);
+
 /* Gives every occurrence to an estimator, one at a time.
  *
  * order NULL: the table's counts in an order of our own, the same each time. A stream of up to 2^24 occurrences is
