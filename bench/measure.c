@@ -226,6 +226,5 @@ bool measure(const struct plan *plan, struct path_list *list)
     }
     progress_end();
     free(self.answers);
-    if (!ok) say_no_memory();
-    return ok;
+    return ok || say_no_memory();
 }

@@ -69,8 +69,7 @@ static bool check_batch(void *context, stream *from, const item_batch *batch)
 {
     const target *into = context;
     if (into->status == LEGO_ERR_RANGE && batch->counts != NULL) return add_singly(into->sketch, from, batch);
-    if (into->status != LEGO_OK) say_status(from->file, into->status);
-    return into->status == LEGO_OK;
+    return say_status(from->file, into->status);
 }
 
 /* Bricks are as wide as their model was trained for, unless --columns tells otherwise. */
@@ -89,7 +88,7 @@ static bool create(lego_sketch **sketch)
     lego_status status = given.blocks > 0 ? create_by_hand(&wanted, sketch) : lego_create(&wanted, sketch);
     if (status == LEGO_ERR_BUDGET && wanted.top > 0)
         say("no sketch of that shape: the most frequent items take 512 bytes or more, and all else another 4K");
-    else if (status != LEGO_OK) say_status("no sketch of that shape", status);
+    else say_status("no sketch of that shape", status);
     if (status == LEGO_OK) lego_set_threads(*sketch, given.threads);
     return status == LEGO_OK;
 }

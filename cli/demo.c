@@ -62,15 +62,12 @@ static bool make_stream(show *made)
 {
     uint64_t total;
     lab_stream counted;
-    if (!zipf_total(given.distinct, given.alpha, &total) || total > UINT32_MAX) {
-        say("the stream would be too long for a demonstration: choose a smaller --alpha or --distinct");
-        return false;
-    }
+    if (!zipf_total(given.distinct, given.alpha, &total) || total > UINT32_MAX)
+        return say("the stream would be too long for a demonstration: choose a smaller --alpha or --distinct");
     if (!lab_stream_zipf(&counted, NULL, given.distinct, given.alpha)) return false;
     made->truth = counted.content.truth;
     made->keys = zipf_keys(given.distinct, given.alpha, given.seed, &made->length);
-    if (made->keys == NULL) say_no_memory();
-    return made->keys != NULL;
+    return made->keys != NULL || say_no_memory();
 }
 
 static lego_status count_stream(show *made)
@@ -131,7 +128,7 @@ static lego_status print_answers(const show *made)
 }
 
 /* AAE / ARE of all at half, once and twice the budget. */
-static void print_table(const show *made)
+static bool print_table(const show *made)
 {
     printf("\n%sMean error over all %" PRIu32 " distinct items, absolute / relative%s\n\n  %-12s", style.title,
            given.distinct, style.plain, "bytes");
@@ -151,6 +148,7 @@ static void print_table(const show *made)
         fputs(style.plain, stdout);
     }
     putchar('\n');
+    return true;
 }
 
 /* A bar with one block for each sixth of a power of ten above a hundredth of a per cent. */
@@ -198,16 +196,13 @@ static int run(int count, char **operands)
     if (count > 0) return options_wrong(&command_demo, "it takes no argument, and '%s' is one", operands[0]);
     choose_style();
     show made = {0};
-    bool ok = make_stream(&made);
-    lego_status status = ok ? count_stream(&made) : LEGO_OK;
-    if (ok && status == LEGO_OK) status = print_answers(&made);
-    if (ok && status == LEGO_OK) print_table(&made);
-    if (ok && status == LEGO_OK) status = print_classes(&made);
-    if (status != LEGO_OK) say_status("the demonstration stops", status);
+    bool ok = make_stream(&made) && say_status("counting stops", count_stream(&made)) &&
+              say_status("asking stops", print_answers(&made)) && print_table(&made) &&
+              say_status("asking stops", print_classes(&made));
     free(made.keys);
     exact_destroy(made.truth);
     for (int r = 0; r < SKETCHES; r++) estimator_destroy(rivals[r].kind, made.sketches[r]);
-    return ok && status == LEGO_OK ? EXIT_DONE : EXIT_FAILED;
+    return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
 const command command_demo = {

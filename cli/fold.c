@@ -25,7 +25,7 @@ static bool fold(lego_sketch *sketch, const char *path)
     if (status == LEGO_ERR_SHAPE)
         say("%s has %s, and can not be folded to that: --blocks takes a divisor, --budget finds one that fits", path,
             say_shape(shape, sketch));
-    else if (status != LEGO_OK) say_status(path, status);
+    else say_status(path, status);
     return status == LEGO_OK;
 }
 

@@ -56,10 +56,8 @@ static void print_item(uint32_t rank)
 static bool print_stream(uint64_t total)
 {
     uint32_t *ranks = total <= SIZE_MAX / sizeof *ranks ? malloc((size_t)total * sizeof *ranks) : NULL;
-    if (ranks == NULL) {
-        say("a stream of %" PRIu64 " items does not fit into memory; --format tsv needs none", total);
-        return false;
-    }
+    if (ranks == NULL)
+        return say("a stream of %" PRIu64 " items does not fit into memory; --format tsv needs none", total);
     zipf_stream(given.distinct, given.alpha, given.seed, ranks);
     progress_begin("gen", total, given.quiet);
     bool ok = true;
@@ -82,11 +80,9 @@ static int run(int count, char **operands)
         return options_wrong(&command_gen, "there is no stream '%s'; there is one kind: zipf",
                              operands[count > 1 ? 1 : 0]);
     uint64_t total;
-    if (!zipf_total(given.distinct, given.alpha, &total)) {
-        say("the counts would leave 63 bits: choose a smaller --alpha or --distinct");
-        return EXIT_FAILED;
-    }
-    bool ok = given.format == FORMAT_TSV ? print_table() : print_stream(total);
+    bool ok = zipf_total(given.distinct, given.alpha, &total)
+                  ? given.format == FORMAT_TSV ? print_table() : print_stream(total)
+                  : say("the counts would leave 63 bits: choose a smaller --alpha or --distinct");
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -91,8 +91,7 @@ static bool make_folder(const char *path)
     bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
     snprintf(inside, sizeof inside, "%.4000s/.", path); /* which only a folder has */
     if (made && access(inside, W_OK | X_OK) == 0) return true;
-    say("cannot %s the folder %s: %s", made ? "write into" : "make", path, strerror(errno));
-    return false;
+    return say("cannot %s the folder %s: %s", made ? "write into" : "make", path, strerror(errno));
 }
 
 static lab_result run_one(const lab_experiment *experiment)

@@ -71,10 +71,7 @@ static lab_result run(const lab_plan *plan, record *into)
             status = measure(source.content.truth, plan->seed + s, &sum);
         if (status == LEGO_OK) add_rows(into, &source, &sum);
         content_free(&source.content);
-        if (status != LEGO_OK) {
-            say_status(source.name, status);
-            return LAB_FAILED;
-        }
+        if (!say_status(source.name, status)) return LAB_FAILED;
     }
     return LAB_DONE;
 }

@@ -35,8 +35,7 @@ static bool make_load(const lab_plan *plan, load *made)
     content_free(&shape.content);
     made->keys = zipf_keys(made->distinct, shape.alpha, plan->seed, &made->length);
     made->asked = made->length < made->distinct ? made->length : made->distinct;
-    if (made->keys == NULL) say_no_memory();
-    return made->keys != NULL;
+    return made->keys != NULL || say_no_memory();
 }
 
 /* ---- ways to store and to ask ------------------------------------------------------------------------------------ */
@@ -145,12 +144,8 @@ static lab_result run(const lab_plan *plan, record *into)
         unsigned threads = how.all_threads ? plan->threads : 1;
         timing best;
         lego_status status = time_rounds(&made, &how, threads, plan->quick ? 2 : 3, &best);
-        if (status == LEGO_OK) {
-            add_rows(into, &made, &how, threads, &best);
-        } else {
-            say_status(how.name, status);
-            result = lab_unusable(into, how.name);
-        }
+        if (say_status(how.name, status)) add_rows(into, &made, &how, threads, &best);
+        else result = lab_unusable(into, how.name);
         progress_update(i + 1, i + 1);
     }
     progress_end();

@@ -11,9 +11,7 @@
 static bool start(content *self)
 {
     *self = (content){0};
-    if (exact_create(&self->truth) == LEGO_OK) return true;
-    say_no_memory();
-    return false;
+    return exact_create(&self->truth) == LEGO_OK || say_no_memory();
 }
 
 void content_free(content *self)
@@ -31,9 +29,8 @@ static bool fill_zipf(lab_stream *self, uint32_t distinct)
         zipf_count(distinct, self->alpha, (uint32_t)rank, &count);
         stream_key(rank, key);
         if (exact_add(self->content.truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
-            say_no_memory();
             content_free(&self->content);
-            return false;
+            return say_no_memory();
         }
     }
     return true;
@@ -46,8 +43,7 @@ bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, doub
     if (name != NULL) snprintf(self->name, sizeof self->name, "%s", name);
     else snprintf(self->name, sizeof self->name, "zipf %g", alpha);
     if (zipf_total(distinct, alpha, &total)) return start(&self->content) && fill_zipf(self, distinct);
-    say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
-    return false;
+    return say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
 }
 
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total)
@@ -98,12 +94,10 @@ static bool count_batch(void *context, stream *from, const item_batch *batch)
         lego_status status = exact_add(into->truth, item, size, count);
         if (status == LEGO_OK && into->keep_order) status = order_append(&into->order, exact_latest(into->truth));
         into->deletes = into->deletes || count < 0;
-        if (status == LEGO_ERR_RANGE && batch->lines != NULL) {
-            if (!stream_malformed(from, batch->lines[i], lego_status_message(status))) return false;
-        } else if (status != LEGO_OK) {
-            say_status(from->file, status);
-            return false;
-        }
+        bool ok = status == LEGO_ERR_RANGE && batch->lines != NULL
+                      ? stream_malformed(from, batch->lines[i], lego_status_message(status))
+                      : say_status(from->file, status);
+        if (!ok) return false;
     }
     return true;
 }
@@ -112,8 +106,7 @@ static bool count_batch(void *context, stream *from, const item_batch *batch)
 static bool suits(const content *self, const estimator_kind *kind)
 {
     if (!self->deletes || !kind->insert_only) return true;
-    say("the input has negative counts, and %s cannot delete: leave it out of --methods", kind->name);
-    return false;
+    return say("the input has negative counts, and %s cannot delete: leave it out of --methods", kind->name);
 }
 
 bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count)
@@ -143,9 +136,8 @@ bool lab_stream_file(lab_stream *self, const lab_plan *plan, size_t i)
     if (!lab_read(&self->content, plan, plan->format >= 0 ? (item_format)plan->format : format, &plan->files[i], 1))
         return false;
     if (exact_size(self->content.truth) == 0) {
-        say("%s has no items: there is nothing to measure", path);
         content_free(&self->content);
-        return false;
+        return say("%s has no items: there is nothing to measure", path);
     }
     memcpy(self->name, name, sizeof name);
     return true;

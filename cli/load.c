@@ -80,7 +80,7 @@ static bool check(const char *path, const contents *all, lego_status status, con
     if (status == LEGO_ERR_MAGIC) say("%s is not %s", path, wanted);
     else if (status == LEGO_ERR_MODEL && lego_saved_model(all->bytes, all->size, name) == LEGO_OK)
         say("%s was made with the model '%s': give its file with --model", path, name);
-    else if (status != LEGO_OK) say_status(path, status);
+    else say_status(path, status);
     return status == LEGO_OK;
 }
 
@@ -90,10 +90,7 @@ bool load_model(const char *name, const lego_model **model)
     if (name == NULL || *model != NULL) return true;
     *model = loaded;
     if (loaded != NULL) return true;
-    if (access(name, F_OK) != 0) {
-        say("'%s' is neither a built-in model nor a file", name);
-        return false;
-    }
+    if (access(name, F_OK) != 0) return say("'%s' is neither a built-in model nor a file", name);
     contents all;
     if (!open_contents(name, &all)) return false;
     lego_status status = lego_model_load(all.bytes, all.size, NULL, &loaded);

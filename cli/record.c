@@ -130,10 +130,7 @@ bool record_write_file(const record *self, const char *path, bool quiet)
 {
     if (self->top.ok) cJSON_SetNumberValue(self->seconds, progress_clock() - self->start);
     char *json = self->top.ok ? cJSON_Print(self->top.object) : NULL;
-    if (json == NULL) {
-        say_no_memory();
-        return false;
-    }
+    if (json == NULL) return say_no_memory();
     bool ok = output_file(path, save_json, json);
     cJSON_free(json);
     if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), progress_clock() - self->start);

@@ -101,11 +101,9 @@ static bool read_folder(findings *found, const char *folder)
 {
     struct dirent **names;
     int count = scandir(folder, &names, ends_in_json, alphasort);
-    if (count < 0) {
-        say("cannot read the folder %s: %s%s", folder, strerror(errno),
-            errno == ENOENT ? "; 'legosketch lab all --quick' makes results" : "");
-        return false;
-    }
+    if (count < 0)
+        return say("cannot read the folder %s: %s%s", folder, strerror(errno),
+                   errno == ENOENT ? "; 'legosketch lab all --quick' makes results" : "");
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
         if (snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path) read_result(found, path);
@@ -113,9 +111,8 @@ static bool read_folder(findings *found, const char *folder)
     }
     free(names);
     sort_results(found->results);
-    if (cJSON_GetArraySize(found->results) > 0) return true;
-    say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
-    return false;
+    return cJSON_GetArraySize(found->results) > 0 ||
+           say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
 }
 
 /* {"synthetic": ..., "real_peers": ...} of the files that are there; NULL after saying that there is neither. */
@@ -153,8 +150,7 @@ static bool make_page(text *page, const findings *found, const cJSON *references
     bool ok = true;
     cJSON_ArrayForEach(result, found->results) ok = ok && page_result(page, result, references, plots);
     text_print(page, "</html>\n");
-    if (ok && page->failed) say_no_memory();
-    return ok && !page->failed;
+    return ok && (!page->failed || say_no_memory());
 }
 
 static lego_status save_page(const void *what, lego_write write, void *context)

@@ -13,8 +13,7 @@ enum { REPORTS_MAX = 10 }; /* malformed lines named one by one before there is o
 bool stream_malformed(stream *self, uint64_t line, const char *what)
 {
     self->malformed++;
-    if (self->policy == ON_ERROR_STOP || self->malformed <= REPORTS_MAX)
-        say_bare("%s:%" PRIu64 ": %s", self->file, line, what);
+    if (self->policy == ON_ERROR_STOP || self->malformed <= REPORTS_MAX) say_at(self->file, line, what);
     return self->policy == ON_ERROR_SKIP;
 }
 
@@ -65,7 +64,7 @@ static bool handle(stream *self, const item_parser *parser, item_event event)
     switch (event) {
     case ITEMS_BATCH: return take_batch(self, &parser->batch);
     case ITEMS_BAD: return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
-    case ITEMS_NO_MEMORY: say_no_memory(); return false;
+    case ITEMS_NO_MEMORY: return say_no_memory();
     case ITEMS_MORE: break;
     }
     return true;
@@ -106,17 +105,12 @@ static bool read_file(stream *self, const char *path)
     item_parser parser;
     if (!input_open(&from, path)) return false;
     self->file = from.name;
-    bool ok = items_open(&parser, self->format);
-    if (ok) {
-        ok = read_blocks(self, &from, &parser);
-        if (self->at_work.n > 0) { /* something failed meanwhile */
-            pthread_join(self->worker, NULL);
-            self->at_work.n = 0;
-        }
-        items_close(&parser);
-    } else {
-        say_no_memory();
+    bool ok = (items_open(&parser, self->format) || say_no_memory()) && read_blocks(self, &from, &parser);
+    if (self->at_work.n > 0) { /* something failed meanwhile */
+        pthread_join(self->worker, NULL);
+        self->at_work.n = 0;
     }
+    items_close(&parser);
     input_close(&from);
     return ok;
 }

@@ -36,7 +36,7 @@ static bool list(const lego_sketch *sketch, const char *path)
         say("%s is a plain sketch, which counts items but does not keep them: build it with --top, or ask it "
             "for items that you know with 'legosketch query'",
             path);
-    else if (status != LEGO_OK) say_status(path, status);
+    else say_status(path, status);
     return ok && status == LEGO_OK;
 }
 

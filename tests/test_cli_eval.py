@@ -37,7 +37,7 @@ class Gen(Case):
         self.assertEqual(self.run_program(*options, "--format", "u64"), struct.pack(f"<{len(stream)}Q", *stream))
 
     def test_order(self):
-        """The shuffle as lab/order.c has it: Fisher-Yates by splitmix64's last steps, of a state that starts as its first."""
+        """The shuffle as lab/order.c has it: Fisher-Yates by the last steps of splitmix64, whose first output it starts from."""
         def mix(z):
             z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
             z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
