@@ -34,10 +34,9 @@ static void print_head(const struct path *path)
     static const char *const what[OPERATIONS] = {"items stored", "items asked for", "pairs of a store and a query"};
     static const char *const how[CALLS] = {"one a call", "in batches"};
     char size[VALUE_TEXT];
-    value_print_size(size, path->budget);
-    printf("\n%s: million %s a second, %s, %s keys (%.2f M, of a stream with %.2f M distinct)\n", size,
-           what[path->operation], how[path->calls], key_names[path->keys], (double)path->items / 1e6,
-           (double)path->distinct / 1e6);
+    printf("\n%s: million %s a second, %s, %s keys (%.2f M, of a stream with %.2f M distinct)\n",
+           value_print_size(size, path->budget), what[path->operation], how[path->calls], key_names[path->keys],
+           (double)path->items / 1e6, (double)path->distinct / 1e6);
     printf("  %-20s %7s  %8s  %8s    %8s  %8s  %8s  %8s  %8s  %8s\n", "", "threads", "median", "least", "most",
            "x yard", "of limit", "x one", "cpu/wall", "by cpu");
 }

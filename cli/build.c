@@ -18,7 +18,7 @@ static struct {
 } given = {.budget = 1 << 20, .threads = 1};
 
 static const option_entry options[] = {
-    OPTION_OUTPUT(&given.output),
+    {OPTION_OUTPUT(&given.output)},
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "bytes of the sketch in memory, such as 300K or 1.5M (1M)"},
     {"top", 0, OPTION_SIZE_IF_ANY, "SIZE", &given.top,
      "keep the most frequent items with their counts, in so many bytes of the budget or an eighth of it, for "

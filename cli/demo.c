@@ -82,14 +82,13 @@ static lego_status count_stream(show *made)
     double seconds = progress_clock() - start;
     if (status == LEGO_OK) status = metrics_fill(made->truth, &estimator_cms, made->sketches[1]);
     if (status != LEGO_OK) return status;
-    char size[VALUE_TEXT], exact[VALUE_TEXT];
-    value_print_size(size, estimator_bytes(&estimator_lego, made->sketches[0]));
-    value_print_size(exact, exact_bytes(made->truth));
+    char text[VALUE_TEXT];
     printf("%sA stream of %.2f million items, %" PRIu32 " of them distinct%s (Zipf, skewness %g)\n", style.title,
            (double)made->length / 1e6, given.distinct, style.plain, given.alpha);
-    printf("counted into %s in %.2f s: %.0f million items a second on one core.\n", size, seconds,
+    printf("counted into %s in %.2f s: %.0f million items a second on one core.\n",
+           value_print_size(text, estimator_bytes(&estimator_lego, made->sketches[0])), seconds,
            (double)made->length / seconds / 1e6);
-    printf("A hash table of exact counts takes %s.\n", exact);
+    printf("A hash table of exact counts takes %s.\n", value_print_size(text, exact_bytes(made->truth)));
     return LEGO_OK;
 }
 
@@ -134,8 +133,7 @@ static bool print_table(const show *made)
            given.distinct, style.plain, "bytes");
     for (uint64_t budget = given.budget / 2, i = 0; i < 3; i++, budget *= 2) {
         char size[VALUE_TEXT];
-        value_print_size(size, budget);
-        printf(" %19s", size);
+        printf(" %19s", value_print_size(size, budget));
     }
     for (int r = 0; r < RIVALS; r++) {
         printf("\n  %s%-12s", style.colours[r], rivals[r].name);

@@ -45,9 +45,8 @@ static bool print_result(const exact_table *truth, const trial *spec, const metr
     }
     char budget[VALUE_TEXT];
     const char *name = lab_model_name(spec);
-    value_print_size(budget, spec->budget);
-    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, name != NULL ? name : "-", budget,
-           result->bytes, result->aae, result->are);
+    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, name != NULL ? name : "-",
+           value_print_size(budget, spec->budget), result->bytes, result->aae, result->are);
     return true;
 }
 
@@ -60,10 +59,7 @@ static bool run_trials(const content *read)
         trial spec = lab_trial(&given, read, kind, given.budgets[i / given.kind_count]);
         metrics result;
         lego_status status = metrics_run(read->truth, &spec, &result);
-        if (status != LEGO_OK) {
-            lab_say(&spec, NULL, status);
-            return false;
-        }
+        if (!lab_say(&spec, NULL, status)) return false;
         progress_hide();
         if (!print_result(read->truth, &spec, &result) || !output_flush()) return false;
         progress_update(i + 1, (i + 1) * exact_size(read->truth));

@@ -11,10 +11,10 @@ static struct {
 } given;
 
 static const option_entry options[] = {
-    OPTION_OUTPUT(&given.output),
+    {OPTION_OUTPUT(&given.output)},
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "leave as many blocks as fit into so many bytes"},
     {"blocks", 'k', OPTION_U32, "K", &given.blocks, "leave so many blocks or bricks: a divisor of what it has"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 

@@ -18,7 +18,7 @@ static const option_entry options[] = {
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line instead of text"},
     {"scan", 0, OPTION_FLAG, NULL, &given.scan,
      "also what the paper's scan network sees in each brick: items and skewness"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 
@@ -80,9 +80,8 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
 static bool print_sketch_text(const lego_info *info, const lego_model_info *model, const listed *top)
 {
     char size[VALUE_TEXT];
-    value_print_size(size, info->bytes);
     printf("stream        %" PRId64 " items counted\n", info->total);
-    printf("memory        %" PRIu64 " bytes (%s)", info->bytes, size);
+    printf("memory        %" PRIu64 " bytes (%s)", info->bytes, value_print_size(size, info->bytes));
     if (info->cache_bytes > 0) printf(", and %" PRIu64 " of scan results, which can be had again", info->cache_bytes);
     printf("\nmodel         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
     if (info->columns == 0) printf("blocks        %" PRIu32 ", of 64 bytes\n", info->blocks);

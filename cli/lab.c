@@ -10,10 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const lab_experiment lab_all = {.name = "all"};
 static const lab_experiment *const experiments[] = {
-    &lab_real, &lab_synthetic, &lab_speed, &lab_ablations, &lab_skew, &lab_bound, &lab_scaling, &lab_bytes,
+    &lab_real, &lab_synthetic, &lab_speed, &lab_ablations, &lab_skew, &lab_bound, &lab_scaling, &lab_bytes, &lab_all,
 };
-enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
+enum { EXPERIMENTS = sizeof experiments / sizeof *experiments - 1 }; /* without `all` */
 
 static const char *folder = "lab-results", *methods, *budgets, *alphas, *checkpoints;
 static lab_plan given = {.format = -1};
@@ -99,14 +100,10 @@ static lab_result run_one(const lab_experiment *experiment)
     lab_plan plan = plan_for(experiment);
     record into = record_begin(experiment->name, experiment->title, experiment->figure, plan.seed, plan.seeds);
     lab_result result = experiment->run(&plan, &into);
-    if (!into.top.ok) {
-        say_no_memory();
-        result = LAB_FAILED;
-    }
     char path[PATH_MAX + 32]; /* the folder is there, so its name is not longer than names may be */
     snprintf(path, sizeof path, "%s/%s.json", folder, experiment->name);
-    if (result <= LAB_PARTIAL && (record_rows(&into) == 0 || !record_write_file(&into, path, given.quiet)))
-        result = LAB_FAILED;
+    bool empty = into.top.ok && record_rows(&into) == 0; /* else it is memory that is missing, which is said */
+    if (result <= LAB_PARTIAL && (empty || !record_write_file(&into, path, given.quiet))) result = LAB_FAILED;
     record_free(&into);
     if (result == LAB_PARTIAL) say("%s: some of it failed; the rest is kept", experiment->name);
     if (result == LAB_FAILED) say("%s: failed, nothing is written", experiment->name);
@@ -131,11 +128,10 @@ static int run_all(void)
 static const lab_experiment *find_experiment(const char *name)
 {
     const char *names[EXPERIMENTS + 2];
-    for (int i = 0; i < EXPERIMENTS; i++) {
+    for (int i = 0; i <= EXPERIMENTS; i++) {
         if (strcmp(experiments[i]->name, name) == 0) return experiments[i];
         names[i] = experiments[i]->name;
     }
-    names[EXPERIMENTS] = "all";
     names[EXPERIMENTS + 1] = NULL;
     const char *closest = options_closest(name, names);
     options_wrong(&command_lab, "there is no experiment '%s'%s%s%s", name, closest != NULL ? "; did you mean '" : "",
@@ -143,10 +139,10 @@ static const lab_experiment *find_experiment(const char *name)
     return NULL;
 }
 
-/* The files behind an experiment's name (one NULL: all of them); false if they are not for it, which is said. */
+/* The files behind an experiment's name; false if they are not for it, which is said. */
 static bool take_files(const lab_experiment *one, int count, char **files)
 {
-    if (one == NULL || one == &lab_real) {
+    if (one == &lab_all || one == &lab_real) {
         given.files = files;
         given.file_count = count;
     } else if (one == &lab_ablations && count > 0) { /* instead of those of the option */
@@ -168,11 +164,10 @@ static int run(int count, char **operands)
     if (count == 0)
         return options_wrong(&command_lab, "which experiment? real, synthetic, speed, ablations, skew, bound, scaling, "
                                            "bytes or all");
-    bool all = strcmp(operands[0], "all") == 0;
-    const lab_experiment *one = all ? NULL : find_experiment(operands[0]);
-    if ((!all && one == NULL) || !read_plan() || !take_files(one, count - 1, operands + 1)) return EXIT_WRONG_USAGE;
+    const lab_experiment *one = find_experiment(operands[0]);
+    if (one == NULL || !read_plan() || !take_files(one, count - 1, operands + 1)) return EXIT_WRONG_USAGE;
     if (!make_folder(folder)) return EXIT_FAILED;
-    if (all) return run_all();
+    if (one == &lab_all) return run_all();
     return run_one(one) == LAB_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 

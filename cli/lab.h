@@ -91,10 +91,10 @@ bool lab_read(content *into, const lab_plan *plan, item_format format, char *con
 trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind *kind, uint64_t budget);
 
 /* The name of its model, or NULL; what came of it, unless that is NULL, as fields of a row, in a stream of so many
- * items; and why nothing did. The stream's name is NULL where there is but one. */
+ * items; and whether anything did, else it says why not. The stream's name is NULL where there is but one. */
 const char *lab_model_name(const trial *spec);
 void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_t total);
-void lab_say(const trial *spec, const char *where, lego_status status);
+bool lab_say(const trial *spec, const char *where, lego_status status);
 
 /* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its
  * reason in the row instead of errors. */

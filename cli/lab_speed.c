@@ -19,7 +19,7 @@ typedef struct load {
     uint32_t distinct;
 } load;
 
-/* Seconds of one run, or of the fastest of several: what disturbs a run only makes it slower. */
+/* Seconds of the fastest of several runs: what disturbs a run only makes it slower. */
 typedef struct timing {
     double store, query;
     uint64_t bytes;
@@ -79,38 +79,32 @@ static lego_status pass(const load *made, const way *how, void *self, size_t n, 
     return status;
 }
 
-static lego_status time_way(const load *made, const way *how, unsigned threads, timing *out)
+/* The fastest of some rounds. */
+static lego_status time_way(const load *made, const way *how, unsigned threads, int rounds, timing *best)
 {
     static lego_estimate answers[BATCH];
     lego_options wanted = {.budget = made->budget, .seed = made->seed};
-    void *self;
-    lego_status status = estimator_create(how->kind, &wanted, &self);
-    if (status != LEGO_OK) return status;
-    if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
-    if (how->batches) lego_set_threads(self, threads);
-    double start = progress_clock();
-    status = pass(made, how, self, made->length, NULL);
-    double middle = progress_clock();
-    if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
-    *out = (timing){middle - start, progress_clock() - middle, estimator_bytes(how->kind, self)};
-    estimator_destroy(how->kind, self);
+    lego_status status = LEGO_OK;
+    *best = (timing){INFINITY, INFINITY, 0};
+    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
+        void *self;
+        status = estimator_create(how->kind, &wanted, &self);
+        if (status != LEGO_OK) return status;
+        if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
+        if (how->batches) lego_set_threads(self, threads);
+        double start = progress_clock();
+        status = pass(made, how, self, made->length, NULL);
+        double middle = progress_clock();
+        if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
+        best->store = fmin(best->store, middle - start);
+        best->query = fmin(best->query, progress_clock() - middle);
+        best->bytes = estimator_bytes(how->kind, self);
+        estimator_destroy(how->kind, self);
+    }
     return status;
 }
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
-
-/* The fastest of some rounds. */
-static lego_status time_rounds(const load *made, const way *how, unsigned threads, int rounds, timing *best)
-{
-    lego_status status = LEGO_OK;
-    *best = (timing){INFINITY, INFINITY, 0};
-    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
-        timing one;
-        status = time_way(made, how, threads, &one);
-        if (status == LEGO_OK) *best = (timing){fmin(best->store, one.store), fmin(best->query, one.query), one.bytes};
-    }
-    return status;
-}
 
 static void add_rows(record *into, const load *made, const way *how, unsigned threads, const timing *best)
 {
@@ -143,7 +137,7 @@ static lab_result run(const lab_plan *plan, record *into)
                                        : batch_ways[i - plan->kind_count];
         unsigned threads = how.all_threads ? plan->threads : 1;
         timing best;
-        lego_status status = time_rounds(&made, &how, threads, plan->quick ? 2 : 3, &best);
+        lego_status status = time_way(&made, &how, threads, plan->quick ? 2 : 3, &best);
         if (say_status(how.name, status)) add_rows(into, &made, &how, threads, &best);
         else result = lab_unusable(into, how.name);
         progress_update(i + 1, i + 1);

@@ -14,8 +14,8 @@ static struct {
 enum { REMEDY_TEXT = 128 };
 
 static const option_entry options[] = {
-    OPTION_OUTPUT(&given.output),
-    OPTION_MODEL(&given.model),
+    {OPTION_OUTPUT(&given.output)},
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 

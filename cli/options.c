@@ -79,18 +79,6 @@ const char *options_closest(const char *word, const char *const *names)
 
 /* ---- parsing -------------------------------------------------------------------------------------------------- */
 
-static int choice_index(const char *choices, const char *word)
-{
-    size_t length = strlen(word);
-    for (int index = 0; choices != NULL; index++) {
-        const char *bar = strchr(choices, '|');
-        size_t size = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
-        if (size == length && memcmp(choices, word, size) == 0) return index;
-        choices = bar != NULL ? bar + 1 : NULL;
-    }
-    return -1;
-}
-
 static bool store_u32(const char *text, uint32_t *target)
 {
     uint64_t number;
@@ -99,11 +87,19 @@ static bool store_u32(const char *text, uint32_t *target)
     return true;
 }
 
-static bool store_choice(const char *choices, const char *text, int *target)
+/* The place of the word among those between bars. */
+static bool store_choice(const char *choices, const char *word, int *target)
 {
-    int index = choice_index(choices, text);
-    if (index >= 0) *target = index;
-    return index >= 0;
+    size_t length = strlen(word);
+    for (int index = 0;; index++) {
+        size_t size = strcspn(choices, "|");
+        if (size == length && memcmp(choices, word, size) == 0) {
+            *target = index;
+            return true;
+        }
+        if (choices[size] == '\0') return false;
+        choices += size + 1;
+    }
 }
 
 /* NULL, or what the text should have been. */

@@ -28,15 +28,10 @@ typedef struct option_entry {
     const char *help;
 } option_entry;
 
-/* What several tables have. */
-#define OPTION_OUTPUT(target)                                                                                          \
-    {                                                                                                                  \
-        "output", 'o', OPTION_TEXT, "FILE", target, "write the sketch here; - is standard output"                      \
-    }
+/* Entries that several tables have. */
+#define OPTION_OUTPUT(target) "output", 'o', OPTION_TEXT, "FILE", target, "write the sketch here; - is standard output"
 #define OPTION_MODEL(target)                                                                                           \
-    {                                                                                                                  \
-        "model", 'm', OPTION_TEXT, "NAME|FILE", target, "the .lego file the sketch was made with, if not built in"     \
-    }
+    "model", 'm', OPTION_TEXT, "NAME|FILE", target, "the .lego file the sketch was made with, if not built in"
 
 /* How many words that are not options a command takes. */
 typedef enum operand_count { OPERANDS_ANY, OPERANDS_ONE, OPERANDS_SOME /* one or more */ } operand_count;

@@ -63,8 +63,7 @@ const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch)
     lego_info info;
     lego_describe(sketch, &info);
     char size[VALUE_TEXT];
-    value_print_size(size, info.bytes);
     snprintf(text, SHAPE_TEXT, "%" PRIu32 " %s%s, %s", info.blocks, info.columns > 0 ? "brick" : "block",
-             info.blocks == 1 ? "" : "s", size);
+             info.blocks == 1 ? "" : "s", value_print_size(size, info.bytes));
     return text;
 }

@@ -89,7 +89,7 @@ static bool read_blocks(stream *self, input *from, item_parser *parser)
         if (!input_next(from, &block, &size)) return false;
         if (size == 0) break;
         if (!parse_block(self, parser, block, size)) return false;
-        self->done = before + from->done;
+        self->done = before + input_done(from);
         progress_update(self->done, self->items + items_pending(parser));
     }
     item_event event;
@@ -101,17 +101,17 @@ static bool read_blocks(stream *self, input *from, item_parser *parser)
 
 static bool read_file(stream *self, const char *path)
 {
-    input from;
+    input *from;
     item_parser parser;
     if (!input_open(&from, path)) return false;
-    self->file = from.name;
-    bool ok = (items_open(&parser, self->format) || say_no_memory()) && read_blocks(self, &from, &parser);
+    self->file = input_name(from);
+    bool ok = (items_open(&parser, self->format) || say_no_memory()) && read_blocks(self, from, &parser);
     if (self->at_work.n > 0) { /* something failed meanwhile */
         pthread_join(self->worker, NULL);
         self->at_work.n = 0;
     }
     items_close(&parser);
-    input_close(&from);
+    input_close(from);
     return ok;
 }
 

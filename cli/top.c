@@ -17,7 +17,7 @@ static const option_entry options[] = {
     {"format", 'f', OPTION_CHOICE, ANSWER_CHOICES, &given.format,
      "u32, u64: show keys of 8 bytes, which such input has, as whole numbers (lines)"},
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line: item, estimate, lower, upper, exact"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 

@@ -126,14 +126,12 @@ static void destroy(void *self)
     free(self);
 }
 
-const estimator_kind estimator_d_cms = {
-    "d-cms",
-    .in_order = true,
-    .insert_only = true,
-    ESTIMATOR_TABLE(filtered, sizeof(bucket)),
-    .create = create,
-    .bytes = bytes,
-    .destroy = destroy,
-    .add = add,
-    .estimate = estimate,
-};
+const estimator_kind estimator_d_cms = {"d-cms",
+                                        .in_order = true,
+                                        .insert_only = true,
+                                        ESTIMATOR_TABLE(filtered, sizeof(bucket)),
+                                        .create = create,
+                                        .bytes = bytes,
+                                        .destroy = destroy,
+                                        .add = add,
+                                        .estimate = estimate};

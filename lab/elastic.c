@@ -110,7 +110,6 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_elastic = {
-    "elastic",  ESTIMATOR_TABLE(elastic, 1), .least = sizeof(bucket) + 1, .in_order = true, .insert_only = true,
-    .add = add, .estimate = estimate,
-};
+const estimator_kind estimator_elastic = {"elastic",           ESTIMATOR_TABLE(elastic, 1), .least = sizeof(bucket) + 1,
+                                          .in_order = true,    .insert_only = true,         .add = add,
+                                          .estimate = estimate};

@@ -65,7 +65,6 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_fingerprint = {
-    "fingerprint",        ESTIMATOR_TABLE(prints, sizeof(bucket)), .in_order = true, .insert_only = true, .add = add,
-    .estimate = estimate,
-};
+const estimator_kind estimator_fingerprint = {"fingerprint",    ESTIMATOR_TABLE(prints, sizeof(bucket)),
+                                              .in_order = true, .insert_only = true,
+                                              .add = add,       .estimate = estimate};

@@ -69,11 +69,9 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_lcs = {
-    "lcs",
-    ESTIMATOR_TABLE(lcs, sizeof(int32_t)),
-    .least = 2 * SMALL * ROWS,
-    .tell = tell,
-    .add = add,
-    .estimate = estimate,
-};
+const estimator_kind estimator_lcs = {"lcs",
+                                      ESTIMATOR_TABLE(lcs, sizeof(int32_t)),
+                                      .least = 2 * SMALL * ROWS,
+                                      .tell = tell,
+                                      .add = add,
+                                      .estimate = estimate};
