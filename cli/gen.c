@@ -34,9 +34,7 @@ enum { FLUSH_EVERY = 1 << 16 }; /* items between two looks at whether anyone sti
 static bool print_table(void)
 {
     for (uint64_t rank = 1; rank <= given.distinct; rank++) {
-        uint64_t count = 0;
-        zipf_count(given.distinct, given.alpha, (uint32_t)rank, &count);
-        printf("%" PRIu64 "\t%" PRIu64 "\n", rank, count);
+        printf("%" PRIu64 "\t%" PRIu64 "\n", rank, zipf_count(given.distinct, given.alpha, rank));
         if (rank % FLUSH_EVERY == 0 && !output_flush()) return false;
     }
     return true;

@@ -68,7 +68,7 @@ typedef struct compression {
 struct input {
     const char *name; /* for messages */
     int file;
-    uint64_t done;           /* bytes read of the file */
+    uint64_t *done;          /* bytes read */
     const compression *kind; /* NULL if it is read as it is, straight into the output */
     codec with;
     bool inside;     /* a member */
@@ -239,7 +239,7 @@ static bool read_file(input *self, unsigned char *buffer, size_t size, size_t *g
     while (count < 0 && errno == EINTR);
     if (count < 0) return say_unreadable(self->name, strerror(errno));
     *got = (size_t)count;
-    self->done += *got;
+    *self->done += *got;
     return true;
 }
 
@@ -322,12 +322,13 @@ static bool is_stdin(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-bool input_open(input **opened, const char *path)
+bool input_open(input **opened, const char *path, uint64_t *done)
 {
     input *self = malloc(sizeof *self);
     if (self == NULL) return say_unreadable(path, messages[NO_MEMORY]);
     memset(self, 0, offsetof(input, input)); /* the whole union too, whichever member comes first */
     self->name = is_stdin(path) ? "stdin" : path;
+    self->done = done;
     self->kind = is_stdin(path) ? NULL : compression_of(path);
     self->file = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     *opened = self;
@@ -347,11 +348,6 @@ void input_close(input *self)
 const char *input_name(const input *self)
 {
     return self->name;
-}
-
-uint64_t input_done(const input *self)
-{
-    return self->done;
 }
 
 bool input_measure(char *const *paths, int count, uint64_t *bytes)

@@ -12,15 +12,13 @@
 
 typedef struct input input;
 
-/* "-" is standard input. Each of these says what went wrong before it returns false. */
-bool input_open(input **opened, const char *path);
+/* "-" is standard input. Bytes read of the file, which are not those given out if it is compressed, are added to *done.
+ * Each of these says what went wrong before it returns false. */
+bool input_open(input **opened, const char *path, uint64_t *done);
 bool input_next(input *self, const unsigned char **block, size_t *size); /* size 0 at the end */
 void input_close(input *self);
 
 const char *input_name(const input *self); /* for messages */
-
-/* Bytes read of the file, which are not those given out if it is compressed. */
-uint64_t input_done(const input *self);
 
 /* Checks that every file is there, before hours are spent on the first; adds up their sizes, 0 if one has none. */
 bool input_measure(char *const *paths, int count, uint64_t *bytes);

@@ -1,7 +1,7 @@
 /* The lab: experiments that measure what the paper claims. `eval` and `demo` measure with it too.
  *
  *     lab.c          the command            lab_streams.c  streams, counted exactly
- *     lab_lists.c    lists in options       lab_compare.c  every method at every budget on a stream
+ *     lab_compare.c  every method at every budget on a stream
  *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each */
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
@@ -47,11 +47,11 @@ typedef struct lab_experiment {
 extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound, lab_scaling,
     lab_bytes;
 
-/* ---- lab_lists.c ------------------------------------------------------------------------------------------------ */
+/* ---- lab.c: lists in options, which eval has too ---------------------------------------------------------------- */
 
 /* Takes one word of a list into a plan; NULL, or what the word should have been. */
 typedef const char *lab_take(lab_plan *plan, const char *word, size_t length);
-lab_take lab_take_kind, lab_take_size, lab_take_budget, lab_take_alpha, lab_take_checkpoint;
+lab_take lab_take_kind, lab_take_size;
 
 /* Every word between commas; a list that is NULL has none. Says which one is wrong with the command line. */
 bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *take);

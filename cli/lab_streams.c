@@ -24,11 +24,10 @@ void content_free(content *self)
 static bool fill_zipf(lab_stream *self, uint32_t distinct)
 {
     for (uint64_t rank = 1; rank <= distinct; rank++) {
-        uint64_t count = 0;
         unsigned char key[8];
-        zipf_count(distinct, self->alpha, (uint32_t)rank, &count);
+        int64_t count = (int64_t)zipf_count(distinct, self->alpha, rank);
         stream_key(rank, key);
-        if (exact_add(self->content.truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
+        if (exact_add(self->content.truth, key, sizeof key, count) != LEGO_OK) {
             content_free(&self->content);
             return say_no_memory();
         }

@@ -3,6 +3,7 @@
 #include "load.h"
 
 #include "say.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 typedef struct contents {
-    unsigned char *bytes;
+    void *bytes;
     size_t size;
     bool mapped;
 } contents;
@@ -26,29 +27,16 @@ void load_close(void)
     loaded = NULL;
 }
 
-/* The rest of a file whose size nobody knows; 0 or an error number. */
-static int read_all(int file, contents *all)
-{
-    size_t capacity = 0;
-    for (;;) {
-        if (all->size == capacity) {
-            capacity = capacity * 2 + 65536;
-            unsigned char *bytes = realloc(all->bytes, capacity);
-            if (bytes == NULL) return ENOMEM;
-            all->bytes = bytes;
-        }
-        ssize_t got = read(file, all->bytes + all->size, capacity - all->size);
-        if (got == 0) return 0;
-        if (got < 0 && errno != EINTR) return errno;
-        all->size += got > 0 ? (size_t)got : 0;
-    }
-}
-
 static int map_or_read(int file, contents *all)
 {
     struct stat status;
     if (fstat(file, &status) != 0) return errno;
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) return read_all(file, all);
+    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+        text piped = {0};
+        int error = text_read(&piped, file, SIZE_MAX);
+        *all = (contents){piped.bytes, piped.size, false};
+        return error;
+    }
     void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED) return errno;
     *all = (contents){bytes, (size_t)status.st_size, true};

@@ -8,10 +8,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     const char *output, *references;
@@ -32,28 +34,18 @@ typedef struct findings {
     text notices;
 } findings;
 
-enum { FILE_MOST = 256 << 20 }; /* no result is as large */
-
-void report_read(FILE *from, text *to)
-{
-    char buffer[1 << 16];
-    size_t got;
-    while (to->size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, from)) > 0) text_bytes(to, buffer, got);
-}
-
 /* The JSON in a file, or NULL after `why` says what is wrong with it. */
 static cJSON *read_json(const char *path, char *why, size_t size)
 {
     text content = {0};
-    errno = 0;
-    FILE *file = fopen(path, "rb");
-    if (file != NULL) report_read(file, &content);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int error = file < 0 ? errno : text_read(&content, file, REPORT_FILE_MOST);
     cJSON *parsed = NULL;
-    if (file == NULL || ferror(file)) snprintf(why, size, "cannot be read: %s", strerror(errno != 0 ? errno : EIO));
-    else if (content.failed || content.size >= FILE_MOST) snprintf(why, size, "is too large");
+    if (content.size >= REPORT_FILE_MOST) snprintf(why, size, "is too large");
+    else if (error != 0) snprintf(why, size, "cannot be read: %s", strerror(error));
     else if (content.size == 0 || (parsed = cJSON_ParseWithLength(content.bytes, content.size)) == NULL)
         snprintf(why, size, content.size == 0 ? "is empty" : "is damaged: it is not JSON");
-    if (file != NULL) fclose(file);
+    if (file >= 0) close(file);
     text_free(&content);
     return parsed;
 }

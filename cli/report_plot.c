@@ -124,8 +124,8 @@ static int read_gnuplot(FILE *script, text *svg)
     snprintf(command, sizeof command, "exec gnuplot -d - </dev/fd/%d", fileno(script));
     FILE *output = popen(command, "r");
     if (output == NULL) return -1;
-    report_read(output, svg);
-    return pclose(output);
+    int error = text_read(svg, fileno(output), REPORT_FILE_MOST), state = pclose(output);
+    return error == 0 ? state : -1;
 }
 
 static bool run_gnuplot(const text *script, text *svg)

@@ -82,14 +82,12 @@ static bool parse_block(stream *self, item_parser *parser, const unsigned char *
 
 static bool read_blocks(stream *self, input *from, item_parser *parser)
 {
-    uint64_t before = self->done;
     const unsigned char *block;
     size_t size;
     for (;;) {
         if (!input_next(from, &block, &size)) return false;
         if (size == 0) break;
         if (!parse_block(self, parser, block, size)) return false;
-        self->done = before + input_done(from);
         progress_update(self->done, self->items + items_pending(parser));
     }
     item_event event;
@@ -103,7 +101,7 @@ static bool read_file(stream *self, const char *path)
 {
     input *from;
     item_parser parser;
-    if (!input_open(&from, path)) return false;
+    if (!input_open(&from, path, &self->done)) return false;
     self->file = input_name(from);
     bool ok = (items_open(&parser, self->format) || say_no_memory()) && read_blocks(self, from, &parser);
     if (self->at_work.n > 0) { /* something failed meanwhile */

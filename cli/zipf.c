@@ -7,20 +7,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool zipf_count(uint32_t distinct, double alpha, uint32_t rank, uint64_t *count)
+uint64_t zipf_count(uint32_t distinct, double alpha, uint64_t rank)
 {
     double value = round(pow(((double)distinct + 1) / ((double)rank + 1), alpha));
-    if (!(value < 0x1p63)) return false;
-    *count = (uint64_t)value;
-    return true;
+    return value < 0x1p63 ? (uint64_t)value : 0;
 }
 
 bool zipf_total(uint32_t distinct, double alpha, uint64_t *total)
 {
     uint64_t sum = 0;
     for (uint64_t rank = 1; rank <= distinct; rank++) {
-        uint64_t count;
-        if (!zipf_count(distinct, alpha, (uint32_t)rank, &count) || count > INT64_MAX - sum) return false;
+        uint64_t count = zipf_count(distinct, alpha, rank);
+        if (count == 0 || count > INT64_MAX - sum) return false;
         sum += count;
     }
     *total = sum;
@@ -31,9 +29,7 @@ void zipf_stream(uint32_t distinct, double alpha, uint64_t seed, uint32_t *strea
 {
     uint64_t size = 0;
     for (uint64_t rank = 1; rank <= distinct; rank++) {
-        uint64_t count = 0;
-        zipf_count(distinct, alpha, (uint32_t)rank, &count);
-        while (count-- > 0) stream[size++] = (uint32_t)rank;
+        for (uint64_t count = zipf_count(distinct, alpha, rank); count > 0; count--) stream[size++] = (uint32_t)rank;
     }
     uint64_t state = split_mix(seed, 1); /* so that the numbers of two seeds have nothing in common */
     order_shuffle(stream, size, &state);
