@@ -17,10 +17,8 @@ static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
      "of lego (the sketch), rule (its upper bound), lego-paper (with the paper's model), d-lego (with an eighth for "
      "the most frequent items), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), "
-     "d-cms (Count-Min "
-     "behind the paper's filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, "
-     "elastic, "
-     "fingerprint, ms (the meta-sketch), one (the constant 1), exact (a hash table) "
+     "d-cms (Count-Min behind the paper's filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, "
+     "tower-cu, salsa-cu, elastic, fingerprint, ms (the meta-sketch), one (the constant 1), exact (a hash table) "
      "(lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},

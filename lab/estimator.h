@@ -44,13 +44,8 @@ typedef struct estimator_table {
 /* Every kind, in the order of a table. */
 #define ESTIMATOR_KINDS(X)                                                                                             \
     X(lego)                                                                                                            \
-    X(rule)                                                                                                            \
-    X(lego_paper)                                                                                                      \
-    X(d_lego)                                                                                                          \
-    X(cms)                                                                                                             \
-    X(cs)                                                                                                              \
-    X(cs_clipped)                                                                                                      \
-    X(lcs) X(d_cms) X(cu) X(cmm) X(tower_cm) X(tower_cu) X(salsa_cu) X(elastic) X(fingerprint) X(ms) X(one) X(exact)
+    X(rule) X(lego_paper) X(d_lego) X(cms) X(cs) X(cs_clipped) X(lcs) X(d_cms) X(cu) X(cmm) X(tower_cm) X(tower_cu)    \
+        X(salsa_cu) X(elastic) X(fingerprint) X(ms) X(one) X(exact)
 #define ESTIMATOR_DECLARE(name) extern const estimator_kind estimator_##name;
 ESTIMATOR_KINDS(ESTIMATOR_DECLARE)
 
