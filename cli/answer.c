@@ -1,5 +1,4 @@
-/* Answers on standard output; see answer.h. Lines are put together without printf(), which would take most of the time.
- */
+/* Answers on standard output; see answer.h. Lines are put together without printf(), which takes longer than all else. */
 #include "answer.h"
 
 #include "json.h"
