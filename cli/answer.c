@@ -1,4 +1,4 @@
-/* Answers on standard output; see answer.h. Lines are put together without printf(), which takes longer than all else. */
+/* Answers on standard output; see answer.h. Lines are put together without printf(), which would be slower. */
 #include "answer.h"
 
 #include "json.h"

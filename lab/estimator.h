@@ -1,5 +1,5 @@
-/* One interface for every way to estimate how often an item occurred, so that all of them are measured by the same
- * code on the same items. To add a method, write one file with one estimator_kind and name it below and in estimators.c.
+/* One interface for every way to estimate how often an item occurred, so that all of them are measured by the same code
+ * on the same items. To add a method, write one file with one estimator_kind, and name that below and in estimators.c.
  *
  * Items come as bytes; an integer comes as its 8 little-endian bytes. add() may be called once an item with its whole
  * count; a method whose answers depend on the order (in_order) is to get every occurrence with count 1, as it came. */
