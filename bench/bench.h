@@ -1,6 +1,4 @@
-/* What bench does, one after the other: it measures what the machine can do and all paths, and shows both.
- *
- * SPDX-License-Identifier: MIT */
+/* What bench does, one after the other: it measures what the machine can do and all paths, and shows both. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 

@@ -5,9 +5,7 @@
  *
  * A batch is hashed CHUNK keys at a time by a loop that compilers turn into vectors, the counters are then touched one
  * by one. Chunks of 32 keys were faster than those of 64, 128 and 512. The prefetching version is one chunk ahead of
- * itself, for tables beyond the caches; in smaller ones it costs more than it saves, so both are measured.
- *
- * SPDX-License-Identifier: MIT */
+ * itself, for tables beyond the caches; in smaller ones it costs more than it saves, so both are measured. */
 #ifndef BENCH_COUNTMIN_H
 #define BENCH_COUNTMIN_H
 

@@ -1,7 +1,5 @@
 /* The batch function of countmin.h, for the instructions that the including file is compiled for: it defines KERNEL,
- * KERNEL_NAME and SUPPORTED.
- *
- * SPDX-License-Identifier: MIT */
+ * KERNEL_NAME and SUPPORTED. */
 #include "countmin.h"
 
 typedef struct chunk {

@@ -4,9 +4,7 @@
  * the device, 20 times the bytes of their blocks; items on the device, in ordinary and in pinned memory. Times are CUDA
  * events around a call, the median of 5 after one that is not counted, and beside it the least and the most. Limits,
  * measured in the same run: random additions to a table of the sketch's size, four of which a distinct key needs, two
- * and two near each other (others are summed up before they get there); multiply-adds, 1544 of which a query needs.
- *
- * SPDX-License-Identifier: MIT */
+ * and two near each other (others are summed up before they get there); multiply-adds, 1544 of which a query needs. */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,4 @@
-/* The stream; see keys.h. Random numbers are splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
- *
- * SPDX-License-Identifier: MIT */
+/* The stream; see keys.h. Random numbers are splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
 #include "keys.h"
 
 #include <math.h>

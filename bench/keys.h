@@ -2,9 +2,7 @@
  *
  * Drawn, where cli/zipf.h deals out exact counts: a stream of any length from any number of items, so that length and
  * distinct items can be varied each on its own. Rank r comes with probability ln((r + 1) / r) / ln(n + 1), which is
- * close to 1 / (r ln n).
- *
- * SPDX-License-Identifier: MIT */
+ * close to 1 / (r ln n). */
 #ifndef BENCH_KEYS_H
 #define BENCH_KEYS_H
 

@@ -1,6 +1,4 @@
-/* What the machine can do.
- *
- * SPDX-License-Identifier: MIT */
+/* What the machine can do. */
 #include "bench.h"
 
 #include "cpu.h"

@@ -1,6 +1,4 @@
-/* bench: how fast the sketch is, against a plain Count-Min and against what the machine can do.
- *
- * SPDX-License-Identifier: MIT */
+/* bench: how fast the sketch is, against a plain Count-Min and against what the machine can do. */
 #include "bench.h"
 #include "options.h"
 #include "output.h"
@@ -92,8 +90,7 @@ static bool bench(void)
     struct path_list list = {0};
     struct limits limits = {0};
     /* Limits are measured before and after: the machine may get quieter. */
-    bool ok = path_list_fill(&list, &plan) && limits_measure(&limits, plan.quick);
-    if (!ok) say_no_memory();
+    bool ok = (path_list_fill(&list, &plan) && limits_measure(&limits, plan.quick)) || say_no_memory();
     ok = ok && measure(&plan, &list) && limits_measure(&limits, plan.quick) && show(&results, &list, &limits) &&
          all_right(&list);
     free(list.paths);

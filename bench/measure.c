@@ -2,9 +2,7 @@
  *
  * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it. A
  * query is asked of the sketch of the whole stream, after one that is not timed, so that what a sketch caches is there.
- * Pairs start from the sketch of the whole stream, or of that and earlier pairs.
- *
- * SPDX-License-Identifier: MIT */
+ * Pairs start from the sketch of the whole stream, or of that and earlier pairs. */
 #include "bench.h"
 
 #include "progress.h"
@@ -228,6 +226,5 @@ bool measure(const struct plan *plan, struct path_list *list)
     }
     progress_end();
     free(self.answers);
-    if (!ok) say_no_memory();
-    return ok;
+    return ok || say_no_memory();
 }

@@ -1,6 +1,4 @@
-/* One interface for everything that is timed.
- *
- * SPDX-License-Identifier: MIT */
+/* One interface for everything that is timed. */
 #ifndef BENCH_METHOD_H
 #define BENCH_METHOD_H
 

@@ -3,9 +3,7 @@
  * That is one counter for every item, in as many bytes as the sketches have, with nothing to hash, since where the
  * counters are is known before the clock starts. The keys are those of the stream, so that as many are near and far as
  * for the others. An operation that touches so many cache lines can be as fast as this divided by their number, if
- * nothing else takes time. (Lines that it shares with others make it a little faster.)
- *
- * SPDX-License-Identifier: MIT */
+ * nothing else takes time. (Lines that it shares with others make it a little faster.) */
 #define _DEFAULT_SOURCE
 #define XXH_INLINE_ALL
 #include "countmin.h"

@@ -1,6 +1,4 @@
-/* The Lego sketch as its users call it: the default model, alone and with its most frequent items, and the paper's.
- *
- * SPDX-License-Identifier: MIT */
+/* The Lego sketch as its users call it: the default model, alone and with its most frequent items, and the paper's. */
 #include "cpu.h"
 #include "method.h"
 

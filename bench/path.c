@@ -1,6 +1,4 @@
-/* The list of paths; see path.h.
- *
- * SPDX-License-Identifier: MIT */
+/* The list of paths; see path.h. */
 #include "path.h"
 
 #include "values.h"
@@ -47,9 +45,8 @@ static bool has_one_of(const char *text, const char *words, size_t length)
 static bool passes(const struct path *self, const char *filter)
 {
     char size[VALUE_TEXT], text[200];
-    value_print_size(size, self->budget);
     snprintf(text, sizeof text, "%s %s %s %s %s threads=%u", self->method->name, operation_names[self->operation],
-             calls_names[self->calls], key_names[self->keys], size, self->threads);
+             calls_names[self->calls], key_names[self->keys], value_print_size(size, self->budget), self->threads);
     for (const char *word = filter != NULL ? filter : ""; *word != '\0';) {
         size_t length = strcspn(word, " ,");
         if (length > 0 && !has_one_of(text, word, length)) return false;

@@ -1,7 +1,5 @@
 /* A path: one operation of one method, by one kind of call, on one kind of key, in so many bytes, on so many threads.
- * What is timed, printed and written is a list of paths.
- *
- * SPDX-License-Identifier: MIT */
+ * What is timed, printed and written is a list of paths. */
 #ifndef BENCH_PATH_H
 #define BENCH_PATH_H
 

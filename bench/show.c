@@ -1,6 +1,4 @@
-/* What was measured, as tables and as JSON.
- *
- * SPDX-License-Identifier: MIT */
+/* What was measured, as tables and as JSON. */
 #include "bench.h"
 
 #include "countmin.h"
@@ -36,10 +34,9 @@ static void print_head(const struct path *path)
     static const char *const what[OPERATIONS] = {"items stored", "items asked for", "pairs of a store and a query"};
     static const char *const how[CALLS] = {"one a call", "in batches"};
     char size[VALUE_TEXT];
-    value_print_size(size, path->budget);
-    printf("\n%s: million %s a second, %s, %s keys (%.2f M, of a stream with %.2f M distinct)\n", size,
-           what[path->operation], how[path->calls], key_names[path->keys], (double)path->items / 1e6,
-           (double)path->distinct / 1e6);
+    printf("\n%s: million %s a second, %s, %s keys (%.2f M, of a stream with %.2f M distinct)\n",
+           value_print_size(size, path->budget), what[path->operation], how[path->calls], key_names[path->keys],
+           (double)path->items / 1e6, (double)path->distinct / 1e6);
     printf("  %-20s %7s  %8s  %8s    %8s  %8s  %8s  %8s  %8s  %8s\n", "", "threads", "median", "least", "most",
            "x yard", "of limit", "x one", "cpu/wall", "by cpu");
 }
@@ -76,7 +73,7 @@ void show_tables(const struct path_list *list, const struct limits *limits)
 static void add_path(record *into, const struct path_list *list, const struct path *path, double peak_flops)
 {
     struct rate rate = path_rate(path);
-    json_line row = record_row(into);
+    json_line row = json_begin();
     json_text(&row, "method", path->method->name);
     json_text(&row, "operation", operation_names[path->operation]);
     json_text(&row, "calls", calls_names[path->calls]);

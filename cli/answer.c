@@ -1,6 +1,4 @@
-/* Answers on standard output; see answer.h. Lines are put together without printf(), which would take most of the time.
- *
- * SPDX-License-Identifier: MIT */
+/* Answers on standard output; see answer.h. Lines are put together without printf(), which would be slower. */
 #include "answer.h"
 
 #include "json.h"

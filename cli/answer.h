@@ -1,6 +1,4 @@
-/* Answers as query and top print them: a line of tabs, or a JSON object.
- *
- * SPDX-License-Identifier: MIT */
+/* Answers as query and top print them: a line of tabs, or a JSON object. */
 #ifndef CLI_ANSWER_H
 #define CLI_ANSWER_H
 

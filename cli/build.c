@@ -1,6 +1,4 @@
-/* legosketch build: count a stream into a sketch.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch build: count a stream into a sketch. */
 #include "legosketch_lab.h"
 #include "load.h"
 #include "options.h"
@@ -20,7 +18,7 @@ static struct {
 } given = {.budget = 1 << 20, .threads = 1};
 
 static const option_entry options[] = {
-    OPTION_OUTPUT(&given.output),
+    {OPTION_OUTPUT(&given.output)},
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "bytes of the sketch in memory, such as 300K or 1.5M (1M)"},
     {"top", 0, OPTION_SIZE_IF_ANY, "SIZE", &given.top,
      "keep the most frequent items with their counts, in so many bytes of the budget or an eighth of it, for "
@@ -71,8 +69,7 @@ static bool check_batch(void *context, stream *from, const item_batch *batch)
 {
     const target *into = context;
     if (into->status == LEGO_ERR_RANGE && batch->counts != NULL) return add_singly(into->sketch, from, batch);
-    if (into->status != LEGO_OK) say_status(from->file, into->status);
-    return into->status == LEGO_OK;
+    return say_status(from->file, into->status);
 }
 
 /* Bricks are as wide as their model was trained for, unless --columns tells otherwise. */
@@ -91,7 +88,7 @@ static bool create(lego_sketch **sketch)
     lego_status status = given.blocks > 0 ? create_by_hand(&wanted, sketch) : lego_create(&wanted, sketch);
     if (status == LEGO_ERR_BUDGET && wanted.top > 0)
         say("no sketch of that shape: the most frequent items take 512 bytes or more, and all else another 4K");
-    else if (status != LEGO_OK) say_status("no sketch of that shape", status);
+    else say_status("no sketch of that shape", status);
     if (status == LEGO_OK) lego_set_threads(*sketch, given.threads);
     return status == LEGO_OK;
 }

@@ -1,6 +1,4 @@
-/* legosketch eval: how far estimates are from exact counts, method by method.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch eval: how far estimates are from exact counts, method by method. */
 #include "lab.h"
 #include "load.h"
 #include "output.h"
@@ -19,10 +17,8 @@ static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
      "of lego (the sketch), rule (its upper bound), lego-paper (with the paper's model), d-lego (with an eighth for "
      "the most frequent items), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), "
-     "d-cms (Count-Min "
-     "behind the paper's filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, "
-     "elastic, "
-     "fingerprint, ms (the meta-sketch), one (the constant 1), exact (a hash table) "
+     "d-cms (Count-Min behind the paper's filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, "
+     "tower-cu, salsa-cu, elastic, fingerprint, ms (the meta-sketch), one (the constant 1), exact (a hash table) "
      "(lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
@@ -47,9 +43,8 @@ static bool print_result(const exact_table *truth, const trial *spec, const metr
     }
     char budget[VALUE_TEXT];
     const char *name = lab_model_name(spec);
-    value_print_size(budget, spec->budget);
-    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, name != NULL ? name : "-", budget,
-           result->bytes, result->aae, result->are);
+    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, name != NULL ? name : "-",
+           value_print_size(budget, spec->budget), result->bytes, result->aae, result->are);
     return true;
 }
 
@@ -62,10 +57,7 @@ static bool run_trials(const content *read)
         trial spec = lab_trial(&given, read, kind, given.budgets[i / given.kind_count]);
         metrics result;
         lego_status status = metrics_run(read->truth, &spec, &result);
-        if (status != LEGO_OK) {
-            lab_say(&spec, NULL, status);
-            return false;
-        }
+        if (!lab_say(&spec, NULL, status)) return false;
         progress_hide();
         if (!print_result(read->truth, &spec, &result) || !output_flush()) return false;
         progress_update(i + 1, (i + 1) * exact_size(read->truth));

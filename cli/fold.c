@@ -1,6 +1,4 @@
-/* legosketch fold: a smaller sketch of the same stream.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch fold: a smaller sketch of the same stream. */
 #include "load.h"
 #include "options.h"
 #include "output.h"
@@ -13,10 +11,10 @@ static struct {
 } given;
 
 static const option_entry options[] = {
-    OPTION_OUTPUT(&given.output),
+    {OPTION_OUTPUT(&given.output)},
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "leave as many blocks as fit into so many bytes"},
     {"blocks", 'k', OPTION_U32, "K", &given.blocks, "leave so many blocks or bricks: a divisor of what it has"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 
@@ -27,7 +25,7 @@ static bool fold(lego_sketch *sketch, const char *path)
     if (status == LEGO_ERR_SHAPE)
         say("%s has %s, and can not be folded to that: --blocks takes a divisor, --budget finds one that fits", path,
             say_shape(shape, sketch));
-    else if (status != LEGO_OK) say_status(path, status);
+    else say_status(path, status);
     return status == LEGO_OK;
 }
 

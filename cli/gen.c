@@ -1,6 +1,4 @@
-/* legosketch gen: streams to try things on.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch gen: streams to try things on. */
 #include "options.h"
 #include "output.h"
 #include "progress.h"
@@ -36,9 +34,7 @@ enum { FLUSH_EVERY = 1 << 16 }; /* items between two looks at whether anyone sti
 static bool print_table(void)
 {
     for (uint64_t rank = 1; rank <= given.distinct; rank++) {
-        uint64_t count = 0;
-        zipf_count(given.distinct, given.alpha, (uint32_t)rank, &count);
-        printf("%" PRIu64 "\t%" PRIu64 "\n", rank, count);
+        printf("%" PRIu64 "\t%" PRIu64 "\n", rank, zipf_count(given.distinct, given.alpha, rank));
         if (rank % FLUSH_EVERY == 0 && !output_flush()) return false;
     }
     return true;
@@ -58,10 +54,8 @@ static void print_item(uint32_t rank)
 static bool print_stream(uint64_t total)
 {
     uint32_t *ranks = total <= SIZE_MAX / sizeof *ranks ? malloc((size_t)total * sizeof *ranks) : NULL;
-    if (ranks == NULL) {
-        say("a stream of %" PRIu64 " items does not fit into memory; --format tsv needs none", total);
-        return false;
-    }
+    if (ranks == NULL)
+        return say("a stream of %" PRIu64 " items does not fit into memory; --format tsv needs none", total);
     zipf_stream(given.distinct, given.alpha, given.seed, ranks);
     progress_begin("gen", total, given.quiet);
     bool ok = true;
@@ -84,11 +78,9 @@ static int run(int count, char **operands)
         return options_wrong(&command_gen, "there is no stream '%s'; there is one kind: zipf",
                              operands[count > 1 ? 1 : 0]);
     uint64_t total;
-    if (!zipf_total(given.distinct, given.alpha, &total)) {
-        say("the counts would leave 63 bits: choose a smaller --alpha or --distinct");
-        return EXIT_FAILED;
-    }
-    bool ok = given.format == FORMAT_TSV ? print_table() : print_stream(total);
+    bool ok = zipf_total(given.distinct, given.alpha, &total)
+                  ? given.format == FORMAT_TSV ? print_table() : print_stream(total)
+                  : say("the counts would leave 63 bits: choose a smaller --alpha or --distinct");
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 

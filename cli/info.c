@@ -1,6 +1,4 @@
-/* legosketch info: what a sketch or a model is.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch info: what a sketch or a model is. */
 #include "json.h"
 #include "legosketch_lab.h"
 #include "load.h"
@@ -20,7 +18,7 @@ static const option_entry options[] = {
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line instead of text"},
     {"scan", 0, OPTION_FLAG, NULL, &given.scan,
      "also what the paper's scan network sees in each brick: items and skewness"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 
@@ -79,22 +77,22 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
     return json_print(&line);
 }
 
-static void print_sketch_text(const lego_info *info, const lego_model_info *model, const listed *top)
+static bool print_sketch_text(const lego_info *info, const lego_model_info *model, const listed *top)
 {
     char size[VALUE_TEXT];
-    value_print_size(size, info->bytes);
     printf("stream        %" PRId64 " items counted\n", info->total);
-    printf("memory        %" PRIu64 " bytes (%s)", info->bytes, size);
+    printf("memory        %" PRIu64 " bytes (%s)", info->bytes, value_print_size(size, info->bytes));
     if (info->cache_bytes > 0) printf(", and %" PRIu64 " of scan results, which can be had again", info->cache_bytes);
     printf("\nmodel         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
     if (info->columns == 0) printf("blocks        %" PRIu32 ", of 64 bytes\n", info->blocks);
     else
         printf("bricks        %" PRIu32 ", of %" PRIu32 " rows and %" PRIu32 " columns\n", info->blocks, model->rows,
                info->columns);
-    if (info->top_bytes == 0) return;
+    if (info->top_bytes == 0) return true;
     printf("top           %" PRIu64 " bytes: %" PRIu64 " items listed, %" PRIu64 " of them exact\n", info->top_bytes,
            top->items, top->exact);
     printf("              %" PRId64 " of the items counted\n", info->top_total);
+    return true;
 }
 
 static bool print_brick(uint32_t brick, const lego_lab_scan *scan)
@@ -114,15 +112,12 @@ static bool print_brick(uint32_t brick, const lego_lab_scan *scan)
 
 static bool print_scan(const lego_sketch *sketch, const lego_info *info, const char *path)
 {
-    if (info->columns == 0) {
-        say("%s has blocks, and --scan is of the paper's bricks: build it with --model paper", path);
-        return false;
-    }
+    if (info->columns == 0)
+        return say("%s has blocks, and --scan is of the paper's bricks: build it with --model paper", path);
     for (uint32_t brick = 0; brick < info->blocks; brick++) {
         lego_lab_scan scan;
         lego_status status = lego_lab_scan_brick(sketch, brick, &scan);
-        if (status != LEGO_OK) say_status(path, status);
-        if (status != LEGO_OK || !print_brick(brick, &scan)) return false;
+        if (!say_status(path, status) || !print_brick(brick, &scan)) return false;
     }
     return true;
 }
@@ -135,13 +130,9 @@ static bool print_sketch(const lego_sketch *sketch, const char *path)
     lego_describe(sketch, &info);
     lego_model_describe(info.model, &model);
     lego_status status = info.top_bytes > 0 ? lego_top(sketch, SIZE_MAX, count_listed, &top) : LEGO_OK;
-    if (status != LEGO_OK) {
-        say_status(path, status);
-        return false;
-    }
-    if (!given.json) print_sketch_text(&info, &model, &top);
-    else if (!print_sketch_json(&info, &model, &top)) return false;
-    return !given.scan || print_scan(sketch, &info, path);
+    if (!say_status(path, status)) return false;
+    bool ok = given.json ? print_sketch_json(&info, &model, &top) : print_sketch_text(&info, &model, &top);
+    return ok && (!given.scan || print_scan(sketch, &info, path));
 }
 
 static int run(int count, char **operands)

@@ -1,67 +1,353 @@
-/* Reading files through read(2), and through decompress.h what is compressed; see input.h.
+/* Reading files through read(2), and what is compressed through zlib, liblzma and libzstd; see input.h.
  *
- * SPDX-License-Identifier: MIT */
+ * The libraries differ in what they do after a member: some go on, some ignore what follows. So they are given one
+ * member at a time, and what lies between members is looked at here, once for all. */
+#define ZLIB_CONST /* or zlib would want to write to its input */
 #include "input.h"
 
 #include "say.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
-enum { BLOCK = 1 << 20 };
+enum {
+    INPUT_SIZE = 1 << 17,
+    OUTPUT_SIZE = 1 << 20, /* of a block, also of a file that is not compressed */
+    MAGIC_MAX = 6,         /* the longest sign by which a member is recognised */
+    /* The most memory a file may ask for, 2^30 bytes: `xz -9` asks for 2^26, and a few hostile bytes for 2^32. */
+    MEMORY_LOG_MAX = 30,
+};
+
+typedef enum outcome {
+    GOES_ON,
+    MEMBER_ENDED,
+    FILE_ENDED,
+    CUT,
+    DAMAGED,
+    NOT_THIS_KIND,
+    FOLLOWED, /* by something that is no member */
+    NOT_SUPPORTED,
+    TOO_LARGE,
+    NO_MEMORY,
+} outcome;
+
+/* What a step may take and where it may write; it moves the beginnings. */
+typedef struct window {
+    const unsigned char *in;
+    size_t in_size;
+    unsigned char *out;
+    size_t out_size;
+} window;
+
+/* A library's state; all zero before the first member. */
+typedef union codec {
+    z_stream gzip;
+    lzma_stream xz;
+    ZSTD_DCtx *zstd;
+} codec;
+
+typedef struct compression {
+    const char *suffix;
+    const char *name;
+    size_t padding;    /* zeros may follow a member, in multiples of this */
+    const char *magic; /* how a member begins */
+    size_t magic_size;
+    outcome (*begin)(codec *with); /* a member: the first, or the next */
+    outcome (*step)(codec *with, window *view);
+    void (*close)(codec *with);
+} compression;
+
+struct input {
+    const char *name; /* for messages */
+    int file;
+    uint64_t *done;          /* bytes read */
+    const compression *kind; /* NULL if it is read as it is, straight into the output */
+    codec with;
+    bool inside;     /* a member */
+    bool any;        /* member has begun */
+    bool file_ended; /* nothing more to read */
+    size_t at, size; /* of the input that is not used yet */
+    unsigned char input[INPUT_SIZE];
+    unsigned char output[OUTPUT_SIZE];
+};
+
+/* ---- gzip -------------------------------------------------------------------------------------------------------- */
+
+static outcome gzip_outcome(int result)
+{
+    switch (result) {
+    case Z_OK:
+    case Z_BUF_ERROR: /* it needs more input */ return GOES_ON;
+    case Z_STREAM_END: return MEMBER_ENDED;
+    case Z_MEM_ERROR: return NO_MEMORY;
+    default: return DAMAGED;
+    }
+}
+
+static outcome gzip_begin(codec *with)
+{
+    if (with->gzip.state != NULL) return gzip_outcome(inflateReset(&with->gzip));
+    return gzip_outcome(inflateInit2(&with->gzip, MAX_WBITS + 16)); /* 16: gzip only, with its checksum */
+}
+
+static outcome gzip_step(codec *with, window *view)
+{
+    z_stream *stream = &with->gzip;
+    stream->next_in = view->in;
+    stream->avail_in = (uInt)view->in_size;
+    stream->next_out = view->out;
+    stream->avail_out = (uInt)view->out_size;
+    int result = inflate(stream, Z_NO_FLUSH);
+    *view = (window){stream->next_in, stream->avail_in, stream->next_out, stream->avail_out};
+    return gzip_outcome(result);
+}
+
+static void gzip_close(codec *with)
+{
+    inflateEnd(&with->gzip);
+}
+
+/* ---- xz ---------------------------------------------------------------------------------------------------------- */
+
+static outcome xz_outcome(lzma_ret result)
+{
+    switch (result) {
+    case LZMA_OK:
+    case LZMA_BUF_ERROR: /* it needs more input */ return GOES_ON;
+    case LZMA_STREAM_END: return MEMBER_ENDED;
+    case LZMA_MEM_ERROR: return NO_MEMORY;
+    case LZMA_MEMLIMIT_ERROR: return TOO_LARGE;
+    case LZMA_OPTIONS_ERROR:
+    case LZMA_UNSUPPORTED_CHECK: return NOT_SUPPORTED;
+    default: return DAMAGED;
+    }
+}
+
+static outcome xz_begin(codec *with)
+{
+    /* It would pass over a checksum that it cannot compute, without a word, if it were not told to tell. */
+    return xz_outcome(lzma_stream_decoder(&with->xz, UINT64_C(1) << MEMORY_LOG_MAX, LZMA_TELL_UNSUPPORTED_CHECK));
+}
+
+static outcome xz_step(codec *with, window *view)
+{
+    lzma_stream *stream = &with->xz;
+    stream->next_in = view->in;
+    stream->avail_in = view->in_size;
+    stream->next_out = view->out;
+    stream->avail_out = view->out_size;
+    lzma_ret result = lzma_code(stream, LZMA_RUN);
+    *view = (window){stream->next_in, stream->avail_in, stream->next_out, stream->avail_out};
+    return xz_outcome(result);
+}
+
+static void xz_close(codec *with)
+{
+    lzma_end(&with->xz);
+}
+
+/* ---- zstd -------------------------------------------------------------------------------------------------------- */
+
+static outcome zstd_error(size_t result)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation: return NO_MEMORY;
+    case ZSTD_error_frameParameter_windowTooLarge: return TOO_LARGE;
+    case ZSTD_error_frameParameter_unsupported:
+    case ZSTD_error_version_unsupported:
+    case ZSTD_error_dictionary_wrong: return NOT_SUPPORTED;
+    default: return DAMAGED;
+    }
+}
+
+static outcome zstd_begin(codec *with)
+{
+    if (with->zstd != NULL) return GOES_ON; /* it is ready for the next */
+    with->zstd = ZSTD_createDCtx();
+    if (with->zstd == NULL) return NO_MEMORY;
+    size_t result = ZSTD_DCtx_setParameter(with->zstd, ZSTD_d_windowLogMax, MEMORY_LOG_MAX);
+    return ZSTD_isError(result) ? zstd_error(result) : GOES_ON;
+}
+
+static outcome zstd_step(codec *with, window *view)
+{
+    ZSTD_inBuffer in = {view->in, view->in_size, 0};
+    ZSTD_outBuffer out = {view->out, view->out_size, 0};
+    size_t result = ZSTD_decompressStream(with->zstd, &out, &in);
+    *view = (window){view->in + in.pos, view->in_size - in.pos, view->out + out.pos, view->out_size - out.pos};
+    if (ZSTD_isError(result)) return zstd_error(result);
+    return result == 0 ? MEMBER_ENDED : GOES_ON;
+}
+
+static void zstd_close(codec *with)
+{
+    ZSTD_freeDCtx(with->zstd);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* gzip(1) ignores zeros at the end, a custom of tapes; today they are rather the place of members that were lost. */
+static const compression compressions[] = {
+    {".gz", "gzip", 0, "\x1f\x8b", 2, gzip_begin, gzip_step, gzip_close},
+    {".xz", "xz", 4, "\xfd\67zXZ", 6, xz_begin, xz_step, xz_close},
+    {".zst", "zstd", 0, "\x28\xb5\x2f\xfd", 4, zstd_begin, zstd_step, zstd_close},
+};
+
+static const compression *compression_of(const char *path)
+{
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+        size_t size = strlen(compressions[i].suffix);
+        if (length > size && strcmp(path + length - size, compressions[i].suffix) == 0) return &compressions[i];
+    }
+    return NULL;
+}
+
+static const char *const messages[] = {
+    [CUT] = "it ends too early",
+    [DAMAGED] = "it is damaged",
+    [NOT_SUPPORTED] = "it is damaged, or compressed in a way that is not supported",
+    [TOO_LARGE] = "to decompress it takes more than 1 GiB of memory",
+    [NO_MEMORY] = "Cannot allocate memory",
+};
+
+static bool fail(const input *self, outcome why)
+{
+    const compression *kind = self->kind;
+    if (why == NOT_THIS_KIND)
+        return say("cannot read %s: it is named %s but is not %s data", self->name, kind->suffix, kind->name);
+    if (why == FOLLOWED)
+        return say("cannot read %s: it is damaged: after its end comes something that is not %s data", self->name,
+                   kind->name);
+    return say_unreadable(self->name, messages[why]);
+}
+
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+static bool read_file(input *self, unsigned char *buffer, size_t size, size_t *got)
+{
+    ssize_t count;
+    do count = read(self->file, buffer, size);
+    while (count < 0 && errno == EINTR);
+    if (count < 0) return say_unreadable(self->name, strerror(errno));
+    *got = (size_t)count;
+    *self->done += *got;
+    return true;
+}
+
+static void use(input *self, size_t size)
+{
+    self->at += size;
+    self->size -= size;
+}
+
+/* Has at least that much input ready, unless the file ends before. */
+static bool fill(input *self, size_t wanted)
+{
+    if (self->size >= wanted || self->file_ended) return true;
+    memmove(self->input, self->input + self->at, self->size);
+    self->at = 0;
+    while (self->size < wanted && !self->file_ended) {
+        size_t got = 0;
+        if (!read_file(self, self->input + self->size, sizeof self->input - self->size, &got)) return false;
+        self->size += got;
+        self->file_ended = got == 0;
+    }
+    return true;
+}
+
+/* Whether a member begins there, or as much of one as there is. One of zstd may also be a frame to be skipped. */
+static bool starts_member(const compression *kind, const unsigned char *bytes, size_t size)
+{
+    size_t length = size < kind->magic_size ? size : kind->magic_size;
+    bool skipped = kind->step == zstd_step && (bytes[0] & 0xf0) == 0x50;
+    return skipped ? memcmp(bytes + 1, "\x2a\x4d\x18", length - 1) == 0 : memcmp(bytes, kind->magic, length) == 0;
+}
+
+/* Between members. The input has MAGIC_MAX bytes, unless the file ends before. */
+static outcome find_member(input *self)
+{
+    static const unsigned char zeros[MAGIC_MAX];
+    const compression *kind = self->kind;
+    const unsigned char *bytes = self->input + self->at;
+    if (self->size == 0) return self->any ? FILE_ENDED : CUT; /* even what holds nothing has a header */
+    if (self->any && kind->padding > 0 && self->size >= kind->padding && memcmp(bytes, zeros, kind->padding) == 0) {
+        use(self, kind->padding);
+        return GOES_ON;
+    }
+    if (!starts_member(kind, bytes, self->size)) return self->any ? FOLLOWED : NOT_THIS_KIND;
+    self->any = self->inside = true;
+    return kind->begin(&self->with);
+}
+
+/* Inside a member. There is input, unless the file has ended. */
+static outcome unpack(input *self, size_t *size)
+{
+    window view = {self->input + self->at, self->size, self->output, sizeof self->output};
+    outcome result = self->kind->step(&self->with, &view);
+    *size = sizeof self->output - view.out_size;
+    /* without input it may still have had something to give; once it has not, it waits for what never comes */
+    if (result == GOES_ON && self->size == 0 && *size == 0) return CUT;
+    use(self, self->size - view.in_size);
+    self->inside = result != MEMBER_ENDED;
+    return result;
+}
+
+bool input_next(input *self, const unsigned char **block, size_t *size)
+{
+    *block = self->output;
+    *size = 0;
+    if (self->kind == NULL) return read_file(self, self->output, sizeof self->output, size);
+    while (*size == 0) { /* a step may give nothing before the end */
+        if (!fill(self, self->inside ? 1 : MAGIC_MAX)) return false;
+        outcome result = self->inside ? unpack(self, size) : find_member(self);
+        if (result == FILE_ENDED) break;
+        if (result != GOES_ON && result != MEMBER_ENDED) return fail(self, result);
+    }
+    return true;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static bool is_stdin(const char *path)
 {
     return strcmp(path, "-") == 0;
 }
 
-static bool read_file(void *context, unsigned char *buffer, size_t size, size_t *got)
+bool input_open(input **opened, const char *path, uint64_t *done)
 {
-    input *self = context;
-    ssize_t count;
-    do count = read(self->file, buffer, size);
-    while (count < 0 && errno == EINTR);
-    if (count < 0) return say_unreadable(self->name, strerror(errno));
-    *got = (size_t)count;
-    self->done += *got;
-    return true;
-}
-
-bool input_open(input *self, const char *path)
-{
-    *self = (input){.name = is_stdin(path) ? "stdin" : path};
+    input *self = malloc(sizeof *self);
+    if (self == NULL) return say_unreadable(path, messages[NO_MEMORY]);
+    memset(self, 0, offsetof(input, input)); /* the whole union too, whichever member comes first */
+    self->name = is_stdin(path) ? "stdin" : path;
+    self->done = done;
+    self->kind = is_stdin(path) ? NULL : compression_of(path);
     self->file = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (self->file < 0) return say_unreadable(self->name, strerror(errno));
-    const compression *kind = is_stdin(path) ? NULL : compression_of(path);
-    bool ok;
-    if (kind != NULL) {
-        self->unpacked = decompress_open(kind, self->name, read_file, self);
-        ok = self->unpacked != NULL;
-    } else {
-        self->buffer = malloc(BLOCK);
-        ok = self->buffer != NULL || say_unreadable(self->name, strerror(ENOMEM));
-    }
-    if (!ok) input_close(self);
-    return ok;
-}
-
-bool input_next(input *self, const unsigned char **block, size_t *size)
-{
-    if (self->unpacked != NULL) return decompress_next(self->unpacked, block, size);
-    *block = self->buffer;
-    return read_file(self, self->buffer, BLOCK, size);
+    *opened = self;
+    if (self->file >= 0) return true;
+    int error = errno;
+    input_close(self);
+    return say_unreadable(path, strerror(error));
 }
 
 void input_close(input *self)
 {
-    decompress_close(self->unpacked);
-    free(self->buffer);
+    if (self->kind != NULL) self->kind->close(&self->with);
     if (self->file > STDIN_FILENO) close(self->file);
-    *self = (input){.file = -1};
+    free(self);
+}
+
+const char *input_name(const input *self)
+{
+    return self->name;
 }
 
 bool input_measure(char *const *paths, int count, uint64_t *bytes)

@@ -1,28 +1,24 @@
-/* The bytes of a file or of standard input, block by block. Files named .gz, .xz or .zst are decompressed.
+/* The bytes of a file or of standard input, block by block. Files named .gz, .xz or .zst are decompressed, and every
+ * checksum that they have is verified.
  *
- * SPDX-License-Identifier: MIT */
+ * Such a file is one or more members (xz calls them streams, zstd frames), each compressed by itself. What they hold
+ * follows one another, as it does for zcat and its kin. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
-
-#include "decompress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct input {
-    const char *name; /* for messages */
-    int file;
-    decompressor *unpacked; /* NULL if the file is read as it is */
-    unsigned char *buffer;  /* NULL if it is not */
-    uint64_t done;          /* bytes read of the file, which are not those given out if it is compressed */
-} input;
+typedef struct input input;
 
-/* "-" is standard input. Once open, an input is not moved in memory. Each of these says what went wrong before it
- * returns false. */
-bool input_open(input *self, const char *path);
+/* "-" is standard input. Bytes read of the file, which are not those given out if it is compressed, are added to *done.
+ * Each of these says what went wrong before it returns false. */
+bool input_open(input **opened, const char *path, uint64_t *done);
 bool input_next(input *self, const unsigned char **block, size_t *size); /* size 0 at the end */
 void input_close(input *self);
+
+const char *input_name(const input *self); /* for messages */
 
 /* Checks that every file is there, before hours are spent on the first; adds up their sizes, 0 if one has none. */
 bool input_measure(char *const *paths, int count, uint64_t *bytes);

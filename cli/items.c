@@ -2,9 +2,7 @@
  * end, and the line that has not ended yet simply waits behind them.
  *
  * Most lines are short. Those are found 64 bytes at a time, and copied without asking how long they are; all others,
- * and those at the borders of a block or a batch, go one by one.
- *
- * SPDX-License-Identifier: MIT */
+ * and those at the borders of a block or a batch, go one by one. */
 #include "items.h"
 
 #include <stdlib.h>

@@ -11,9 +11,7 @@
  *     for each block:
  *         while ((event = items_parse(&parser, &at, end)) != ITEMS_MORE)  ...use parser.batch or parser.bad...
  *     while ((event = items_finish(&parser)) != ITEMS_MORE)               ...the same...
- *     items_close(&parser);
- *
- * SPDX-License-Identifier: MIT */
+ *     items_close(&parser); */
 #ifndef CLI_ITEMS_H
 #define CLI_ITEMS_H
 

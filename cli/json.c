@@ -1,6 +1,4 @@
-/* JSON lines through cJSON; see json.h. Integers are written as text, since cJSON's numbers are doubles.
- *
- * SPDX-License-Identifier: MIT */
+/* JSON lines through cJSON; see json.h. Integers are written as text, since cJSON's numbers are doubles. */
 #include "json.h"
 
 #include "say.h"
@@ -106,10 +104,7 @@ bool json_print(json_line *line)
 {
     char *text = line->ok ? cJSON_PrintUnformatted(line->object) : NULL;
     cJSON_Delete(line->object);
-    if (text == NULL) {
-        say_no_memory();
-        return false;
-    }
+    if (text == NULL) return say_no_memory();
     puts(text);
     cJSON_free(text);
     return true;

@@ -1,6 +1,4 @@
-/* JSON for programs: one object a line on standard output, built field by field.
- *
- * SPDX-License-Identifier: MIT */
+/* JSON for programs: one object a line on standard output, built field by field. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

@@ -1,9 +1,8 @@
-/* legosketch lab: the experiments, one or all of them, into a folder of results.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch lab: the experiments, one or all of them, into a folder of results. */
 #include "lab.h"
 
 #include "say.h"
+#include "values.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,10 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const lab_experiment lab_all = {.name = "all"};
 static const lab_experiment *const experiments[] = {
-    &lab_real, &lab_synthetic, &lab_speed, &lab_ablations, &lab_skew, &lab_bound, &lab_scaling, &lab_bytes,
+    &lab_real, &lab_synthetic, &lab_speed, &lab_ablations, &lab_skew, &lab_bound, &lab_scaling, &lab_bytes, &lab_all,
 };
-enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
+enum { EXPERIMENTS = sizeof experiments / sizeof *experiments - 1 }; /* without `all` */
 
 static const char *folder = "lab-results", *methods, *budgets, *alphas, *checkpoints;
 static lab_plan given = {.format = -1};
@@ -43,6 +43,68 @@ static const option_entry options[] = {
     {0},
 };
 
+/* ---- lists in options -------------------------------------------------------------------------------------------- */
+
+const char *lab_take_kind(lab_plan *plan, const char *word, size_t length)
+{
+    const estimator_kind *kind = estimator_find(word, length);
+    if (kind == NULL) return "a method; 'legosketch help eval' names them";
+    plan->kinds[plan->kind_count++] = kind;
+    return NULL;
+}
+
+const char *lab_take_size(lab_plan *plan, const char *word, size_t length)
+{
+    if (!value_size(word, length, &plan->budgets[plan->budget_count])) return "a size such as 300K";
+    plan->budget_count++;
+    return NULL;
+}
+
+static const char *take_budget(lab_plan *plan, const char *word, size_t length)
+{
+    const char *wrong = lab_take_size(plan, word, length);
+    if (wrong != NULL) return wrong;
+    uint64_t bytes = plan->budgets[plan->budget_count - 1];
+    return bytes < LEGO_BUDGET_MIN   ? "a budget: the least is 4K"
+           : bytes > LEGO_BUDGET_MAX ? "a budget: the largest is 64G"
+                                     : NULL;
+}
+
+static const char *take_alpha(lab_plan *plan, const char *word, size_t length)
+{
+    char text[32];
+    double *value = &plan->alphas[plan->alpha_count];
+    snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : 0), word);
+    if (!value_real(text, value) || *value > 10) return "a skewness from 0 to 10";
+    plan->alpha_count++;
+    return NULL;
+}
+
+/* Their names live as long as the program. */
+static const char *take_checkpoint(lab_plan *plan, const char *word, size_t length)
+{
+    char *copy = strndup(word, length);
+    if (copy == NULL) return "kept: memory ran out";
+    plan->checkpoints[plan->checkpoint_count++] = copy;
+    return NULL;
+}
+
+bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *take)
+{
+    for (int words = 0; list != NULL; words++) {
+        size_t length = strcspn(list, ",");
+        const char *wrong = words < LAB_LIST_MAX ? take(plan, list, length) : "needed: the list is too long";
+        if (wrong != NULL) {
+            options_wrong(self, "'%.*s' is not %s", (int)length, list, wrong);
+            return false;
+        }
+        list = list[length] == ',' ? list + length + 1 : NULL;
+    }
+    return true;
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+
 /* Every method but the hash table, whose error is 0 at whatever bytes it takes. */
 static void add_default_kinds(lab_plan *plan)
 {
@@ -65,9 +127,8 @@ static bool read_plan(void)
     if (given.seeds == 0) given.seeds = given.quick ? 1 : 3;
     if (methods == NULL) add_default_kinds(&given);
     if (!lab_list(&command_lab, &given, methods, lab_take_kind) ||
-        !lab_list(&command_lab, &given, budgets, lab_take_budget) ||
-        !lab_list(&command_lab, &given, alphas, lab_take_alpha) ||
-        !lab_list(&command_lab, &given, checkpoints, lab_take_checkpoint))
+        !lab_list(&command_lab, &given, budgets, take_budget) || !lab_list(&command_lab, &given, alphas, take_alpha) ||
+        !lab_list(&command_lab, &given, checkpoints, take_checkpoint))
         return false;
     ensure_one(&given);
     return true;
@@ -93,8 +154,7 @@ static bool make_folder(const char *path)
     bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
     snprintf(inside, sizeof inside, "%.4000s/.", path); /* which only a folder has */
     if (made && access(inside, W_OK | X_OK) == 0) return true;
-    say("cannot %s the folder %s: %s", made ? "write into" : "make", path, strerror(errno));
-    return false;
+    return say("cannot %s the folder %s: %s", made ? "write into" : "make", path, strerror(errno));
 }
 
 static lab_result run_one(const lab_experiment *experiment)
@@ -102,14 +162,10 @@ static lab_result run_one(const lab_experiment *experiment)
     lab_plan plan = plan_for(experiment);
     record into = record_begin(experiment->name, experiment->title, experiment->figure, plan.seed, plan.seeds);
     lab_result result = experiment->run(&plan, &into);
-    if (!into.top.ok) {
-        say_no_memory();
-        result = LAB_FAILED;
-    }
     char path[PATH_MAX + 32]; /* the folder is there, so its name is not longer than names may be */
     snprintf(path, sizeof path, "%s/%s.json", folder, experiment->name);
-    if (result <= LAB_PARTIAL && (record_rows(&into) == 0 || !record_write_file(&into, path, given.quiet)))
-        result = LAB_FAILED;
+    bool empty = into.top.ok && record_rows(&into) == 0; /* else it is memory that is missing, which is said */
+    if (result <= LAB_PARTIAL && (empty || !record_write_file(&into, path, given.quiet))) result = LAB_FAILED;
     record_free(&into);
     if (result == LAB_PARTIAL) say("%s: some of it failed; the rest is kept", experiment->name);
     if (result == LAB_FAILED) say("%s: failed, nothing is written", experiment->name);
@@ -134,11 +190,10 @@ static int run_all(void)
 static const lab_experiment *find_experiment(const char *name)
 {
     const char *names[EXPERIMENTS + 2];
-    for (int i = 0; i < EXPERIMENTS; i++) {
+    for (int i = 0; i <= EXPERIMENTS; i++) {
         if (strcmp(experiments[i]->name, name) == 0) return experiments[i];
         names[i] = experiments[i]->name;
     }
-    names[EXPERIMENTS] = "all";
     names[EXPERIMENTS + 1] = NULL;
     const char *closest = options_closest(name, names);
     options_wrong(&command_lab, "there is no experiment '%s'%s%s%s", name, closest != NULL ? "; did you mean '" : "",
@@ -146,10 +201,10 @@ static const lab_experiment *find_experiment(const char *name)
     return NULL;
 }
 
-/* The files behind an experiment's name (one NULL: all of them); false if they are not for it, which is said. */
+/* The files behind an experiment's name; false if they are not for it, which is said. */
 static bool take_files(const lab_experiment *one, int count, char **files)
 {
-    if (one == NULL || one == &lab_real) {
+    if (one == &lab_all || one == &lab_real) {
         given.files = files;
         given.file_count = count;
     } else if (one == &lab_ablations && count > 0) { /* instead of those of the option */
@@ -171,11 +226,10 @@ static int run(int count, char **operands)
     if (count == 0)
         return options_wrong(&command_lab, "which experiment? real, synthetic, speed, ablations, skew, bound, scaling, "
                                            "bytes or all");
-    bool all = strcmp(operands[0], "all") == 0;
-    const lab_experiment *one = all ? NULL : find_experiment(operands[0]);
-    if ((!all && one == NULL) || !read_plan() || !take_files(one, count - 1, operands + 1)) return EXIT_WRONG_USAGE;
+    const lab_experiment *one = find_experiment(operands[0]);
+    if (one == NULL || !read_plan() || !take_files(one, count - 1, operands + 1)) return EXIT_WRONG_USAGE;
     if (!make_folder(folder)) return EXIT_FAILED;
-    if (all) return run_all();
+    if (one == &lab_all) return run_all();
     return run_one(one) == LAB_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 

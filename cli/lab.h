@@ -1,17 +1,15 @@
 /* The lab: experiments that measure what the paper claims. `eval` and `demo` measure with it too.
  *
  *     lab.c          the command            lab_streams.c  streams, counted exactly
- *     lab_lists.c    lists in options       lab_compare.c  every method at every budget on a stream
- *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each
- *
- * SPDX-License-Identifier: MIT */
+ *     lab_compare.c  every method at every budget on a stream
+ *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each */
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
-#include "content.h"
 #include "metrics.h"
 #include "options.h"
 #include "record.h"
+#include "stream.h"
 
 enum { LAB_LIST_MAX = 64 }; /* methods, budgets or skewnesses on one command line */
 
@@ -49,16 +47,26 @@ typedef struct lab_experiment {
 extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound, lab_scaling,
     lab_bytes;
 
-/* ---- lab_lists.c ------------------------------------------------------------------------------------------------ */
+/* ---- lab.c: lists in options, which eval has too ---------------------------------------------------------------- */
 
 /* Takes one word of a list into a plan; NULL, or what the word should have been. */
 typedef const char *lab_take(lab_plan *plan, const char *word, size_t length);
-lab_take lab_take_kind, lab_take_size, lab_take_budget, lab_take_alpha, lab_take_checkpoint;
+lab_take lab_take_kind, lab_take_size;
 
 /* Every word between commas; a list that is NULL has none. Says which one is wrong with the command line. */
 bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *take);
 
 /* ---- lab_streams.c ---------------------------------------------------------------------------------------------- */
+
+/* What a stream holds, counted exactly while it is read: the truth that methods are measured against. */
+typedef struct content {
+    exact_table *truth;
+    item_order order;
+    bool keep_order; /* there are occurrences to keep in order, and a method that wants them */
+    bool deletes;    /* a count was negative */
+} content;
+
+void content_free(content *self);
 
 typedef struct lab_stream {
     char name[512];
@@ -83,10 +91,10 @@ bool lab_read(content *into, const lab_plan *plan, item_format format, char *con
 trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind *kind, uint64_t budget);
 
 /* The name of its model, or NULL; what came of it, unless that is NULL, as fields of a row, in a stream of so many
- * items; and why nothing did. The stream's name is NULL where there is but one. */
+ * items; and whether anything did, else it says why not. The stream's name is NULL where there is but one. */
 const char *lab_model_name(const trial *spec);
 void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_t total);
-void lab_say(const trial *spec, const char *where, lego_status status);
+bool lab_say(const trial *spec, const char *where, lego_status status);
 
 /* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its
  * reason in the row instead of errors. */

@@ -1,8 +1,6 @@
 /* legosketch lab ablations: the networks without one part of the training each, as in Figure 7 of the paper, from
  * checkpoints that `legosketch train --checkpoint FILE` kept. Errors are by the number of items in a brick, as `train
- * --score` has them; with --alphas on tasks of that skewness, Figure 7 has 0.7.
- *
- * SPDX-License-Identifier: MIT */
+ * --score` has them; with --alphas on tasks of that skewness, Figure 7 has 0.7. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"
@@ -35,7 +33,7 @@ static bool add_row(const lab_plan *plan, record *into, const struct run *run, c
     variant_name(&run->recipe, variant);
     if (alpha >= 0) snprintf(skew, sizeof skew, "%g", alpha);
     else snprintf(skew, sizeof skew, "%g to %g", (double)run->recipe.alpha_min, (double)run->recipe.alpha_max);
-    json_line row = record_row(into);
+    json_line row = json_begin();
     json_text(&row, "variant", variant);
     json_text(&row, "skewness", skew);
     json_text(&row, "file", file);

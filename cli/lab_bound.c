@@ -1,9 +1,7 @@
 /* legosketch lab bound: how often the rule errs by more than the bound of Theorem 4.3 allows.
  *
  * The theorem is about one brick of d2 columns: P(f'' - f >= eps N) <= 1 / (eps d2). Here eps = t / d2, so the bound is
- * 1/t. The rule is the upper bound of every estimate, so it is asked of the model that has bricks: `paper`.
- *
- * SPDX-License-Identifier: MIT */
+ * 1/t. The rule is the upper bound of every estimate, so it is asked of the model that has bricks: `paper`. */
 #include "lab.h"
 #include "legosketch_lab.h"
 #include "say.h"
@@ -42,7 +40,7 @@ static lego_status measure(const exact_table *truth, uint64_t seed, tally *sum)
 static void add_rows(record *into, const lab_stream *source, const tally *sum)
 {
     for (int t = 0; t < TIMES; t++) {
-        json_line row = record_row(into);
+        json_line row = json_begin();
         double bound = 1 / times[t], share = source != NULL ? (double)sum->beyond[t] / (double)sum->asked : bound;
         json_text(&row, "model", "paper");
         json_text(&row, "stream", source != NULL ? source->name : "the bound");
@@ -73,10 +71,7 @@ static lab_result run(const lab_plan *plan, record *into)
             status = measure(source.content.truth, plan->seed + s, &sum);
         if (status == LEGO_OK) add_rows(into, &source, &sum);
         content_free(&source.content);
-        if (status != LEGO_OK) {
-            say_status(source.name, status);
-            return LAB_FAILED;
-        }
+        if (!say_status(source.name, status)) return LAB_FAILED;
     }
     return LAB_DONE;
 }

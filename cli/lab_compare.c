@@ -1,11 +1,10 @@
-/* Every method at every budget on one stream, over as many threads as there are cores; see lab.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Every method at every budget on one stream, over as many threads as there are cores; see lab.h. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"
 #include "values.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -89,29 +88,23 @@ void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_
     if (result != NULL) json_real(row, "are", result->are);
 }
 
-void lab_say(const trial *spec, const char *where, lego_status status)
+bool lab_say(const trial *spec, const char *where, lego_status status)
 {
     char budget[VALUE_TEXT], what[640];
-    value_print_size(budget, spec->budget);
-    snprintf(what, sizeof what, "%s at %s%s%s%s", spec->kind->name, budget, where != NULL ? " on " : "",
-             where != NULL ? where : "", where != NULL ? " is left out" : "");
-    say_status(what, status);
+    snprintf(what, sizeof what, "%s at %s%s%s%s", spec->kind->name, value_print_size(budget, spec->budget),
+             where != NULL ? " on " : "", where != NULL ? where : "", where != NULL ? " is left out" : "");
+    return say_status(what, status);
 }
 
 static lab_result add_row(record *into, const lab_stream *source, const point *done)
 {
-    json_line row = record_row(into);
-    bool ok = done->status == LEGO_OK;
+    json_line row = json_begin();
+    bool ok = lab_say(&done->spec, source->name, done->status);
     json_text(&row, "stream", source->name);
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
     lab_fields(&row, &done->spec, ok ? &done->result : NULL, exact_total(source->content.truth));
-    if (ok) {
-        double n = done->result.n > 0 ? (double)done->result.n : 1;
-        json_real(&row, "bytes_per_key", (double)done->spec.budget / n);
-    } else {
-        lab_say(&done->spec, source->name, done->status);
-        json_text(&row, "error", lego_status_message(done->status));
-    }
+    if (ok) json_real(&row, "bytes_per_key", (double)done->spec.budget / fmax((double)done->result.n, 1));
+    else json_text(&row, "error", lego_status_message(done->status));
     record_add(into, &row);
     return ok || done->status == LEGO_ERR_BUDGET || done->status == LEGO_ERR_ARGUMENT ? LAB_DONE : LAB_PARTIAL;
 }

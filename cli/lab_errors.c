@@ -1,6 +1,4 @@
-/* legosketch lab real, synthetic, scaling, bytes: errors of every method on a few streams, each at a few budgets.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch lab real, synthetic, scaling, bytes: errors of every method on a few streams, each at a few budgets. */
 #include "lab.h"
 #include "say.h"
 
@@ -125,8 +123,7 @@ static bool open_sized(lab_stream *self, const lab_plan *plan, size_t i)
     double distinct = fmax(round(sizes[i].distinct * plan->scale), 1), total = round(sizes[i].total * plan->scale);
     snprintf(self->name, sizeof self->name, "%s", sizes[i].name);
     if (distinct < 0x1p32 && lab_stream_sized(self, sizes[i].name, (uint32_t)distinct, (uint64_t)total)) return true;
-    say("scaling: the stream %s cannot be made at a scale of %g", sizes[i].name, plan->scale);
-    return false;
+    return say("scaling: the stream %s cannot be made at a scale of %g", sizes[i].name, plan->scale);
 }
 
 /* In equal ratios, whole KB. */

@@ -3,9 +3,7 @@
  * Theorem 4.2: around the item of sub-rank r' of a brick, whose rank in the stream is r, the sub-skewness is alpha
  * log(1 + D / r) / log(1 + 1 / r'), with D ~ Geometric(1/K) and r - r' ~ NegativeBinomial(r', 1/K). Its expectation is
  * summed here, over all D and r or, where they are many, over groups of them; and it is simulated, by dealing items out
- * to bricks. Both are in multiples of alpha.
- *
- * SPDX-License-Identifier: MIT */
+ * to bricks. Both are in multiples of alpha. */
 #include "lab.h"
 #include "progress.h"
 #include "train.h" /* split_mix() */
@@ -30,37 +28,19 @@ typedef struct groups {
     double value[GROUPS_MAX], weight[GROUPS_MAX];
 } groups;
 
-/* Up to where 1 - 1e-14 of the geometric distribution is. */
-static void group_geometric(uint32_t k, groups *out)
-{
-    double stay = 1 - 1.0 / k, most = k == 1 ? 1 : ceil(log(1e-14) / log(stay));
-    out->count = 0;
-    for (double at = 1; at <= most && out->count < GROUPS_MAX;) {
-        double step = fmax(1, floor(at / GRAIN));
-        out->value[out->count] = at + (step - 1) / 2;
-        out->weight[out->count++] = k == 1 ? 1 : pow(stay, at - 1) - pow(stay, at - 1 + step);
-        at += step;
-    }
-}
-
 /* r: r' successes at the r-th try, from 12 standard deviations below the mean to 40 above, since few tries have a long
- * tail. */
+ * tail. D is what r is for r' = 1. */
 static void group_ranks(uint32_t k, uint32_t rank, groups *out)
 {
-    out->count = 0;
-    if (k == 1) {
-        out->count = 1;
-        out->value[0] = rank, out->weight[0] = 1;
-        return;
-    }
     double p = 1.0 / k, mean = (double)rank * k, deviation = sqrt(rank * (1 - p)) * k;
-    double first = floor(fmax(rank, mean - 12 * deviation)), last = mean + 40 * deviation, sum = 0;
-    for (double at = first; at <= last && out->count < GROUPS_MAX;) {
+    double at = floor(fmax(rank, mean - 12 * deviation)), last = mean + 40 * deviation, sum = 0;
+    for (out->count = 0; at <= last && out->count < GROUPS_MAX; out->count++) {
         double step = fmax(1, floor((at - rank) / GRAIN)), r = at + (step - 1) / 2;
-        double likely = lgamma(r) - lgamma(rank) - lgamma(r - rank + 1) + rank * log(p) + (r - rank) * log(1 - p);
+        double likely = lgamma(r) - lgamma(rank) - lgamma(r - rank + 1) + rank * log(p);
+        if (k > 1) likely += (r - rank) * log(1 - p); /* with one brick r is rank, for certain */
         out->value[out->count] = r;
         out->weight[out->count] = exp(likely) * step;
-        sum += out->weight[out->count++];
+        sum += out->weight[out->count];
         at += step;
     }
     for (size_t i = 0; i < out->count; i++) out->weight[i] /= sum;
@@ -115,7 +95,7 @@ static void add_row(record *into, uint32_t k, uint32_t rank, const char *how, do
 {
     char series[32];
     snprintf(series, sizeof series, "K = %u", (unsigned)k);
-    json_line row = record_row(into);
+    json_line row = json_begin();
     json_text(&row, "series", series);
     json_text(&row, "how", how);
     json_u64(&row, "bricks", k);
@@ -131,7 +111,7 @@ static lab_result run(const lab_plan *plan, record *into)
     progress_begin("skew", KS * RANKS, plan->quiet);
     progress_describe("sums", "");
     for (size_t i = 0; i < KS; i++) {
-        group_geometric(bricks[i], &distances);
+        group_ranks(bricks[i], 1, &distances);
         for (size_t j = 0; j < RANKS; j++) {
             group_ranks(bricks[i], ranks[j], &places);
             add_row(into, bricks[i], ranks[j], "theorem", expected(&distances, &places, ranks[j]));

@@ -1,7 +1,5 @@
 /* legosketch lab speed: items stored and asked for a second, method by method, as in Figure 6 of the paper: on a stream
- * of the shape of Wiki, on one core, one item a call; the Lego sketch also in batches, on one core and on all.
- *
- * SPDX-License-Identifier: MIT */
+ * of the shape of Wiki, on one core, one item a call; the Lego sketch also in batches, on one core and on all. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"
@@ -21,7 +19,7 @@ typedef struct load {
     uint32_t distinct;
 } load;
 
-/* Seconds of one run, or of the fastest of several: what disturbs a run only makes it slower. */
+/* Seconds of the fastest of several runs: what disturbs a run only makes it slower. */
 typedef struct timing {
     double store, query;
     uint64_t bytes;
@@ -37,8 +35,7 @@ static bool make_load(const lab_plan *plan, load *made)
     content_free(&shape.content);
     made->keys = zipf_keys(made->distinct, shape.alpha, plan->seed, &made->length);
     made->asked = made->length < made->distinct ? made->length : made->distinct;
-    if (made->keys == NULL) say_no_memory();
-    return made->keys != NULL;
+    return made->keys != NULL || say_no_memory();
 }
 
 /* ---- ways to store and to ask ------------------------------------------------------------------------------------ */
@@ -82,43 +79,37 @@ static lego_status pass(const load *made, const way *how, void *self, size_t n, 
     return status;
 }
 
-static lego_status time_way(const load *made, const way *how, unsigned threads, timing *out)
+/* The fastest of some rounds. */
+static lego_status time_way(const load *made, const way *how, unsigned threads, int rounds, timing *best)
 {
     static lego_estimate answers[BATCH];
     lego_options wanted = {.budget = made->budget, .seed = made->seed};
-    void *self;
-    lego_status status = estimator_create(how->kind, &wanted, &self);
-    if (status != LEGO_OK) return status;
-    if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
-    if (how->batches) lego_set_threads(self, threads);
-    double start = record_clock();
-    status = pass(made, how, self, made->length, NULL);
-    double middle = record_clock();
-    if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
-    *out = (timing){middle - start, record_clock() - middle, estimator_bytes(how->kind, self)};
-    estimator_destroy(how->kind, self);
+    lego_status status = LEGO_OK;
+    *best = (timing){INFINITY, INFINITY, 0};
+    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
+        void *self;
+        status = estimator_create(how->kind, &wanted, &self);
+        if (status != LEGO_OK) return status;
+        if (how->kind->tell != NULL) how->kind->tell(self, made->distinct);
+        if (how->batches) lego_set_threads(self, threads);
+        double start = progress_clock();
+        status = pass(made, how, self, made->length, NULL);
+        double middle = progress_clock();
+        if (status == LEGO_OK) status = pass(made, how, self, made->asked, answers);
+        best->store = fmin(best->store, middle - start);
+        best->query = fmin(best->query, progress_clock() - middle);
+        best->bytes = estimator_bytes(how->kind, self);
+        estimator_destroy(how->kind, self);
+    }
     return status;
 }
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
 
-/* The fastest of some rounds. */
-static lego_status time_rounds(const load *made, const way *how, unsigned threads, int rounds, timing *best)
-{
-    lego_status status = LEGO_OK;
-    *best = (timing){INFINITY, INFINITY, 0};
-    for (int round = 0; round < rounds && status == LEGO_OK; round++) {
-        timing one;
-        status = time_way(made, how, threads, &one);
-        if (status == LEGO_OK) *best = (timing){fmin(best->store, one.store), fmin(best->query, one.query), one.bytes};
-    }
-    return status;
-}
-
 static void add_rows(record *into, const load *made, const way *how, unsigned threads, const timing *best)
 {
     for (int query = 0; query < 2; query++) {
-        json_line row = record_row(into);
+        json_line row = json_begin();
         double items = (double)(query ? made->asked : made->length), seconds = query ? best->query : best->store;
         json_text(&row, "method", how->name);
         json_text(&row, "operation", query ? "query" : "store");
@@ -146,13 +137,9 @@ static lab_result run(const lab_plan *plan, record *into)
                                        : batch_ways[i - plan->kind_count];
         unsigned threads = how.all_threads ? plan->threads : 1;
         timing best;
-        lego_status status = time_rounds(&made, &how, threads, plan->quick ? 2 : 3, &best);
-        if (status == LEGO_OK) {
-            add_rows(into, &made, &how, threads, &best);
-        } else {
-            say_status(how.name, status);
-            result = lab_unusable(into, how.name);
-        }
+        lego_status status = time_way(&made, &how, threads, plan->quick ? 2 : 3, &best);
+        if (say_status(how.name, status)) add_rows(into, &made, &how, threads, &best);
+        else result = lab_unusable(into, how.name);
         progress_update(i + 1, i + 1);
     }
     progress_end();

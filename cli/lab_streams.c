@@ -1,6 +1,4 @@
-/* Streams of the lab, counted exactly; see lab.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Streams of the lab, counted exactly; see lab.h. */
 #include "lab.h"
 #include "say.h"
 #include "zipf.h"
@@ -9,17 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Empty; says if there is no memory. */
+static bool start(content *self)
+{
+    *self = (content){0};
+    return exact_create(&self->truth) == LEGO_OK || say_no_memory();
+}
+
+void content_free(content *self)
+{
+    exact_destroy(self->truth);
+    order_free(&self->order);
+    self->truth = NULL;
+}
+
 static bool fill_zipf(lab_stream *self, uint32_t distinct)
 {
     for (uint64_t rank = 1; rank <= distinct; rank++) {
-        uint64_t count = 0;
         unsigned char key[8];
-        zipf_count(distinct, self->alpha, (uint32_t)rank, &count);
+        int64_t count = (int64_t)zipf_count(distinct, self->alpha, rank);
         stream_key(rank, key);
-        if (exact_add(self->content.truth, key, sizeof key, (int64_t)count) != LEGO_OK) {
-            say_no_memory();
+        if (exact_add(self->content.truth, key, sizeof key, count) != LEGO_OK) {
             content_free(&self->content);
-            return false;
+            return say_no_memory();
         }
     }
     return true;
@@ -31,9 +41,8 @@ bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, doub
     *self = (lab_stream){.alpha = alpha};
     if (name != NULL) snprintf(self->name, sizeof self->name, "%s", name);
     else snprintf(self->name, sizeof self->name, "zipf %g", alpha);
-    if (zipf_total(distinct, alpha, &total)) return content_start(&self->content) && fill_zipf(self, distinct);
-    say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
-    return false;
+    if (zipf_total(distinct, alpha, &total)) return start(&self->content) && fill_zipf(self, distinct);
+    return say("a stream of %" PRIu32 " items of skewness %g would leave 63 bits", distinct, alpha);
 }
 
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total)
@@ -72,19 +81,46 @@ static item_format parse_name(const char *path, char *name, size_t size)
     return FORMAT_LINES;
 }
 
+/* The sink of a stream whose context is the content. */
+static bool count_batch(void *context, stream *from, const item_batch *batch)
+{
+    content *into = context;
+    for (size_t i = 0; i < batch->n; i++) {
+        unsigned char key[8];
+        size_t size;
+        const void *item = stream_item(batch, i, key, &size);
+        int64_t count = batch->counts != NULL ? batch->counts[i] : 1;
+        lego_status status = exact_add(into->truth, item, size, count);
+        if (status == LEGO_OK && into->keep_order) status = order_append(&into->order, exact_latest(into->truth));
+        into->deletes = into->deletes || count < 0;
+        bool ok = status == LEGO_ERR_RANGE && batch->lines != NULL
+                      ? stream_malformed(from, batch->lines[i], lego_status_message(status))
+                      : say_status(from->file, status);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* Whether a method can be given it; says if not. */
+static bool suits(const content *self, const estimator_kind *kind)
+{
+    if (!self->deletes || !kind->insert_only) return true;
+    return say("the input has negative counts, and %s cannot delete: leave it out of --methods", kind->name);
+}
+
 bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count)
 {
-    if (!content_start(into)) return false;
+    if (!start(into)) return false;
     for (size_t i = 0; i < plan->kind_count; i++)
         into->keep_order = into->keep_order || (plan->kinds[i]->in_order && format != FORMAT_TSV);
     stream from = {.format = format,
                    .policy = (on_error)plan->policy,
                    .quiet = plan->quiet,
                    .label = "count",
-                   .sink = content_batch,
+                   .sink = count_batch,
                    .context = into};
     bool ok = stream_read(&from, paths, count);
-    for (size_t i = 0; ok && i < plan->kind_count; i++) ok = content_suits(into, plan->kinds[i]);
+    for (size_t i = 0; ok && i < plan->kind_count; i++) ok = suits(into, plan->kinds[i]);
     if (!ok) content_free(into);
     return ok;
 }
@@ -99,9 +135,8 @@ bool lab_stream_file(lab_stream *self, const lab_plan *plan, size_t i)
     if (!lab_read(&self->content, plan, plan->format >= 0 ? (item_format)plan->format : format, &plan->files[i], 1))
         return false;
     if (exact_size(self->content.truth) == 0) {
-        say("%s has no items: there is nothing to measure", path);
         content_free(&self->content);
-        return false;
+        return say("%s has no items: there is nothing to measure", path);
     }
     memcpy(self->name, name, sizeof name);
     return true;

@@ -1,10 +1,9 @@
 /* Sketches and models from files; see load.h. Files are mapped, so that a damaged one costs no memory; what cannot be
- * mapped, such as a pipe, is read.
- *
- * SPDX-License-Identifier: MIT */
+ * mapped, such as a pipe, is read. */
 #include "load.h"
 
 #include "say.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 typedef struct contents {
-    unsigned char *bytes;
+    void *bytes;
     size_t size;
     bool mapped;
 } contents;
@@ -28,29 +27,16 @@ void load_close(void)
     loaded = NULL;
 }
 
-/* The rest of a file whose size nobody knows; 0 or an error number. */
-static int read_all(int file, contents *all)
-{
-    size_t capacity = 0;
-    for (;;) {
-        if (all->size == capacity) {
-            capacity = capacity * 2 + 65536;
-            unsigned char *bytes = realloc(all->bytes, capacity);
-            if (bytes == NULL) return ENOMEM;
-            all->bytes = bytes;
-        }
-        ssize_t got = read(file, all->bytes + all->size, capacity - all->size);
-        if (got == 0) return 0;
-        if (got < 0 && errno != EINTR) return errno;
-        all->size += got > 0 ? (size_t)got : 0;
-    }
-}
-
 static int map_or_read(int file, contents *all)
 {
     struct stat status;
     if (fstat(file, &status) != 0) return errno;
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) return read_all(file, all);
+    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+        text piped = {0};
+        int error = text_read(&piped, file, SIZE_MAX);
+        *all = (contents){piped.bytes, piped.size, false};
+        return error;
+    }
     void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED) return errno;
     *all = (contents){bytes, (size_t)status.st_size, true};
@@ -82,7 +68,7 @@ static bool check(const char *path, const contents *all, lego_status status, con
     if (status == LEGO_ERR_MAGIC) say("%s is not %s", path, wanted);
     else if (status == LEGO_ERR_MODEL && lego_saved_model(all->bytes, all->size, name) == LEGO_OK)
         say("%s was made with the model '%s': give its file with --model", path, name);
-    else if (status != LEGO_OK) say_status(path, status);
+    else say_status(path, status);
     return status == LEGO_OK;
 }
 
@@ -92,10 +78,7 @@ bool load_model(const char *name, const lego_model **model)
     if (name == NULL || *model != NULL) return true;
     *model = loaded;
     if (loaded != NULL) return true;
-    if (access(name, F_OK) != 0) {
-        say("'%s' is neither a built-in model nor a file", name);
-        return false;
-    }
+    if (access(name, F_OK) != 0) return say("'%s' is neither a built-in model nor a file", name);
     contents all;
     if (!open_contents(name, &all)) return false;
     lego_status status = lego_model_load(all.bytes, all.size, NULL, &loaded);

@@ -1,6 +1,4 @@
-/* Sketches and models from files, with messages that say what to do about a bad one.
- *
- * SPDX-License-Identifier: MIT */
+/* Sketches and models from files, with messages that say what to do about a bad one. */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 

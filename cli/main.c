@@ -1,6 +1,4 @@
-/* legosketch: the command. Finds the subcommand and runs it; everything else is in the subcommand's file.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch: the command. Finds the subcommand and runs it; everything else is in the subcommand's file. */
 #include "legosketch.h"
 #include "load.h"
 #include "options.h"

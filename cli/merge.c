@@ -1,6 +1,4 @@
-/* legosketch merge: the sketch of several streams from their sketches.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch merge: the sketch of several streams from their sketches. */
 #include "load.h"
 #include "options.h"
 #include "output.h"
@@ -16,8 +14,8 @@ static struct {
 enum { REMEDY_TEXT = 128 };
 
 static const option_entry options[] = {
-    OPTION_OUTPUT(&given.output),
-    OPTION_MODEL(&given.model),
+    {OPTION_OUTPUT(&given.output)},
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 

@@ -1,6 +1,4 @@
-/* Parsing and help from the option tables; see options.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Parsing and help from the option tables; see options.h. */
 #include "options.h"
 
 #include "say.h"
@@ -14,7 +12,6 @@
 enum {
     OPTIONS_MAX = 32, /* a table has fewer */
     FIRST_LONG = 256, /* what getopt_long returns for table entry 0: above every letter */
-    HELP = FIRST_LONG + OPTIONS_MAX,
     HELP_COLUMN = 26, /* where the explanations start */
     HELP_WIDTH = 80,
     NAME_MAX_CHARS = 24, /* longer words have no close names */
@@ -41,28 +38,22 @@ int options_wrong(const command *self, const char *format, ...)
 
 /* ---- names that are nearly right ------------------------------------------------------------------------------ */
 
-/* Letters to change, insert, drop or swap with a neighbour. */
+/* Letters to change, insert or drop. */
 static int distance(const char *a, const char *b)
 {
-    int rows[3][NAME_MAX_CHARS + 2];
+    int row[NAME_MAX_CHARS + 1];
     int n = (int)strlen(a), m = (int)strlen(b);
     if (n > NAME_MAX_CHARS || m > NAME_MAX_CHARS) return NAME_MAX_CHARS;
-    for (int i = 0; i <= n; i++) {
-        int *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
-        for (int j = 0; j <= m; j++) {
-            if (i == 0 || j == 0) {
-                row[j] = i + j;
-                continue;
-            }
-            int best = above[j - 1] + (a[i - 1] != b[j - 1]);
-            best = above[j] + 1 < best ? above[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && higher[j - 2] + 1 < best)
-                best = higher[j - 2] + 1;
-            row[j] = best;
+    for (int j = 0; j <= m; j++) row[j] = j;
+    for (int i = 1; i <= n; i++) {
+        int before = row[0]++; /* what the row above had one to the left */
+        for (int j = 1; j <= m; j++) {
+            int changed = before + (a[i - 1] != b[j - 1]), other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            before = row[j];
+            row[j] = changed < other ? changed : other;
         }
     }
-    return rows[n % 3][m];
+    return row[m];
 }
 
 const char *options_closest(const char *word, const char *const *names)
@@ -81,18 +72,6 @@ const char *options_closest(const char *word, const char *const *names)
 
 /* ---- parsing -------------------------------------------------------------------------------------------------- */
 
-static int choice_index(const char *choices, const char *word)
-{
-    size_t length = strlen(word);
-    for (int index = 0; choices != NULL; index++) {
-        const char *bar = strchr(choices, '|');
-        size_t size = bar != NULL ? (size_t)(bar - choices) : strlen(choices);
-        if (size == length && memcmp(choices, word, size) == 0) return index;
-        choices = bar != NULL ? bar + 1 : NULL;
-    }
-    return -1;
-}
-
 static bool store_u32(const char *text, uint32_t *target)
 {
     uint64_t number;
@@ -101,11 +80,19 @@ static bool store_u32(const char *text, uint32_t *target)
     return true;
 }
 
-static bool store_choice(const char *choices, const char *text, int *target)
+/* The place of the word among those between bars. */
+static bool store_choice(const char *choices, const char *word, int *target)
 {
-    int index = choice_index(choices, text);
-    if (index >= 0) *target = index;
-    return index >= 0;
+    size_t length = strlen(word);
+    for (int index = 0;; index++) {
+        size_t size = strcspn(choices, "|");
+        if (size == length && memcmp(choices, word, size) == 0) {
+            *target = index;
+            return true;
+        }
+        if (choices[size] == '\0') return false;
+        choices += size + 1;
+    }
 }
 
 /* NULL, or what the text should have been. */
@@ -169,7 +156,7 @@ static void describe(const command *self, struct option longs[OPTIONS_MAX], char
             if (has_value == required_argument) *letter++ = ':';
         }
     }
-    longs[n] = (struct option){help_entry.name, no_argument, NULL, HELP};
+    longs[n] = (struct option){help_entry.name, no_argument, NULL, 'h'};
     longs[n + 1] = (struct option){0};
     *letter++ = 'h';
     *letter = '\0';
@@ -201,7 +188,7 @@ int options_run(const command *self, int argc, char **argv)
     opterr = 0;
     optind = 1;
     for (int code; (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
-        if (code == 'h' || code == HELP) {
+        if (code == 'h') {
             options_help(self);
             return EXIT_DONE;
         }

@@ -1,6 +1,4 @@
-/* Subcommands and their options as data. Parsing and help both come from these tables, so nothing is written twice.
- *
- * SPDX-License-Identifier: MIT */
+/* Subcommands and their options as data. Parsing and help both come from these tables, so nothing is written twice. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -30,15 +28,10 @@ typedef struct option_entry {
     const char *help;
 } option_entry;
 
-/* What several tables have. */
-#define OPTION_OUTPUT(target)                                                                                          \
-    {                                                                                                                  \
-        "output", 'o', OPTION_TEXT, "FILE", target, "write the sketch here; - is standard output"                      \
-    }
+/* Entries that several tables have. */
+#define OPTION_OUTPUT(target) "output", 'o', OPTION_TEXT, "FILE", target, "write the sketch here; - is standard output"
 #define OPTION_MODEL(target)                                                                                           \
-    {                                                                                                                  \
-        "model", 'm', OPTION_TEXT, "NAME|FILE", target, "the .lego file the sketch was made with, if not built in"     \
-    }
+    "model", 'm', OPTION_TEXT, "NAME|FILE", target, "the .lego file the sketch was made with, if not built in"
 
 /* How many words that are not options a command takes. */
 typedef enum operand_count { OPERANDS_ANY, OPERANDS_ONE, OPERANDS_SOME /* one or more */ } operand_count;

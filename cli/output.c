@@ -1,7 +1,5 @@
 /* Writing; see output.h. A file is written under a temporary name in its own folder, synced, and renamed over the old
- * one; then the folder is synced too.
- *
- * SPDX-License-Identifier: MIT */
+ * one; then the folder is synced too. */
 #define _XOPEN_SOURCE 700 /* realpath() is not in plain POSIX */
 #include "output.h"
 
@@ -68,10 +66,10 @@ static bool is_stdout(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static bool fail(const char *path, int error)
+/* Whether there is no error; else says it. */
+static bool is_fine(const char *path, int error)
 {
-    say("cannot write %s: %s", path, strerror(error));
-    return false;
+    return error == 0 || say("cannot write %s: %s", path, strerror(error));
 }
 
 /* Where a file goes. */
@@ -109,17 +107,13 @@ static int find_place(const char *path, place *where)
 
 bool output_check(const char *path)
 {
-    if (is_stdout(path)) {
-        if (isatty(STDOUT_FILENO)) {
-            say("standard output is a terminal, which cannot show a sketch: name a file, or send it into a pipe");
-            return false;
-        }
-        return true;
-    }
+    if (is_stdout(path) && isatty(STDOUT_FILENO))
+        return say("standard output is a terminal, which cannot show a sketch: name a file, or send it into a pipe");
+    if (is_stdout(path)) return true;
     place where;
     int error = find_place(path, &where);
     if (error == 0 && access(where.in_place ? where.path : where.folder, W_OK) != 0) error = errno;
-    return error == 0 || fail(path, error);
+    return is_fine(path, error);
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
@@ -209,7 +203,7 @@ bool output_file(const char *path, output_save *saver, const void *what)
     if (error == 0)
         error =
             where.in_place ? save_and_close(saver, what, fopen(where.path, "wb"), false) : replace(saver, what, &where);
-    return error == 0 || fail(path, error);
+    return is_fine(path, error);
 }
 
 static lego_status save_sketch(const void *sketch, lego_write write, void *context)

@@ -1,6 +1,4 @@
-/* Writing: files that are whole or not there, and a standard output whose failures are noticed.
- *
- * SPDX-License-Identifier: MIT */
+/* Writing: files that are whole or not there, and a standard output whose failures are noticed. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 

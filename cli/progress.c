@@ -1,6 +1,4 @@
-/* The progress bar; see progress.h. There is one terminal, so there is one bar.
- *
- * SPDX-License-Identifier: MIT */
+/* The progress bar; see progress.h. There is one terminal, so there is one bar. */
 #include "progress.h"
 
 #include <stdio.h>
@@ -20,7 +18,7 @@ static struct {
     double start, last;
 } bar;
 
-static double now(void)
+double progress_clock(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -34,7 +32,7 @@ void progress_begin(const char *label, uint64_t total, bool quiet)
     bar.label = label;
     progress_describe("items", "");
     bar.total = total;
-    bar.start = now();
+    bar.start = progress_clock();
     bar.last = bar.start;
 }
 
@@ -96,7 +94,7 @@ static void draw(double time, uint64_t done, uint64_t items)
 void progress_update(uint64_t done, uint64_t items)
 {
     if (!bar.active) return;
-    double time = now();
+    double time = progress_clock();
     if (time - bar.start < SHOW_AFTER || time - bar.last < REDRAW_EVERY) return;
     bar.last = time;
     draw(time, done, items);

@@ -1,6 +1,4 @@
-/* A progress bar on standard error, for anything that takes over two seconds. Silent if that is not a terminal.
- *
- * SPDX-License-Identifier: MIT */
+/* A progress bar on standard error, for anything that takes over two seconds. Silent if that is not a terminal. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -14,6 +12,9 @@ void progress_end(void);
 
 /* What is counted, if not items, and a remark behind the figures; the text must stay. Both last until the end. */
 void progress_describe(const char *unit, const char *remark);
+
+/* Seconds since some moment. */
+double progress_clock(void);
 
 /* Make room for a message; the next update draws the bar again. */
 void progress_hide(void);

@@ -1,6 +1,4 @@
-/* legosketch query: how often did these items occur?
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch query: how often did these items occur? */
 #include "answer.h"
 #include "load.h"
 #include "options.h"
@@ -24,7 +22,7 @@ static const option_entry options[] = {
     {"format", 'f', OPTION_CHOICE, ANSWER_CHOICES, &given.format,
      "u32, u64: ITEMs are whole numbers, and standard input holds raw little-endian keys (lines)"},
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line: item, estimate, lower, upper"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 

@@ -1,10 +1,9 @@
-/* Results of the lab as files; see record.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Results of the lab as files; see record.h. */
 #include "record.h"
 
 #include "legosketch.h"
 #include "output.h"
+#include "progress.h"
 #include "say.h"
 #include "text.h"
 
@@ -37,13 +36,6 @@ void record_command(int argc, char **argv)
         text_print(&command_line, i > 0 ? " " : "");
         append_quoted(&command_line, argv[i]);
     }
-}
-
-double record_clock(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 /* ---- where and when --------------------------------------------------------------------------------------------- */
@@ -82,7 +74,7 @@ static void add_machine(json_line *to)
 
 record record_begin(const char *experiment, const char *title, const char *figure, uint64_t seed, uint32_t seeds)
 {
-    record self = {.top = json_begin(), .start = record_clock()};
+    record self = {.top = json_begin(), .start = progress_clock()};
     char date[32] = "";
     time_t now = time(NULL);
     struct tm utc;
@@ -102,12 +94,6 @@ record record_begin(const char *experiment, const char *title, const char *figur
     self.rows = cJSON_AddArrayToObject(self.top.object, "rows");
     self.top.ok = self.top.ok && self.seconds != NULL && self.failures != NULL && self.rows != NULL;
     return self;
-}
-
-json_line record_row(record *self)
-{
-    (void)self;
-    return json_begin();
 }
 
 static void append(record *self, cJSON *array, cJSON *item, bool ok)
@@ -142,15 +128,12 @@ static lego_status save_json(const void *json, lego_write write, void *context)
 
 bool record_write_file(const record *self, const char *path, bool quiet)
 {
-    if (self->top.ok) cJSON_SetNumberValue(self->seconds, record_clock() - self->start);
+    if (self->top.ok) cJSON_SetNumberValue(self->seconds, progress_clock() - self->start);
     char *json = self->top.ok ? cJSON_Print(self->top.object) : NULL;
-    if (json == NULL) {
-        say_no_memory();
-        return false;
-    }
+    if (json == NULL) return say_no_memory();
     bool ok = output_file(path, save_json, json);
     cJSON_free(json);
-    if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), record_clock() - self->start);
+    if (ok && !quiet) say("wrote %s: %d rows in %.1f s", path, record_rows(self), progress_clock() - self->start);
     return ok;
 }
 

@@ -1,7 +1,5 @@
 /* What an experiment of the lab found, as one JSON file that also says how to get it again: the command line, version,
- * commit, machine, date and seeds. Rows are flat objects of one table.
- *
- * SPDX-License-Identifier: MIT */
+ * commit, machine, date and seeds. Rows are flat objects of one table. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 
@@ -21,8 +19,7 @@ typedef struct record {
 
 record record_begin(const char *experiment, const char *title, const char *figure, uint64_t seed, uint32_t seeds);
 
-/* A row to fill with json_text() and the like, and to give back. */
-json_line record_row(record *self);
+/* Takes a row from json_begin(), filled with json_text() and the like. */
 void record_add(record *self, json_line *row);
 int record_rows(const record *self);
 
@@ -33,8 +30,5 @@ void record_failure(record *self, const char *what);
  * quiet what was written. */
 bool record_write_file(const record *self, const char *path, bool quiet);
 void record_free(record *self);
-
-/* Seconds since some moment. */
-double record_clock(void);
 
 #endif

@@ -1,6 +1,4 @@
-/* legosketch report: results of the lab as one page.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch report: results of the lab as one page. */
 #include "report.h"
 
 #include "legosketch.h"
@@ -10,10 +8,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     const char *output, *references;
@@ -34,28 +34,18 @@ typedef struct findings {
     text notices;
 } findings;
 
-enum { FILE_MOST = 256 << 20 }; /* no result is as large */
-
-void report_read(FILE *from, text *to)
-{
-    char buffer[1 << 16];
-    size_t got;
-    while (to->size < FILE_MOST && (got = fread(buffer, 1, sizeof buffer, from)) > 0) text_bytes(to, buffer, got);
-}
-
 /* The JSON in a file, or NULL after `why` says what is wrong with it. */
 static cJSON *read_json(const char *path, char *why, size_t size)
 {
     text content = {0};
-    errno = 0;
-    FILE *file = fopen(path, "rb");
-    if (file != NULL) report_read(file, &content);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int error = file < 0 ? errno : text_read(&content, file, REPORT_FILE_MOST);
     cJSON *parsed = NULL;
-    if (file == NULL || ferror(file)) snprintf(why, size, "cannot be read: %s", strerror(errno != 0 ? errno : EIO));
-    else if (content.failed || content.size >= FILE_MOST) snprintf(why, size, "is too large");
+    if (content.size >= REPORT_FILE_MOST) snprintf(why, size, "is too large");
+    else if (error != 0) snprintf(why, size, "cannot be read: %s", strerror(error));
     else if (content.size == 0 || (parsed = cJSON_ParseWithLength(content.bytes, content.size)) == NULL)
         snprintf(why, size, content.size == 0 ? "is empty" : "is damaged: it is not JSON");
-    if (file != NULL) fclose(file);
+    if (file >= 0) close(file);
     text_free(&content);
     return parsed;
 }
@@ -103,11 +93,9 @@ static bool read_folder(findings *found, const char *folder)
 {
     struct dirent **names;
     int count = scandir(folder, &names, ends_in_json, alphasort);
-    if (count < 0) {
-        say("cannot read the folder %s: %s%s", folder, strerror(errno),
-            errno == ENOENT ? "; 'legosketch lab all --quick' makes results" : "");
-        return false;
-    }
+    if (count < 0)
+        return say("cannot read the folder %s: %s%s", folder, strerror(errno),
+                   errno == ENOENT ? "; 'legosketch lab all --quick' makes results" : "");
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
         if (snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path) read_result(found, path);
@@ -115,9 +103,8 @@ static bool read_folder(findings *found, const char *folder)
     }
     free(names);
     sort_results(found->results);
-    if (cJSON_GetArraySize(found->results) > 0) return true;
-    say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
-    return false;
+    return cJSON_GetArraySize(found->results) > 0 ||
+           say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
 }
 
 /* {"synthetic": ..., "real_peers": ...} of the files that are there; NULL after saying that there is neither. */
@@ -155,8 +142,7 @@ static bool make_page(text *page, const findings *found, const cJSON *references
     bool ok = true;
     cJSON_ArrayForEach(result, found->results) ok = ok && page_result(page, result, references, plots);
     text_print(page, "</html>\n");
-    if (ok && page->failed) say_no_memory();
-    return ok && !page->failed;
+    return ok && (!page->failed || say_no_memory());
 }
 
 static lego_status save_page(const void *what, lego_write write, void *context)

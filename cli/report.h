@@ -3,16 +3,13 @@
  *
  *     report.c            the command: reads the results, writes the page
  *     report_views.c      views and pivots         report_plot.c   a pivot through gnuplot, as SVG
- *     report_reference.c  published figures        report_page.c   HTML
- *
- * SPDX-License-Identifier: MIT */
+ *     report_reference.c  published figures        report_page.c   HTML */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
 #include "text.h"
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
 
 typedef struct view {
     const char *experiment;
@@ -55,8 +52,8 @@ static inline const char *report_text(const cJSON *object, const char *field)
     return cJSON_GetStringValue(report_get(object, field));
 }
 
-/* All of a file, up to where it is too large. */
-void report_read(FILE *from, text *to);
+/* No file that is read for a report is as large. */
+enum { REPORT_FILE_MOST = 256 << 20 };
 
 /* A field of a row as text; false if it has none. Numbers as %g has them. */
 bool report_field(const cJSON *row, const char *field, char name[PIVOT_NAME]);

@@ -1,7 +1,5 @@
 /* The page of a report: one HTML file that needs nothing else, for screens of any width, light and dark, and for paper.
- * It has no scripts, and its policy forbids any; see report.h.
- *
- * SPDX-License-Identifier: MIT */
+ * It has no scripts, and its policy forbids any; see report.h. */
 #include "report.h"
 
 #include "legosketch.h"
@@ -43,8 +41,8 @@ static const char head[] =
     "tbody tr:nth-child(even){background:var(--band)}td.best{color:var(--ours);font-weight:600}\n"
     ".published{font-style:italic}.warning{border-left:4px solid #d97706;padding-left:.7rem}\n"
     "@media print{figcaption{white-space:normal}body{font-size:10pt;max-width:none;padding:0}nav{display:none}"
-    ".scroll{overflow:visible}table{font-size:6.5pt}th,td{padding:.1rem "
-    ".2rem;white-space:normal}h2{break-before:page}h3{break-after:avoid}}\n"
+    ".scroll{overflow:visible}table{font-size:6.5pt}th,td{padding:.1rem .2rem;white-space:normal}"
+    "h2{break-before:page}h3{break-after:avoid}}\n"
     "</style>\n";
 
 void page_begin(text *page, int results)
@@ -56,9 +54,8 @@ void page_begin(text *page, int results)
                "Errors are means over all distinct items of a stream, at equal total bytes: AAE is that of "
                "|estimate \u2212 count|, ARE that of |estimate \u2212 count| / count. <em>one</em> is the constant 1, "
                "which needs no memory: a method above it is worse than not measuring. "
-               "Figures in <em class=published>italics</em>, dashed in plots, are those of others: published ones, or "
-               "a reference. "
-               "Axes are logarithmic unless said otherwise, and what is 0 is in the table only.</p>\n");
+               "Figures in <em class=published>italics</em>, dashed in plots, are those of others: published, or a "
+               "reference. Axes are logarithmic unless said otherwise, and what is 0 is in the table only.</p>\n");
 }
 
 void page_put(text *page, const char *before, const char *from, const char *after)

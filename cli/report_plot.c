@@ -1,9 +1,7 @@
 /* A figure through gnuplot, as SVG to put into a page; see report.h.
  *
  * gnuplot gets a script in a file without a name, and no word from outside but names that are cut down to letters,
- * digits and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page.
- *
- * SPDX-License-Identifier: MIT */
+ * digits and a few signs. What it draws in black becomes currentColor, so that it is light on a dark page. */
 #include "report.h"
 
 #include "say.h"
@@ -126,8 +124,8 @@ static int read_gnuplot(FILE *script, text *svg)
     snprintf(command, sizeof command, "exec gnuplot -d - </dev/fd/%d", fileno(script));
     FILE *output = popen(command, "r");
     if (output == NULL) return -1;
-    report_read(output, svg);
-    return pclose(output);
+    int error = text_read(svg, fileno(output), REPORT_FILE_MOST), state = pclose(output);
+    return error == 0 ? state : -1;
 }
 
 static bool run_gnuplot(const text *script, text *svg)

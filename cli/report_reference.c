@@ -1,6 +1,4 @@
-/* Published figures beside ours: synthetic.json, by skewness, and real_peers.json, by stream; see report.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Published figures beside ours: synthetic.json, by skewness, and real_peers.json, by stream; see report.h. */
 #include "report.h"
 
 #include "values.h"
@@ -15,8 +13,8 @@ static void put(pivot *made, const view *what, const char *method, const char *w
     char series[PIVOT_NAME], label[VALUE_TEXT];
     if (!cJSON_IsNumber(y) || !(kilobytes > 0 && kilobytes < 1e12)) return;
     snprintf(series, sizeof series, "%.60s, %s", method, whose);
-    value_print_size(label, (uint64_t)(kilobytes * 1024));
-    pivot_put(made, what, series, true, hidden, kilobytes * 1024, label, y->valuedouble);
+    pivot_put(made, what, series, true, hidden, kilobytes * 1024, value_print_size(label, (uint64_t)(kilobytes * 1024)),
+              y->valuedouble);
 }
 
 /* {"0.9": {"budget_kb": [...], "lego_AAE": [...], ...}}: of streams of 100,000 items. */

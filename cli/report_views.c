@@ -1,6 +1,4 @@
-/* Which figures an experiment has, and their numbers; see report.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Which figures an experiment has, and their numbers; see report.h. */
 #include "report.h"
 
 #include "values.h"

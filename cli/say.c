@@ -1,6 +1,4 @@
-/* Messages to people; see say.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Messages to people; see say.h. */
 #include "say.h"
 
 #include "progress.h"
@@ -11,39 +9,33 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 0))) static void print(const char *before, const char *format, va_list values)
+bool say(const char *format, ...)
 {
+    va_list values;
+    va_start(values, format);
     progress_hide();
-    fputs(before, stderr);
+    fputs("legosketch: ", stderr);
     vfprintf(stderr, format, values);
     fputc('\n', stderr);
-}
-
-void say(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    print("legosketch: ", format, values);
     va_end(values);
+    return false;
 }
 
-void say_bare(const char *format, ...)
+bool say_no_memory(void)
 {
-    va_list values;
-    va_start(values, format);
-    print("", format, values);
-    va_end(values);
+    return say("out of memory");
 }
 
-void say_no_memory(void)
+bool say_at(const char *file, uint64_t line, const char *what)
 {
-    say("out of memory");
+    progress_hide();
+    fprintf(stderr, "%s:%" PRIu64 ": %s\n", file, line, what);
+    return false;
 }
 
 bool say_unreadable(const char *path, const char *why)
 {
-    say("cannot read %s: %s", strcmp(path, "-") == 0 ? "stdin" : path, why);
-    return false;
+    return say("cannot read %s: %s", strcmp(path, "-") == 0 ? "stdin" : path, why);
 }
 
 static const char *advice(lego_status status)
@@ -61,9 +53,9 @@ static const char *advice(lego_status status)
     }
 }
 
-void say_status(const char *what, lego_status status)
+bool say_status(const char *what, lego_status status)
 {
-    say("%s: %s%s", what, lego_status_message(status), advice(status));
+    return status == LEGO_OK || say("%s: %s%s", what, lego_status_message(status), advice(status));
 }
 
 const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch)
@@ -71,8 +63,7 @@ const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch)
     lego_info info;
     lego_describe(sketch, &info);
     char size[VALUE_TEXT];
-    value_print_size(size, info.bytes);
     snprintf(text, SHAPE_TEXT, "%" PRIu32 " %s%s, %s", info.blocks, info.columns > 0 ? "brick" : "block",
-             info.blocks == 1 ? "" : "s", size);
+             info.blocks == 1 ? "" : "s", value_print_size(size, info.bytes));
     return text;
 }

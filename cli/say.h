@@ -1,6 +1,4 @@
-/* What the program says to people (on standard error), and how it ends.
- *
- * SPDX-License-Identifier: MIT */
+/* What the program says to people (on standard error), and how it ends. */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 
@@ -10,19 +8,19 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_USAGE = 2 };
 
-/* "legosketch: ..." and a line end, above the progress bar if there is one. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* "legosketch: ..." and a line end, above the progress bar if there is one. This and the next three return false, for
+ * whoever has to return that. */
+__attribute__((format(printf, 1, 2))) bool say(const char *format, ...);
+bool say_no_memory(void);
 
-/* The same without the program's name, for "file:line: what is wrong". */
-__attribute__((format(printf, 1, 2))) void say_bare(const char *format, ...);
+/* "file:line: what is wrong". */
+bool say_at(const char *file, uint64_t line, const char *what);
 
-void say_no_memory(void);
-
-/* "what: message; advice". */
-void say_status(const char *what, lego_status status);
-
-/* "cannot read stdin: why", for the path "-"; returns false. */
+/* "cannot read stdin: why", for the path "-". */
 bool say_unreadable(const char *path, const char *why);
+
+/* Whether the status is LEGO_OK; if it is not, "what: message; advice". */
+bool say_status(const char *what, lego_status status);
 
 /* "1024 blocks, 64.1K". Returns the text, for a message to take. */
 enum { SHAPE_TEXT = 64 };

@@ -1,6 +1,4 @@
-/* See stopping.h.
- *
- * SPDX-License-Identifier: MIT */
+/* See stopping.h. */
 #include "stopping.h"
 
 #include <signal.h>

@@ -1,6 +1,4 @@
-/* Signals that ask a long run to end: it finishes the step at hand; the second signal ends the program as before.
- *
- * SPDX-License-Identifier: MIT */
+/* Signals that ask a long run to end: it finishes the step at hand; the second signal ends the program as before. */
 #ifndef CLI_STOPPING_H
 #define CLI_STOPPING_H
 

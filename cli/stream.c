@@ -1,7 +1,5 @@
 /* From files to batches of items; see stream.h. While one batch is worked on the next is read and parsed, nothing more:
- * a message, the bar and the sink wait for their turn, and all is as if there were one thread.
- *
- * SPDX-License-Identifier: MIT */
+ * a message, the bar and the sink wait for their turn, and all is as if there were one thread. */
 #include "stream.h"
 
 #include "input.h"
@@ -15,8 +13,7 @@ enum { REPORTS_MAX = 10 }; /* malformed lines named one by one before there is o
 bool stream_malformed(stream *self, uint64_t line, const char *what)
 {
     self->malformed++;
-    if (self->policy == ON_ERROR_STOP || self->malformed <= REPORTS_MAX)
-        say_bare("%s:%" PRIu64 ": %s", self->file, line, what);
+    if (self->policy == ON_ERROR_STOP || self->malformed <= REPORTS_MAX) say_at(self->file, line, what);
     return self->policy == ON_ERROR_SKIP;
 }
 
@@ -67,7 +64,7 @@ static bool handle(stream *self, const item_parser *parser, item_event event)
     switch (event) {
     case ITEMS_BATCH: return take_batch(self, &parser->batch);
     case ITEMS_BAD: return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
-    case ITEMS_NO_MEMORY: say_no_memory(); return false;
+    case ITEMS_NO_MEMORY: return say_no_memory();
     case ITEMS_MORE: break;
     }
     return true;
@@ -85,14 +82,12 @@ static bool parse_block(stream *self, item_parser *parser, const unsigned char *
 
 static bool read_blocks(stream *self, input *from, item_parser *parser)
 {
-    uint64_t before = self->done;
     const unsigned char *block;
     size_t size;
     for (;;) {
         if (!input_next(from, &block, &size)) return false;
         if (size == 0) break;
         if (!parse_block(self, parser, block, size)) return false;
-        self->done = before + from->done;
         progress_update(self->done, self->items + items_pending(parser));
     }
     item_event event;
@@ -104,22 +99,17 @@ static bool read_blocks(stream *self, input *from, item_parser *parser)
 
 static bool read_file(stream *self, const char *path)
 {
-    input from;
+    input *from;
     item_parser parser;
-    if (!input_open(&from, path)) return false;
-    self->file = from.name;
-    bool ok = items_open(&parser, self->format);
-    if (ok) {
-        ok = read_blocks(self, &from, &parser);
-        if (self->at_work.n > 0) { /* something failed meanwhile */
-            pthread_join(self->worker, NULL);
-            self->at_work.n = 0;
-        }
-        items_close(&parser);
-    } else {
-        say_no_memory();
+    if (!input_open(&from, path, &self->done)) return false;
+    self->file = input_name(from);
+    bool ok = (items_open(&parser, self->format) || say_no_memory()) && read_blocks(self, from, &parser);
+    if (self->at_work.n > 0) { /* something failed meanwhile */
+        pthread_join(self->worker, NULL);
+        self->at_work.n = 0;
     }
-    input_close(&from);
+    items_close(&parser);
+    input_close(from);
     return ok;
 }
 

@@ -1,6 +1,4 @@
-/* From files to batches of items: reading, parsing, what to do about malformed lines, and the progress bar.
- *
- * SPDX-License-Identifier: MIT */
+/* From files to batches of items: reading, parsing, what to do about malformed lines, and the progress bar. */
 #ifndef CLI_STREAM_H
 #define CLI_STREAM_H
 

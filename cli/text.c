@@ -1,12 +1,12 @@
-/* Text that grows; see text.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Text that grows; see text.h. */
 #include "text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Room for `more` bytes and the zero. */
 static bool reserve(text *to, size_t more)
@@ -47,16 +47,27 @@ void text_print(text *to, const char *format, ...)
 void text_escaped(text *to, const char *from)
 {
     if (from == NULL) from = "\u2013";
+    static const char special[] = "&<>\"'";
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     for (; *from != '\0'; from++) {
-        switch (*from) {
-        case '&': text_print(to, "&amp;"); break;
-        case '<': text_print(to, "&lt;"); break;
-        case '>': text_print(to, "&gt;"); break;
-        case '"': text_print(to, "&quot;"); break;
-        case '\'': text_print(to, "&#39;"); break;
-        default: text_bytes(to, from, 1);
-        }
+        const char *found = strchr(special, *from);
+        if (found != NULL) text_print(to, "%s", entities[found - special]);
+        else text_bytes(to, from, 1);
     }
+}
+
+int text_read(text *to, int file, size_t most)
+{
+    enum { BLOCK = 1 << 16 };
+    while (to->size < most) {
+        if (!reserve(to, BLOCK)) return ENOMEM;
+        ssize_t got = read(file, to->bytes + to->size, BLOCK);
+        if (got == 0) break;
+        if (got < 0 && errno != EINTR) return errno;
+        to->size += got > 0 ? (size_t)got : 0;
+        to->bytes[to->size] = '\0';
+    }
+    return 0;
 }
 
 void text_free(text *to)

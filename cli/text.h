@@ -1,6 +1,4 @@
-/* Text that grows as it is written.
- *
- * SPDX-License-Identifier: MIT */
+/* Text that grows as it is written. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
@@ -18,6 +16,9 @@ __attribute__((format(printf, 2, 3))) void text_print(text *to, const char *form
 
 /* What comes from outside, so that HTML shows it as it is; NULL becomes a dash. */
 void text_escaped(text *to, const char *from);
+
+/* The rest of an open file, up to where it has `most` bytes or more; 0 or an error number. */
+int text_read(text *to, int file, size_t most);
 void text_free(text *to);
 
 #endif

@@ -1,6 +1,4 @@
-/* legosketch top: the most frequent items of a sketch that keeps them.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch top: the most frequent items of a sketch that keeps them. */
 #include "answer.h"
 #include "load.h"
 #include "options.h"
@@ -19,7 +17,7 @@ static const option_entry options[] = {
     {"format", 'f', OPTION_CHOICE, ANSWER_CHOICES, &given.format,
      "u32, u64: show keys of 8 bytes, which such input has, as whole numbers (lines)"},
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line: item, estimate, lower, upper, exact"},
-    OPTION_MODEL(&given.model),
+    {OPTION_MODEL(&given.model)},
     {0},
 };
 
@@ -38,7 +36,7 @@ static bool list(const lego_sketch *sketch, const char *path)
         say("%s is a plain sketch, which counts items but does not keep them: build it with --top, or ask it "
             "for items that you know with 'legosketch query'",
             path);
-    else if (status != LEGO_OK) say_status(path, status);
+    else say_status(path, status);
     return ok && status == LEGO_OK;
 }
 

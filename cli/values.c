@@ -1,6 +1,4 @@
-/* Numbers and sizes between text and machine; see values.h.
- *
- * SPDX-License-Identifier: MIT */
+/* Numbers and sizes between text and machine; see values.h. */
 #include "values.h"
 
 #include <math.h>
@@ -58,20 +56,14 @@ bool value_real(const char *text, double *value)
     return true;
 }
 
-void value_print_size(char text[VALUE_TEXT], uint64_t bytes)
+const char *value_print_size(char text[VALUE_TEXT], uint64_t bytes)
 {
-    static const char units[] = "KMGT";
-    if (bytes < 1024) {
-        snprintf(text, VALUE_TEXT, "%llu", (unsigned long long)bytes);
-        return;
-    }
+    static const char *const units[] = {"", "K", "M", "G", "T"};
     int unit = 0;
-    double value = (double)bytes / 1024;
-    while (value >= 1024 && unit < 3) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, VALUE_TEXT, "%.*f%c", value == floor(value) ? 0 : 1, value, units[unit]);
+    double value = (double)bytes;
+    for (; value >= 1024 && unit < 4; unit++) value /= 1024;
+    snprintf(text, VALUE_TEXT, "%.*f%s", value == floor(value) ? 0 : 1, value, units[unit]);
+    return text;
 }
 
 size_t value_write_u64(char *text, uint64_t value)

@@ -1,6 +1,4 @@
-/* Numbers and sizes between text and machine, strictly: the whole text or nothing.
- *
- * SPDX-License-Identifier: MIT */
+/* Numbers and sizes between text and machine, strictly: the whole text or nothing. */
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
 
@@ -20,8 +18,8 @@ bool value_real(const char *text, double *value);
 /* Every text below fits. */
 enum { VALUE_TEXT = 32 };
 
-/* 300K, 1M, or with a decimal where it is not whole; plain bytes below 1024. */
-void value_print_size(char text[VALUE_TEXT], uint64_t bytes);
+/* 300K, 1M, or with a decimal where it is not whole; plain bytes below 1024. Returns the text. */
+const char *value_print_size(char text[VALUE_TEXT], uint64_t bytes);
 
 /* Whole numbers without decimals, others with three. Returns the length, as the next two do, which end in no zero. */
 size_t value_print_estimate(char text[VALUE_TEXT], double value);

@@ -1,7 +1,5 @@
 /* Zipf streams as the paper's synthetic sets define them: of n items, the one of rank r = 1 .. n occurs
- * round(((n + 1) / (r + 1))^alpha) times.
- *
- * SPDX-License-Identifier: MIT */
+ * round(((n + 1) / (r + 1))^alpha) times. */
 #ifndef CLI_ZIPF_H
 #define CLI_ZIPF_H
 
@@ -9,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How often the item of that rank occurs; false if that is no 63-bit number. */
-bool zipf_count(uint32_t distinct, double alpha, uint32_t rank, uint64_t *count);
+/* How often the item of that rank occurs; 0 if that is no 63-bit number. */
+uint64_t zipf_count(uint32_t distinct, double alpha, uint64_t rank);
 
 /* The stream's length; false if it is no 63-bit number. */
 bool zipf_total(uint32_t distinct, double alpha, uint64_t *total);

@@ -1,8 +1,6 @@
 /* Count-Mean-Min (Deng and Rafiei, "New estimation algorithms for streaming data: Count-min can do more", 2007): the
  * cells of Count-Min, but from each is taken what the other items are expected to have left there, the mean of the rest
- * of its row; the answer is the median of the rows, at least 0 and at most what Count-Min says.
- *
- * SPDX-License-Identifier: MIT */
+ * of its row; the answer is the median of the rows, at least 0 and at most what Count-Min says. */
 #include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)

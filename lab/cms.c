@@ -1,8 +1,6 @@
 /* Count-Min (Cormode and Muthukrishnan, J. Algorithms 2005) as the paper evaluates it: 3 rows of 4-byte cells that fill
  * the budget. Cells saturate instead of wrapping, at both ends, so that a heavy item or a deletion cannot make nonsense
- * of others.
- *
- * SPDX-License-Identifier: MIT */
+ * of others. */
 #include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)

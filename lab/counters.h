@@ -1,7 +1,5 @@
 /* What the counting methods share: hashes of an item row by row, sums that stop at the end of their range, and the
- * plain table of 3 rows of 4-byte cells that Count-Min, its variants and the Count sketch fill in their own ways.
- *
- * SPDX-License-Identifier: MIT */
+ * plain table of 3 rows of 4-byte cells that Count-Min, its variants and the Count sketch fill in their own ways. */
 #ifndef LAB_COUNTERS_H
 #define LAB_COUNTERS_H
 

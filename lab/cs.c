@@ -1,9 +1,7 @@
 /* The Count sketch (Charikar, Chen and Farach-Colton, ICALP 2002): 3 rows of signed 4-byte cells that fill the budget;
  * every item has a sign of its own in each row, so that others cancel out on average, and the answer is the median of
  * the three signed reads. `cs` gives it as it is, negative ones too, as in the figures published for the Lego sketch;
- * `cs-clipped` answers at least 1, which is fairer where only items that occurred are asked for.
- *
- * SPDX-License-Identifier: MIT */
+ * `cs-clipped` answers at least 1, which is fairer where only items that occurred are asked for. */
 #include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)

@@ -1,8 +1,6 @@
 /* Count-Min with conservative update (Estan and Varghese, SIGCOMM 2002): 3 rows of 4-byte cells, of which an addition
  * raises only those that must grow for the least to become least + count. Never below the truth, and closer to it than
- * Count-Min, but nothing can be taken out again and the result depends on the order of the stream.
- *
- * SPDX-License-Identifier: MIT */
+ * Count-Min, but nothing can be taken out again and the result depends on the order of the stream. */
 #include "counters.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)

@@ -15,9 +15,7 @@
  * If votes are full, further occurrences go to the light part and the flag is set, so nothing is lost. Votes against
  * stop at 2^15 - 1: whoever has more than 3276 votes stays.
  *
- * An evicted resident is only a key, so the light part is given keys with their bucket, not items.
- *
- * SPDX-License-Identifier: MIT */
+ * An evicted resident is only a key, so the light part is given keys with their bucket, not items. */
 #include "counters.h"
 
 #include <assert.h>
@@ -128,14 +126,12 @@ static void destroy(void *self)
     free(self);
 }
 
-const estimator_kind estimator_d_cms = {
-    "d-cms",
-    .in_order = true,
-    .insert_only = true,
-    ESTIMATOR_TABLE(filtered, sizeof(bucket)),
-    .create = create,
-    .bytes = bytes,
-    .destroy = destroy,
-    .add = add,
-    .estimate = estimate,
-};
+const estimator_kind estimator_d_cms = {"d-cms",
+                                        .in_order = true,
+                                        .insert_only = true,
+                                        ESTIMATOR_TABLE(filtered, sizeof(bucket)),
+                                        .create = create,
+                                        .bytes = bytes,
+                                        .destroy = destroy,
+                                        .add = add,
+                                        .estimate = estimate};

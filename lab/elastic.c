@@ -11,9 +11,7 @@
  * counters stop at 255, which is where estimates can fall below the truth.
  *
  * On seven real streams the authors' other layout, 7 slots in 64 bytes with the flag in a bit of vote+, has 0.99 of the
- * errors of this one; 8 slots so packed, in 68 bytes, 0.96.
- *
- * SPDX-License-Identifier: MIT */
+ * errors of this one; 8 slots so packed, in 68 bytes, 0.96. */
 #include "counters.h"
 
 #include <assert.h>
@@ -112,7 +110,6 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_elastic = {
-    "elastic",  ESTIMATOR_TABLE(elastic, 1), .least = sizeof(bucket) + 1, .in_order = true, .insert_only = true,
-    .add = add, .estimate = estimate,
-};
+const estimator_kind estimator_elastic = {"elastic",           ESTIMATOR_TABLE(elastic, 1), .least = sizeof(bucket) + 1,
+                                          .in_order = true,    .insert_only = true,         .add = add,
+                                          .estimate = estimate};

@@ -1,10 +1,8 @@
-/* One interface for every way to estimate how often an item occurred, so that all of them are measured by the same
- * code on the same items. To add a method, write one file with one estimator_kind and name it in ESTIMATOR_KINDS.
+/* One interface for every way to estimate how often an item occurred, so that all of them are measured by the same code
+ * on the same items. To add a method, write one file with one estimator_kind, and name that below and in estimators.c.
  *
  * Items come as bytes; an integer comes as its 8 little-endian bytes. add() may be called once an item with its whole
- * count; a method whose answers depend on the order (in_order) is to get every occurrence with count 1, as they came.
- *
- * SPDX-License-Identifier: MIT */
+ * count; a method whose answers depend on the order (in_order) is to get every occurrence with count 1, as it came. */
 #ifndef LAB_ESTIMATOR_H
 #define LAB_ESTIMATOR_H
 
@@ -42,20 +40,12 @@ typedef struct estimator_table {
 
 #define ESTIMATOR_TABLE(type, size) .header = sizeof(type), .unit = (size)
 
-/* Every kind, in the order of a table. */
-#define ESTIMATOR_KINDS(X)                                                                                             \
-    X(lego)                                                                                                            \
-    X(rule)                                                                                                            \
-    X(lego_paper)                                                                                                      \
-    X(d_lego)                                                                                                          \
-    X(cms)                                                                                                             \
-    X(cs)                                                                                                              \
-    X(cs_clipped)                                                                                                      \
-    X(lcs) X(d_cms) X(cu) X(cmm) X(tower_cm) X(tower_cu) X(salsa_cu) X(elastic) X(fingerprint) X(ms) X(one) X(exact)
-#define ESTIMATOR_DECLARE(name) extern const estimator_kind estimator_##name;
-ESTIMATOR_KINDS(ESTIMATOR_DECLARE)
+extern const estimator_kind estimator_lego, estimator_rule, estimator_lego_paper, estimator_d_lego, estimator_cms,
+    estimator_cs, estimator_cs_clipped, estimator_lcs, estimator_d_cms, estimator_cu, estimator_cmm, estimator_tower_cm,
+    estimator_tower_cu, estimator_salsa_cu, estimator_elastic, estimator_fingerprint, estimator_ms, estimator_one,
+    estimator_exact;
 
-/* The same as a list, ended by NULL. */
+/* Every kind, in the order of a table, ended by NULL. */
 extern const estimator_kind *const estimator_kinds[];
 
 /* The kind of that name, or NULL; the name need not end with a zero byte. */

@@ -2,9 +2,7 @@
  *
  *     slots    [ . | hash 32, index 32 | . | . | ... ]      a power of two, at most 3/4 full, linear probing
  *     entries  [ offset, count | offset, count | ... ]      in order of first appearance
- *     arena    [ a p p l e b a n a n a ... ]                item i ends where item i + 1 starts
- *
- * SPDX-License-Identifier: MIT */
+ *     arena    [ a p p l e b a n a n a ... ]                item i ends where item i + 1 starts */
 #define XXH_INLINE_ALL
 #include "exact.h"
 

@@ -1,6 +1,4 @@
-/* Exact counts of every distinct item: the truth beside which estimates are measured.
- *
- * SPDX-License-Identifier: MIT */
+/* Exact counts of every distinct item: the truth beside which estimates are measured. */
 #ifndef LAB_EXACT_H
 #define LAB_EXACT_H
 

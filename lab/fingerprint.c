@@ -4,9 +4,7 @@
  * the same fingerprint and bucket, which count as one.
  *
  * When both buckets of a newcomer are full it is turned away, for good, and so are its later occurrences: first come,
- * first served. An item that is not in the table is answered with 1 once any was turned away, else with 0.
- *
- * SPDX-License-Identifier: MIT */
+ * first served. An item that is not in the table is answered with 1 once any was turned away, else with 0. */
 #include "counters.h"
 
 #include <assert.h>
@@ -67,7 +65,6 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_fingerprint = {
-    "fingerprint",        ESTIMATOR_TABLE(prints, sizeof(bucket)), .in_order = true, .insert_only = true, .add = add,
-    .estimate = estimate,
-};
+const estimator_kind estimator_fingerprint = {"fingerprint",    ESTIMATOR_TABLE(prints, sizeof(bucket)),
+                                              .in_order = true, .insert_only = true,
+                                              .add = add,       .estimate = estimate};

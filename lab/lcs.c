@@ -4,9 +4,7 @@
  * distinct items over a third of the cells, the answer is 0, else that of one Count sketch on the other half. It is
  * told the number of distinct items.
  *
- *     cells  [ 10 x ROWS x small | ROWS x main ]     small = cells / 60, so that ten of 3 rows take half
- *
- * SPDX-License-Identifier: MIT */
+ *     cells  [ 10 x ROWS x small | ROWS x main ]     small = cells / 60, so that ten of 3 rows take half */
 #include "counters.h"
 
 enum { SMALL = 10 };
@@ -71,11 +69,9 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_lcs = {
-    "lcs",
-    ESTIMATOR_TABLE(lcs, sizeof(int32_t)),
-    .least = 2 * SMALL * ROWS,
-    .tell = tell,
-    .add = add,
-    .estimate = estimate,
-};
+const estimator_kind estimator_lcs = {"lcs",
+                                      ESTIMATOR_TABLE(lcs, sizeof(int32_t)),
+                                      .least = 2 * SMALL * ROWS,
+                                      .tell = tell,
+                                      .add = add,
+                                      .estimate = estimate};

@@ -1,6 +1,4 @@
-/* AAE and ARE of an estimator against exact counts, for one sketch or as the mean over several hash seeds.
- *
- * SPDX-License-Identifier: MIT */
+/* AAE and ARE of an estimator against exact counts, for one sketch or as the mean over several hash seeds. */
 #include "metrics.h"
 
 #include <math.h>

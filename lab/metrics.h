@@ -1,6 +1,4 @@
-/* How far estimates are from the truth, over every distinct item once.
- *
- * SPDX-License-Identifier: MIT */
+/* How far estimates are from the truth, over every distinct item once. */
 #ifndef LAB_METRICS_H
 #define LAB_METRICS_H
 

@@ -7,9 +7,7 @@
  *     add: M += a (x) count z      estimate: decoder of (a M / sum a^2 with their minima, z, N)
  *
  * The networks, 208 KB, are no part of the budget, as those of the Lego sketch are not; their answers are given as they
- * come, with fractions and below 1 too. Slots are floats: sums beyond 2^24 round.
- *
- * SPDX-License-Identifier: MIT */
+ * come, with fractions and below 1 too. Slots are floats: sums beyond 2^24 round. */
 #include "ms.h"
 
 #include "counters.h"

@@ -1,6 +1,4 @@
-/* The meta-sketch with a model of one's own: what the estimator `ms` does with the one that is built in.
- *
- * SPDX-License-Identifier: MIT */
+/* The meta-sketch with a model of one's own: what the estimator `ms` does with the one that is built in. */
 #ifndef LAB_MS_H
 #define LAB_MS_H
 

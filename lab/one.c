@@ -1,7 +1,5 @@
 /* The trivial answer: every item occurred once. It needs no memory, and on streams of rare items it is hard to beat,
- * so every table needs it as a measure of the others.
- *
- * SPDX-License-Identifier: MIT */
+ * so every table needs it as a measure of the others. */
 #include "estimator.h"
 
 static lego_status add(void *self, const void *item, size_t size, int64_t count)

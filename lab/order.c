@@ -1,6 +1,4 @@
-/* The order in which items came; see order.h.
- *
- * SPDX-License-Identifier: MIT */
+/* The order in which items came; see order.h. */
 #include "order.h"
 
 #include "counters.h"
@@ -38,13 +36,13 @@ static lego_status feed(const item_order *order, const exact_table *truth, const
     return status;
 }
 
-static void shuffle(item_order *order, uint64_t *state)
+void order_shuffle(uint32_t *items, size_t n, uint64_t *state)
 {
-    for (size_t i = order->size; i > 1; i--) { /* Fisher-Yates */
+    for (size_t i = n; i > 1; i--) { /* Fisher-Yates */
         size_t j = (size_t)pick(hash_row((XXH128_hash_t){(*state)++, UINT64_C(0x9e3779b97f4a7c15)}, 1), i);
-        uint32_t item = order->items[i - 1];
-        order->items[i - 1] = order->items[j];
-        order->items[j] = item;
+        uint32_t item = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = item;
     }
 }
 
@@ -85,7 +83,7 @@ static lego_status feed_shuffled(const exact_table *truth, const estimator_kind 
     lego_status status = LEGO_OK;
     for (uint64_t round = 0; round < rounds && status == LEGO_OK; round++) {
         status = deal(truth, round, rounds, &order);
-        shuffle(&order, &state);
+        order_shuffle(order.items, order.size, &state);
         if (status == LEGO_OK) status = feed(&order, truth, kind, self);
     }
     order_free(&order);

@@ -1,7 +1,5 @@
 /* The order in which items came, for methods whose answers depend on it: item numbers of an exact table, 4 bytes an
- * occurrence. Where only counts are known the occurrences are shuffled instead.
- *
- * SPDX-License-Identifier: MIT */
+ * occurrence. Where only counts are known the occurrences are shuffled instead. */
 #ifndef LAB_ORDER_H
 #define LAB_ORDER_H
 
@@ -15,6 +13,9 @@ typedef struct item_order {
 
 lego_status order_append(item_order *order, size_t item);
 void order_free(item_order *order);
+
+/* The same on every machine for the same state, which is another one afterwards. */
+void order_shuffle(uint32_t *items, size_t n, uint64_t *state);
 
 /* Gives every occurrence to an estimator, one at a time.
  *

@@ -6,9 +6,7 @@
  *     group  [ counter 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | merges ]      9 bytes
  *     merges  bits 0, 2, 4, 6: the pair from that counter on; bits 1, 5: the four from 0 or 4 on; bit 3: all eight
  *
- * That is the paper's simple encoding: the bit at the last counter of the left half of what is merged.
- *
- * SPDX-License-Identifier: MIT */
+ * That is the paper's simple encoding: the bit at the last counter of the left half of what is merged. */
 #include "counters.h"
 
 enum { GROUP = 8, GROUP_BYTES = 9, SLICE = ROWS * GROUP_BYTES, WIDEST = 3 }; /* SLICE: a group of each row */

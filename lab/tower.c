@@ -2,9 +2,7 @@
  * 16 and 32 bits, so that rare items have many narrow counters and heavy ones still find wide ones. A counter at its
  * largest value has overflowed and says nothing: it stands for infinity, and the answer is the least of the others.
  * `tower-cm` adds to every row, as Count-Min; `tower-cu` only where it must, as conservative update. Neither deletes:
- * what overflowed is lost.
- *
- * SPDX-License-Identifier: MIT */
+ * what overflowed is lost. */
 #include "counters.h"
 
 #include <string.h>
@@ -62,31 +60,29 @@ static uint32_t least_of(const tower *sketch, const uint64_t at[LEVELS])
     return least;
 }
 
-static lego_status add_to_all(void *self, const void *item, size_t size, int64_t count)
+/* Every counter grows by count, or as far as it must for the least to do so. */
+static lego_status add(tower *sketch, const void *item, size_t size, int64_t count, bool conservatively)
 {
-    tower *sketch = self;
-    uint64_t at[LEVELS];
-    if (count < 0) return LEGO_ERR_ARGUMENT;
-    locate(sketch, item, size, at);
-    for (unsigned level = 0; level < LEVELS; level++) {
-        uint32_t value = get(sketch, level, at[level]);
-        set(sketch, level, at[level], (uint32_t)add_within(value, count, infinity[level]));
-    }
-    return LEGO_OK;
-}
-
-static lego_status add_conservatively(void *self, const void *item, size_t size, int64_t count)
-{
-    tower *sketch = self;
     uint64_t at[LEVELS];
     if (count < 0) return LEGO_ERR_ARGUMENT;
     locate(sketch, item, size, at);
     uint32_t raised = add_u32(least_of(sketch, at), count);
     for (unsigned level = 0; level < LEVELS; level++) {
-        if (get(sketch, level, at[level]) < raised)
-            set(sketch, level, at[level], raised < infinity[level] ? raised : infinity[level]);
+        uint32_t value = get(sketch, level, at[level]);
+        uint64_t sum = !conservatively ? add_within(value, count, infinity[level]) : value < raised ? raised : value;
+        set(sketch, level, at[level], sum < infinity[level] ? (uint32_t)sum : infinity[level]);
     }
     return LEGO_OK;
+}
+
+static lego_status add_to_all(void *self, const void *item, size_t size, int64_t count)
+{
+    return add(self, item, size, count, false);
+}
+
+static lego_status add_conservatively(void *self, const void *item, size_t size, int64_t count)
+{
+    return add(self, item, size, count, true);
 }
 
 static lego_status estimate(const void *self, const void *item, size_t size, double *value)
@@ -97,16 +93,7 @@ static lego_status estimate(const void *self, const void *item, size_t size, dou
     return LEGO_OK;
 }
 
-const estimator_kind estimator_tower_cm = {
-    "tower-cm",           ESTIMATOR_TABLE(tower, LEVELS * sizeof(uint32_t)), .insert_only = true, .add = add_to_all,
-    .estimate = estimate,
-};
+#define TOWER ESTIMATOR_TABLE(tower, LEVELS * sizeof(uint32_t)), .insert_only = true, .estimate = estimate
 
-const estimator_kind estimator_tower_cu = {
-    "tower-cu",
-    ESTIMATOR_TABLE(tower, LEVELS * sizeof(uint32_t)),
-    .in_order = true,
-    .insert_only = true,
-    .add = add_conservatively,
-    .estimate = estimate,
-};
+const estimator_kind estimator_tower_cm = {"tower-cm", TOWER, .add = add_to_all};
+const estimator_kind estimator_tower_cu = {"tower-cu", TOWER, .in_order = true, .add = add_conservatively};

@@ -37,27 +37,18 @@ class Gen(Case):
         self.assertEqual(self.run_program(*options, "--format", "u64"), struct.pack(f"<{len(stream)}Q", *stream))
 
     def test_order(self):
-        """The shuffle as cli/zipf.c describes it: splitmix64 seeds xoshiro256**, which drives Fisher-Yates."""
+        """The shuffle as lab/order.c has it: Fisher-Yates by the last steps of splitmix64, whose first output it starts from."""
+        def mix(z):
+            z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+            z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+            return z ^ z >> 31
+
         for seed in (0, 12345):
-            state = []
-            for i in range(4):
-                z = (seed + (i + 1) * 0x9E3779B97F4A7C15) % 2**64
-                z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-                z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-                state.append(z ^ z >> 31)
-
-            def rotate(x, k):
-                return (x << k | x >> (64 - k)) % 2**64
-
-            def draw():
-                a, b, c, d = state
-                state[:] = a ^ b ^ d, a ^ b ^ c, a ^ c ^ (b << 17) % 2**64, rotate(b ^ d, 45)
-                return rotate(b * 5 % 2**64, 7) * 9 % 2**64
+            state = mix((seed + 0x9E3779B97F4A7C15) % 2**64)
             wanted = [rank for rank, count in enumerate(self.counts(300, 0.8), 1) for _ in range(count)]
             for i in range(len(wanted) - 1, 0, -1):
-                j = i + 1
-                while j > i:  # as many bits as i has, drawn again until they do not exceed it
-                    j = draw() % 2**i.bit_length()
+                j = mix((state + 0x9E3779B97F4A7C15) % 2**64) * (i + 1) >> 64
+                state += 1
                 wanted[i], wanted[j] = wanted[j], wanted[i]
             made = self.run_program("gen", "zipf", "-n", "300", "-a", "0.8", "--seed", seed).split()
             self.assertEqual([int(item) for item in made], wanted)
