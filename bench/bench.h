@@ -1,6 +1,5 @@
 /* What bench does, one after the other: it measures what the machine can do and all paths, and shows both. */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include "path.h"
 #include "record.h"
@@ -32,5 +31,3 @@ void show_tables(const struct path_list *list, const struct limits *limits);
 
 /* For programs: a row for every path, with all samples. */
 void show_results(record *into, const struct plan *plan, const struct path_list *list, const struct limits *limits);
-
-#endif

@@ -6,8 +6,7 @@
  * A batch is hashed CHUNK keys at a time by a loop that compilers turn into vectors, the counters are then touched one
  * by one. Chunks of 32 keys were faster than those of 64, 128 and 512. The prefetching version is one chunk ahead of
  * itself, for tables beyond the caches; in smaller ones it costs more than it saves, so both are measured. */
-#ifndef BENCH_COUNTMIN_H
-#define BENCH_COUNTMIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ static inline uint32_t countmin_column(uint64_t mixed, unsigned row, uint32_t co
                                                 UINT64_C(0x94d049bb133111eb)};
     return (uint32_t)((mixed * odd[row] >> 32) * columns >> 32);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Drawn, where cli/zipf.h deals out exact counts: a stream of any length from any number of items, so that length and
  * distinct items can be varied each on its own. Rank r comes with probability ln((r + 1) / r) / ln(n + 1), which is
  * close to 1 / (r ln n). */
-#ifndef BENCH_KEYS_H
-#define BENCH_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ uint32_t keys_for_budget(uint64_t bytes);
 /* False if there is no memory. Text only if asked for. */
 bool keys_make(struct keys *self, uint32_t ranks, size_t length, bool text);
 void keys_free(struct keys *self);
-
-#endif

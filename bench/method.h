@@ -1,6 +1,5 @@
 /* One interface for everything that is timed. */
-#ifndef BENCH_METHOD_H
-#define BENCH_METHOD_H
+#pragma once
 
 #include "keys.h"
 #include "legosketch.h"
@@ -52,5 +51,3 @@ static inline const char *text_of(const struct keys *stream, size_t i, size_t *s
     *size = stream->offsets[i + 1] - stream->offsets[i];
     return stream->text + stream->offsets[i];
 }
-
-#endif

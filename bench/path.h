@@ -1,7 +1,6 @@
 /* A path: one operation of one method, by one kind of call, on one kind of key, in so many bytes, on so many threads.
  * What is timed, printed and written is a list of paths. */
-#ifndef BENCH_PATH_H
-#define BENCH_PATH_H
+#pragma once
 
 #include "method.h"
 
@@ -69,5 +68,3 @@ double path_share(const struct path_list *list, const struct path *self, double 
 
 /* The median by that of the same method on one thread; 0: it has one itself, or that was not measured. */
 double path_gain(const struct path_list *list, const struct path *self);
-
-#endif

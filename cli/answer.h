@@ -1,6 +1,5 @@
 /* Answers as query and top print them: a line of tabs, or a JSON object. */
-#ifndef CLI_ANSWER_H
-#define CLI_ANSWER_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -14,5 +13,3 @@ enum { ANSWER_PLAIN = -1 }; /* for `exact`, where JSON should not tell whether i
 /* as_number: an item of 8 bytes is shown as the whole number that it is. Says what went wrong before it returns
  * false. */
 bool answer_print(const lego_top_item *answer, bool as_number, bool json);
-
-#endif

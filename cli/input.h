@@ -3,8 +3,7 @@
  *
  * Such a file is one or more members (xz calls them streams, zstd frames), each compressed by itself. What they hold
  * follows one another, as it does for zcat and its kin. */
-#ifndef CLI_INPUT_H
-#define CLI_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ const char *input_name(const input *self); /* for messages */
 
 /* Checks that every file is there, before hours are spent on the first; adds up their sizes, 0 if one has none. */
 bool input_measure(char *const *paths, int count, uint64_t *bytes);
-
-#endif

@@ -12,8 +12,7 @@
  *         while ((event = items_parse(&parser, &at, end)) != ITEMS_MORE)  ...use parser.batch or parser.bad...
  *     while ((event = items_finish(&parser)) != ITEMS_MORE)               ...the same...
  *     items_close(&parser); */
-#ifndef CLI_ITEMS_H
-#define CLI_ITEMS_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -82,5 +81,3 @@ size_t items_pending(const item_parser *parser);
 
 /* At the end of the input: the last line needs no line end. To be called until it returns ITEMS_MORE. */
 item_event items_finish(item_parser *parser);
-
-#endif

@@ -1,6 +1,5 @@
 /* JSON for programs: one object a line on standard output, built field by field. */
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void json_item(json_line *line, const void *bytes, size_t size);
 
 /* Prints it and frees it; says so and returns false if memory ran out. */
 bool json_print(json_line *line);
-
-#endif

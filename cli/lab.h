@@ -3,8 +3,7 @@
  *     lab.c          the command            lab_streams.c  streams, counted exactly
  *     lab_compare.c  every method at every budget on a stream
  *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each */
-#ifndef CLI_LAB_H
-#define CLI_LAB_H
+#pragma once
 
 #include "metrics.h"
 #include "options.h"
@@ -109,5 +108,3 @@ static inline lab_result lab_worse(lab_result a, lab_result b)
 {
     return a > b ? a : b;
 }
-
-#endif

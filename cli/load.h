@@ -1,6 +1,5 @@
 /* Sketches and models from files, with messages that say what to do about a bad one. */
-#ifndef CLI_LOAD_H
-#define CLI_LOAD_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -15,5 +14,3 @@ bool load_model(const char *name, const lego_model **model);
 bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch, const lego_model **found);
 
 void load_close(void);
-
-#endif

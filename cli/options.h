@@ -1,6 +1,5 @@
 /* Subcommands and their options as data. Parsing and help both come from these tables, so nothing is written twice. */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ __attribute__((format(printf, 2, 3))) int options_wrong(const command *self, con
 
 /* Of the names up to NULL the one most like `word`, or NULL if none is. */
 const char *options_closest(const char *word, const char *const *names);
-
-#endif

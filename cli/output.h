@@ -1,6 +1,5 @@
 /* Writing: files that are whole or not there, and a standard output whose failures are noticed. */
-#ifndef CLI_OUTPUT_H
-#define CLI_OUTPUT_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -23,5 +22,3 @@ bool output_sketch(const char *path, const lego_sketch *sketch);
 
 /* False, from the first failure on, if standard output cannot be written; said once, unless a reader just left. */
 bool output_flush(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* A progress bar on standard error, for anything that takes over two seconds. Silent if that is not a terminal. */
-#ifndef CLI_PROGRESS_H
-#define CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ double progress_clock(void);
 
 /* Make room for a message; the next update draws the bar again. */
 void progress_hide(void);
-
-#endif

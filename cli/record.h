@@ -1,7 +1,6 @@
 /* What an experiment of the lab found, as one JSON file that also says how to get it again: the command line, version,
  * commit, machine, date and seeds. Rows are flat objects of one table. */
-#ifndef CLI_RECORD_H
-#define CLI_RECORD_H
+#pragma once
 
 #include "json.h"
 
@@ -30,5 +29,3 @@ void record_failure(record *self, const char *what);
  * quiet what was written. */
 bool record_write_file(const record *self, const char *path, bool quiet);
 void record_free(record *self);
-
-#endif

@@ -4,8 +4,7 @@
  *     report.c            the command: reads the results, writes the page
  *     report_views.c      views and pivots         report_plot.c   a pivot through gnuplot, as SVG
  *     report_reference.c  published figures        report_page.c   HTML */
-#ifndef CLI_REPORT_H
-#define CLI_REPORT_H
+#pragma once
 
 #include "text.h"
 
@@ -77,5 +76,3 @@ void page_put(text *page, const char *before, const char *from, const char *afte
 
 /* The section of one result, after which *plots is larger by its plots. */
 bool page_result(text *page, const cJSON *result, const cJSON *references, int *plots);
-
-#endif

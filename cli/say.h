@@ -1,6 +1,5 @@
 /* What the program says to people (on standard error), and how it ends. */
-#ifndef CLI_SAY_H
-#define CLI_SAY_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -25,5 +24,3 @@ bool say_status(const char *what, lego_status status);
 /* "1024 blocks, 64.1K". Returns the text, for a message to take. */
 enum { SHAPE_TEXT = 64 };
 const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch);
-
-#endif

@@ -1,6 +1,5 @@
 /* From files to batches of items: reading, parsing, what to do about malformed lines, and the progress bar. */
-#ifndef CLI_STREAM_H
-#define CLI_STREAM_H
+#pragma once
 
 #include "items.h"
 
@@ -50,5 +49,3 @@ static inline void stream_key(uint64_t key, unsigned char bytes[8])
 
 /* Item i of a batch as bytes: the text itself, or `buffer` with the key in 8 little-endian bytes. */
 const void *stream_item(const item_batch *batch, size_t i, unsigned char buffer[8], size_t *size);
-
-#endif

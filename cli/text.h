@@ -1,6 +1,5 @@
 /* Text that grows as it is written. */
-#ifndef CLI_TEXT_H
-#define CLI_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void text_escaped(text *to, const char *from);
 /* The rest of an open file, up to where it has `most` bytes or more; 0 or an error number. */
 int text_read(text *to, int file, size_t most);
 void text_free(text *to);
-
-#endif

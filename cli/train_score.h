@@ -2,8 +2,7 @@
  * with.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef CLI_TRAIN_SCORE_H
-#define CLI_TRAIN_SCORE_H
+#pragma once
 
 #include "backend.h"
 #include "checkpoint.h"
@@ -25,5 +24,3 @@ bool train_score_load(const struct backend *backend, unsigned threads, const str
 
 /* Prints a table; says what goes wrong. */
 bool train_score(const struct backend *backend, unsigned threads, const char *checkpoint);
-
-#endif

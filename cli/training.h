@@ -1,8 +1,7 @@
 /* A training run with its files: the loop around the steps of a backend, checkpoints, the log, what is shown meanwhile.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef CLI_TRAINING_H
-#define CLI_TRAINING_H
+#pragma once
 
 #include "backend.h"
 #include "checkpoint.h"
@@ -26,5 +25,3 @@ bool training_read(const char *path, struct run *run);
 
 /* The same to go on with the run, whose recipe must be the one it was made with. */
 bool training_load(const char *path, struct run *run);
-
-#endif

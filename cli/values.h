@@ -1,6 +1,5 @@
 /* Numbers and sizes between text and machine, strictly: the whole text or nothing. */
-#ifndef CLI_VALUES_H
-#define CLI_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ size_t value_print_estimate(char text[VALUE_TEXT], double value);
 /* For text by the million: a tenth of what printf() takes. */
 size_t value_write_u64(char *text, uint64_t value);
 size_t value_write_i64(char *text, int64_t value);
-
-#endif

@@ -1,7 +1,6 @@
 /* Zipf streams as the paper's synthetic sets define them: of n items, the one of rank r = 1 .. n occurs
  * round(((n + 1) / (r + 1))^alpha) times. */
-#ifndef CLI_ZIPF_H
-#define CLI_ZIPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void zipf_stream(uint32_t distinct, double alpha, uint64_t seed, uint32_t *strea
 
 /* The same stream of 64-bit keys in memory of its own, to be freed, with its length; NULL if there is no memory. */
 uint64_t *zipf_keys(uint32_t distinct, double alpha, uint64_t seed, size_t *length);
-
-#endif

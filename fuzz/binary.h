@@ -1,6 +1,5 @@
 /* binary: what the fuzz targets of the file formats share. */
-#ifndef LEGO_FUZZ_BINARY_H
-#define LEGO_FUZZ_BINARY_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -31,5 +30,3 @@ int paper_write(void *paper, const void *bytes, size_t size);
 /* A model with networks of random weights, as a file; returns its size. bytes has room for RANDOM_MODEL_MAX. */
 #define RANDOM_MODEL_MAX 32768
 size_t random_model(uint8_t *bytes, uint32_t rows, uint32_t columns, uint32_t quantum);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the counting methods share: hashes of an item row by row, sums that stop at the end of their range, and the
  * plain table of 3 rows of 4-byte cells that Count-Min, its variants and the Count sketch fill in their own ways. */
-#ifndef LAB_COUNTERS_H
-#define LAB_COUNTERS_H
+#pragma once
 
 #define XXH_INLINE_ALL
 #include "estimator.h"
@@ -133,5 +132,3 @@ static inline double signed_read(const int32_t *cells, uint64_t columns, XXH128_
     }
     return median_of_3(reads[0], reads[1], reads[2]);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Items come as bytes; an integer comes as its 8 little-endian bytes. add() may be called once an item with its whole
  * count; a method whose answers depend on the order (in_order) is to get every occurrence with count 1, as it came. */
-#ifndef LAB_ESTIMATOR_H
-#define LAB_ESTIMATOR_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -60,5 +59,3 @@ void estimator_destroy(const estimator_kind *kind, void *self);
 
 /* The table of a kind that has one, for a create() that does more. */
 lego_status estimator_create_table(const estimator_kind *kind, uint64_t budget, uint64_t seed, void **self);
-
-#endif

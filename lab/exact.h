@@ -1,6 +1,5 @@
 /* Exact counts of every distinct item: the truth beside which estimates are measured. */
-#ifndef LAB_EXACT_H
-#define LAB_EXACT_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -32,5 +31,3 @@ size_t exact_latest(const exact_table *table);
 size_t exact_size(const exact_table *table);
 int64_t exact_total(const exact_table *table); /* the sum of all counts */
 uint64_t exact_bytes(const exact_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* How far estimates are from the truth, over every distinct item once. */
-#ifndef LAB_METRICS_H
-#define LAB_METRICS_H
+#pragma once
 
 #include "estimator.h"
 #include "exact.h"
@@ -28,5 +27,3 @@ typedef struct trial {
     const item_order *order; /* in which the items came, if it is known; else NULL: they are shuffled */
 } trial;
 lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result);
-
-#endif

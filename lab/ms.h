@@ -1,6 +1,5 @@
 /* The meta-sketch with a model of one's own: what the estimator `ms` does with the one that is built in. */
-#ifndef LAB_MS_H
-#define LAB_MS_H
+#pragma once
 
 #include "estimator.h"
 
@@ -10,5 +9,3 @@ lego_status ms_create(const void *model, size_t size, const lego_options *wanted
 /* models/ms.lego, put there by the build (CMakeLists.txt). */
 extern const uint32_t ms_model[];
 extern const size_t ms_model_size;
-
-#endif

@@ -1,7 +1,6 @@
 /* The order in which items came, for methods whose answers depend on it: item numbers of an exact table, 4 bytes an
  * occurrence. Where only counts are known the occurrences are shuffled instead. */
-#ifndef LAB_ORDER_H
-#define LAB_ORDER_H
+#pragma once
 
 #include "estimator.h"
 #include "exact.h"
@@ -24,5 +23,3 @@ void order_shuffle(uint32_t *items, size_t n, uint64_t *state);
  * item, to within one occurrence, and is shuffled. So it takes about 100 MB, however long the stream is. Negative
  * counts come last, each at once. */
 lego_status order_feed(const item_order *order, const exact_table *truth, const estimator_kind *kind, void *self);
-
-#endif

@@ -85,7 +85,7 @@ report 'bindings/postgres includes more than legosketch.h and PostgreSQL' "$(for
 alone() {
     local header
     for header in include/legosketch.h include/legosketch_lab.h $(find src -name '*.h' ! -path 'src/cuda/*') ; do
-        "${CC:-gcc}" -std=c17 -Iinclude -Isrc -fsyntax-only -x c "$header" >/dev/null 2>&1 || echo "$header"
+        "${CC:-gcc}" -std=c17 -Iinclude -Isrc -fsyntax-only -include "$header" -x c /dev/null >/dev/null 2>&1 || echo "$header"
     done
 }
 report 'headers that do not compile alone' "$(alone)"

@@ -1,6 +1,5 @@
 /* support: what the unit tests share. Random numbers, streams, canonical bytes, an allocator that keeps books. */
-#ifndef LEGO_TESTS_SUPPORT_H
-#define LEGO_TESTS_SUPPORT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -266,5 +265,3 @@ static inline void seal(struct bytes *file)
     put_number(file->p + 16, file->size, 8);
     put_number(file->p + file->size - 8, XXH3_64bits(file->p, file->size - 8), 8);
 }
-
-#endif

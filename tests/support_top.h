@@ -1,6 +1,5 @@
 /* support_top: what the tests of sketches that keep their most frequent items share. */
-#ifndef LEGO_TESTS_SUPPORT_TOP_H
-#define LEGO_TESTS_SUPPORT_TOP_H
+#pragma once
 
 #include "support.h"
 
@@ -131,5 +130,3 @@ static inline lego_sketch *make_top(const char *model, uint32_t blocks, uint64_t
 }
 
 static const char *const models[] = {"compact", "paper"};
-
-#endif

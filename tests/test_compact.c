@@ -133,7 +133,7 @@ static void kernels_read_as_the_scalar_code(void **unused)
                 const unsigned row[2] = {j % 2, j % 2 + 2};
                 const uint32_t hash[2] = {(uint32_t)draw(&state), (uint32_t)draw(&state)};
                 int64_t count = seed % 4 == 1 ? 1 + (int64_t)(seed % 9) : draw_value(&state, most);
-                block_add(&block[i], row, hash, seed % 10 == 0 && j % 9 == 0 ? -count : count);
+                block_kernels_best()->add(&block[i], row, hash, seed % 10 == 0 && j % 9 == 0 ? -count : count);
             }
         for (unsigned i = 0; i < BLOCKS; i++) steps |= UINT64_C(1) << block_step(&block[i]);
         struct decode_places place;
@@ -156,7 +156,7 @@ static void kernels_read_as_the_scalar_code(void **unused)
                     for (unsigned j = 0; j < 2; j++) {
                         int cell = block_cell(block_step(b), which + 2 * j, place.column[which][j][c]);
                         if (cell < 0) continue;
-                        a.value[a.rows] = block_get(b, (unsigned)cell);
+                        a.value[a.rows] = block_kernels_best()->get(b, (unsigned)cell);
                         a.columns[a.rows++] = block_columns[block_step(b)][which + 2 * j];
                     }
                 }

@@ -82,7 +82,7 @@ static void blocks_fit_where_they_are_packed(void **unused)
         for (uint32_t b = 0; b < sketch->dense.blocks; b++) {
             struct block packed = sketch->dense.block[b];
             int64_t value[BLOCK_CELLS];
-            unsigned step = block_step(&packed), cells = block_unpack(&packed, value);
+            unsigned step = block_step(&packed), cells = block_kernels_best()->unpack(&packed, value);
             assert_int_equal(cells, item_first(block_columns[step], BLOCK_ROWS));
             assert_true(fits(value, cells));
             if (step == 0) {
@@ -126,7 +126,7 @@ static void estimate_pair(const lego_sketch *sketch, const struct places *places
             for (unsigned i = 0; i < 2; i++) {
                 unsigned s = step[which], row = which + 2 * i;
                 unsigned cell = d->first[s][row] + (half.column[i] & d->mask[s][row]);
-                value[row] = cell < ITEM_CELLS ? block_get(&block, cell) : 0;
+                value[row] = cell < ITEM_CELLS ? block_kernels_best()->get(&block, cell) : 0;
             }
         }
         struct item_reads reads = item_reads_of(d, step[0], step[1], value);

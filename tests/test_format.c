@@ -294,8 +294,8 @@ static void set_block(struct bytes *bytes, size_t index, struct block block)
 /* Both halves of items in one block: `hash` in all four rows. */
 static void add_both(struct block *block, uint32_t hash, int64_t count)
 {
-    block_add(block, (const unsigned[2]){0, 2}, (const uint32_t[2]){hash, hash}, count);
-    block_add(block, (const unsigned[2]){1, 3}, (const uint32_t[2]){hash, hash}, count);
+    block_kernels_best()->add(block, (const unsigned[2]){0, 2}, (const uint32_t[2]){hash, hash}, count);
+    block_kernels_best()->add(block, (const unsigned[2]){1, 3}, (const uint32_t[2]){hash, hash}, count);
 }
 
 static void impossible_blocks_are_refused(void **unused)
@@ -340,22 +340,22 @@ static void impossible_contents_of_blocks_are_refused(void **unused)
     assert_load(&work, LEGO_OK);
 
     one = (struct block){{0}}; /* row 2 has more than row 0 */
-    block_add(&one, (const unsigned[2]){0, 1}, (const uint32_t[2]){3, 3}, 1);
+    block_kernels_best()->add(&one, (const unsigned[2]){0, 1}, (const uint32_t[2]){3, 3}, 1);
     set_block(&work, 0, one);
     assert_load(&work, LEGO_ERR_CORRUPT);
-    block_add(&one, (const unsigned[2]){2, 3}, (const uint32_t[2]){9, 9}, 1); /* now it has as much */
+    block_kernels_best()->add(&one, (const unsigned[2]){2, 3}, (const uint32_t[2]){9, 9}, 1); /* now it has as much */
     set_block(&work, 0, one);
     assert_load(&work, LEGO_OK);
-    block_add(&one, (const unsigned[2]){2, 3}, (const uint32_t[2]){9, 9}, 1);
+    block_kernels_best()->add(&one, (const unsigned[2]){2, 3}, (const uint32_t[2]){9, 9}, 1);
     set_block(&work, 0, one);
     assert_load(&work, LEGO_ERR_CORRUPT);
 
     one = (struct block){{0}}; /* the halves of an item in two blocks */
-    block_add(&one, (const unsigned[2]){0, 2}, (const uint32_t[2]){3, 4}, 7);
+    block_kernels_best()->add(&one, (const unsigned[2]){0, 2}, (const uint32_t[2]){3, 4}, 7);
     set_block(&work, 0, one);
     put_number(work.p + 64, 7, 8);
     assert_load(&work, LEGO_ERR_CORRUPT);
-    block_add(&other, (const unsigned[2]){1, 3}, (const uint32_t[2]){5, 6}, 7);
+    block_kernels_best()->add(&other, (const unsigned[2]){1, 3}, (const uint32_t[2]){5, 6}, 7);
     set_block(&work, 1, other);
     assert_load(&work, LEGO_OK);
 
@@ -391,7 +391,7 @@ static void blocks_that_are_not_canonical_are_refused(void **unused)
     struct block one = {{0}};
     for (uint32_t i = 0; i < 64; i++) add_both(&one, i, 1000);
     for (uint32_t i = 0; i < 64; i++) add_both(&one, i, -1000);
-    struct block canonical = block_canonical(&one);
+    struct block canonical = block_kernels_best()->canonical(&one);
     set_block(&work, 0, canonical);
     assert_load(&work, LEGO_OK);            /* zeros further down the ladder are a sketch that had more in it */
     canonical.word[7] |= UINT64_C(1) << 58; /* g = 1: as many zeros again, and nothing after them */

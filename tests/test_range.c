@@ -85,7 +85,7 @@ static struct bytes file_with(int64_t count)
     struct block *blocks = sketch->dense.block;
     for (unsigned which = 0; which < 2; which++) {
         struct half half = dense_half(&sketch->dense, hash, which);
-        block_add(&blocks[half.block], (const unsigned[2]){which, which + 2}, half.column, count - 1);
+        block_kernels_best()->add(&blocks[half.block], (const unsigned[2]){which, which + 2}, half.column, count - 1);
     }
     sketch->dense.total = count;
     struct bytes bytes = sketch_to_bytes(sketch);

@@ -331,7 +331,7 @@ static void assert_facts(const lego_sketch *sketch, int64_t total)
             sum += row_get64(sketch->bricks.totals + 8 * (size_t)i);
             continue;
         }
-        block_unpack(&sketch->dense.block[i], value);
+        block_kernels_best()->unpack(&sketch->dense.block[i], value);
         for (unsigned c = 0; c < block_columns[block_step(&sketch->dense.block[i])][0]; c++) sum += value[c];
     }
     assert_int_equal(sum + info.top_total, total);

@@ -1,7 +1,6 @@
 /* adam: from a gradient to new parameters, on the CPU and on the GPU. Adam as PyTorch does it (Kingma, Ba 2015, with
  * bias correction), the gradient clipped, the learning rate falling, and the average that a model is made of. */
-#ifndef LEGO_TRAIN_ADAM_H
-#define LEGO_TRAIN_ADAM_H
+#pragma once
 
 #include "paper.h"
 
@@ -67,5 +66,3 @@ BOTH float adam_average(double share, float average, float parameter)
 {
     return share < 1 ? average + (float)(share * ((double)parameter - (double)average)) : parameter;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * itself, so nothing but losses comes back while steps run; all of a run's memory is in the session.
  *
  * A backend gives the same bits every time; between backends losses and gradients agree to 1e-4. */
-#ifndef LEGO_TRAIN_BACKEND_H
-#define LEGO_TRAIN_BACKEND_H
+#pragma once
 
 #include "train.h"
 
@@ -43,6 +42,4 @@ struct backend {
 extern const struct backend backend_cpu;
 #ifdef HAVE_CUDA
 extern const struct backend backend_cuda; /* of paper and ms; it says so of others */
-#endif
-
 #endif

@@ -12,8 +12,7 @@
  * | 312    | 4 each | f32 parameters, first and second moments, average |
  * |        | 8 each | f64 statistics                    |
  * | end - 8 | 8   | u64 XXH3-64 of all before           | */
-#ifndef LEGO_TRAIN_CHECKPOINT_H
-#define LEGO_TRAIN_CHECKPOINT_H
+#pragma once
 
 #include "train.h"
 
@@ -35,5 +34,3 @@ size_t checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_MO
 
 /* NULL, or what is wrong with the bytes, in words that follow "FILE ". The run is changed only if all is well. */
 const char *checkpoint_read(const unsigned char *bytes, size_t size, struct run *run);
-
-#endif

@@ -22,8 +22,7 @@
  *
  *     compact_net.h    the networks, forward and backward      compact_tasks.c   tasks, from the number in the pool
  *     compact_run.c    recipe, first weights, steps, model */
-#ifndef LEGO_TRAIN_COMPACT_RUN_H
-#define LEGO_TRAIN_COMPACT_RUN_H
+#pragma once
 
 #include "model/compact.h"
 #include "train.h"
@@ -43,5 +42,3 @@ struct compact_task {
 
 /* Makes the task of this number in the pool; false if there is not enough memory. */
 bool compact_task_make(const struct recipe *recipe, uint32_t number, struct compact_task *task);
-
-#endif

@@ -1,8 +1,7 @@
 /* cpu: what the CPU backend is made of. Its steps are the same for all nets: the tasks are spread over threads, a
  * thread a task; each has a gradient of its own, and these are added in the order of the tasks, so the result is the
  * same for any number of threads. */
-#ifndef LEGO_TRAIN_CPU_H
-#define LEGO_TRAIN_CPU_H
+#pragma once
 
 #include "train.h"
 
@@ -67,5 +66,3 @@ struct session *cpu_open(const struct recipe *recipe, unsigned threads, const st
 /* Clips, moves and constrains the parameters, counts the step. False, and nothing changed, if the gradient is not
  * finite. */
 bool cpu_update(const struct recipe *recipe, const double gradient[], struct state *state);
-
-#endif

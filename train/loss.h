@@ -1,8 +1,7 @@
 /* loss: how wrong a step of the paper's networks was. Each metric of a task is measured by what the rule would have got
  * (the guide), and each is weighed by a number that is learnt too: LW(L_i) = sum of 0.5 / w_i^2 * L_i + ln(1 + w_i^2).
  * */
-#ifndef LEGO_TRAIN_LOSS_H
-#define LEGO_TRAIN_LOSS_H
+#pragma once
 
 #include "paper.h"
 
@@ -73,5 +72,3 @@ BOTH void loss_step(const struct recipe *recipe, const float *weights, const str
     }
     *mean = sum;
 }
-
-#endif

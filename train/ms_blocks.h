@@ -1,7 +1,6 @@
 /* ms_blocks: what a task of the meta-sketch has in memory, and products over the items of a block. Included by
  * ms_net.h, which says how items lie. */
-#ifndef LEGO_TRAIN_MS_BLOCKS_H
-#define LEGO_TRAIN_MS_BLOCKS_H
+#pragma once
 
 #include "layers.h"
 #include "ms_train.h"
@@ -99,5 +98,3 @@ static void add_products(const real *restrict x, const real *restrict y, uint32_
     *one = a[0];
     *two = b[0];
 }
-
-#endif

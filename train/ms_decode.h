@@ -1,6 +1,5 @@
 /* ms_decode: what the memory says of the items of a block, the decoder, the loss, and back to what was read. */
-#ifndef LEGO_TRAIN_MS_DECODE_H
-#define LEGO_TRAIN_MS_DECODE_H
+#pragma once
 
 #include "loss.h"
 #include "ms_slots.h"
@@ -176,5 +175,3 @@ static struct ms_losses loss_settle(struct workspace *s)
     }
     return (struct ms_losses){total, metric[0], metric[1], aae};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* ms_norm: batch norm, y = act(gamma x + beta), x = (u - mean) / sqrt(variance + epsilon), over all items of a task. */
-#ifndef LEGO_TRAIN_MS_NORM_H
-#define LEGO_TRAIN_MS_NORM_H
+#pragma once
 
 #include "ms_blocks.h"
 
@@ -75,5 +74,3 @@ static void norm_backward(const struct norm norm, struct workspace *s, real (*re
         for (uint32_t c = count; c < BLOCK; c++) du[o][c] = 0;
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* ms_slots: addresses and the memory that they address, forward beside backward. */
-#ifndef LEGO_TRAIN_MS_SLOTS_H
-#define LEGO_TRAIN_MS_SLOTS_H
+#pragma once
 
 #include "ms_blocks.h"
 
@@ -75,5 +74,3 @@ static void slots_add(real *m, real (*a)[BLOCK], real (*x)[BLOCK])
 {
     matrix_backward(MS_EMBED, MS_SLOTS, x[0], a[0], m);
 }
-
-#endif

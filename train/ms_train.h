@@ -34,8 +34,7 @@
  *     ms_net.h        a task on blocks of items, stage by stage; it names the headers that it is made of
  *     ms_task.c       the same compiled for each kind of vector register; cuda/ms.cu on the GPU
  *     ms.c            recipes, first weights, the model file */
-#ifndef LEGO_TRAIN_MS_TRAIN_H
-#define LEGO_TRAIN_MS_TRAIN_H
+#pragma once
 
 #include "train.h"
 
@@ -157,5 +156,3 @@ BOTH float ms_item_frequency(const struct ms_task *task, double top, uint32_t i)
  * | end - 8 | 8   | u64 XXH3-64 of all before | */
 #define MS_LAYER_FOLDED(layer, in, out, norm) +(out) * ((in) + 1)
 enum { MS_NUMBERS = MS_DEPTH * MS_REFINED * MS_SLOTS MS_LAYERS(MS_LAYER_FOLDED), MS_FILE = 24 + 4 * MS_NUMBERS + 8 };
-
-#endif

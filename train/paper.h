@@ -10,8 +10,7 @@
  * Dimensions: d1 = 5 rows, d2 = 5120 columns, 80 values of V. Parameters are one arena of floats, in the order of a
  * model file: V[80], then the layers of MODEL_LAYERS (matrix [out][in], bias [out]), then the 5 learnable weights of
  * the loss (AAE, ARE, MSE, skew, distinct). */
-#ifndef LEGO_TRAIN_PAPER_H
-#define LEGO_TRAIN_PAPER_H
+#pragma once
 
 #include "train.h"
 
@@ -88,5 +87,3 @@ BOTH struct task task_draw(const struct recipe *recipe, uint64_t step, uint32_t 
                         (float)(recipe->scale_min + split_mix_unit(key, 3) * scales), scout};
     return task;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Everything random follows from the seed and the number of the task, so a run can stop anywhere and go on, and a
  * backend gives the same weights every time. */
-#ifndef LEGO_TRAIN_TRAIN_H
-#define LEGO_TRAIN_TRAIN_H
+#pragma once
 
 #include "legosketch.h"
 
@@ -159,5 +158,3 @@ extern const struct net net_paper, net_compact, net_ms;
 
 const struct net *net_of(const struct recipe *recipe);
 void state_start(const struct recipe *recipe, struct state *state);
-
-#endif

@@ -33,8 +33,7 @@
  * map 0 and digit 0. Signed blocks, which have a negative cell, code 2v for v >= 0 and -2v - 1 else.
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008.) */
-#ifndef LEGO_BLOCK_H
-#define LEGO_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,23 +90,3 @@ static inline int block_cell(unsigned step, unsigned row, uint32_t hash)
     unsigned cell = block_place(step, row, hash);
     return cell < BLOCK_CELLS ? (int)cell : -1;
 }
-
-int64_t block_get(const struct block *block, unsigned cell);
-
-/* Adds to the cells that two column hashes have in two rows; the block may go further down the ladder meanwhile. */
-void block_add(struct block *block, const unsigned row[2], const uint32_t hash[2], int64_t count);
-
-/* Adds all of `from`, times sign: 1 or -1. */
-void block_add_all(struct block *into, const struct block *from, int sign);
-
-/* All cells, in the order of the rows; returns their number. */
-unsigned block_unpack(const struct block *block, int64_t value[BLOCK_CELLS]);
-
-/* The block of this content: of all ways to code it the one with the fewest bits, and of those the least g. So equal
- * content at an equal step gives equal bytes. (A block that was added to may have another g.) */
-struct block block_canonical(const struct block *block);
-
-/* Whether bytes from outside are a canonical block; then they can be unpacked. */
-bool block_valid(const struct block *block);
-
-#endif

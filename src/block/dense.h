@@ -7,8 +7,7 @@
  * The number of blocks is odd * 2^e, and block r + odd * q has r = hash mod odd and q the low e bits of another hash.
  * Nothing else depends on that number, so the blocks of any divisor of it are sums of these.
  */
-#ifndef LEGO_DENSE_H
-#define LEGO_DENSE_H
+#pragma once
 
 #include "core/hash.h"
 #include "block/kernels.h"
@@ -78,5 +77,3 @@ void dense_add_all(struct dense *into, const struct dense *from, int sign);
 
 /* Whether a cell anywhere is negative, or has been since its block was packed. */
 bool dense_signed(const struct dense *dense);
-
-#endif

@@ -4,8 +4,7 @@
  * x86-64-v3, which has instructions to gather and to spread bits (pext, pdep) and to count them. For x86-64-v4 it also
  * reads eight blocks at a time (kernels_gather.h), or the two of one item (kernels_item.h). And kernels_decode.h: the
  * network that decodes, for many items at once, in vectors of each width. All give the same bits. */
-#ifndef LEGO_KERNELS_H
-#define LEGO_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -59,12 +58,22 @@ struct block_kernels {
     const char *name;
     bool (*supported)(void);
 
-    /* As the functions of block.h. */
     int64_t (*get)(const struct block *block, unsigned cell);
+
+    /* Adds to the cells that two column hashes have in two rows; the block may go further down the ladder meanwhile. */
     void (*add)(struct block *block, const unsigned row[2], const uint32_t hash[2], int64_t count);
+
+    /* Adds all of `from`, times sign: 1 or -1. */
     void (*add_all)(struct block *into, const struct block *from, int sign);
+
+    /* All cells, in the order of the rows; returns their number. */
     unsigned (*unpack)(const struct block *block, int64_t value[BLOCK_CELLS]);
+
+    /* The block of this content: of all ways to code it the one with the fewest bits, and of those the least g. So equal
+     * content at an equal step gives equal bytes. (A block that was added to may have another g.) */
     struct block (*canonical)(const struct block *block);
+
+    /* Whether bytes from outside are a canonical block; then they can be unpacked. */
     bool (*valid)(const struct block *block);
 
     /* Adds BLOCK_CELLS values, the cells of step 0; they are folded on the way. */
@@ -156,5 +165,3 @@ static inline uint32_t note_column(uint32_t note, unsigned i)
 {
     return i == 0 ? note >> 6 & 127 : note & 63;
 }
-
-#endif

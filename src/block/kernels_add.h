@@ -3,8 +3,7 @@
  * its digit. So a block need not be opened for one item, unless it is full. Part of the body that kernels_block.h is.
  *
  * How far a carry goes can not be foreseen, so there are few branches on it. */
-#ifndef LEGO_BLOCK_KERNELS_ADD_H
-#define LEGO_BLOCK_KERNELS_ADD_H
+#pragma once
 
 #include "block/kernels_read.h"
 
@@ -190,5 +189,3 @@ INLINED bool add_there(struct block *b, const unsigned cell[2], uint64_t count)
     for (int j = 0; j < cells && g > 0; j++) flip(word, from + cell[j] * g, low[j]);
     return true;
 }
-
-#endif

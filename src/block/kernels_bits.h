@@ -1,7 +1,6 @@
 /* Bits of a block: windows of 64, ones counted, spread and gathered, and the numbers that the code of block.h has. Part
  * of the body that kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_BITS_H
-#define LEGO_BLOCK_KERNELS_BITS_H
+#pragma once
 
 #include "block/kernels.h"
 
@@ -116,5 +115,3 @@ static inline int64_t from_code(uint64_t v, bool is_signed)
 {
     return is_signed ? (int64_t)(v >> 1 ^ -(v & 1)) : (int64_t)v;
 }
-
-#endif

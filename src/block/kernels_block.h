@@ -15,8 +15,7 @@
  *     here                    checking bytes, and what others call
  *
  * Each of them compiles alone. */
-#ifndef LEGO_BLOCK_KERNELS_BLOCK_H
-#define LEGO_BLOCK_KERNELS_BLOCK_H
+#pragma once
 
 #include "block/kernels_notes.h"
 #include "block/kernels_place.h"
@@ -87,5 +86,3 @@ const struct block_kernels KERNELS = {.name = KERNELS_NAME,
                                       .read = read_half,
                                       .read_items = read_items,
                                       .add_notes = add_notes};
-
-#endif

@@ -1,7 +1,6 @@
 /* Cells read where they are: two of a block at once, and the scalar way of many items. Part of the body that
  * kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_CELLS_H
-#define LEGO_BLOCK_KERNELS_CELLS_H
+#pragma once
 
 #include "block/kernels_bits.h"
 
@@ -203,5 +202,3 @@ static inline int64_t read_key(uint64_t value, unsigned i)
 {
     return (int64_t)(value << 2 | i);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * scalar code.
  *
  * A window has the 57 bits or more that follow from a byte on; those after the block are any. */
-#ifndef LEGO_BLOCK_KERNELS_GATHER_H
-#define LEGO_BLOCK_KERNELS_GATHER_H
+#pragma once
 
 #include "block/kernels_cells.h"
 
@@ -252,7 +251,5 @@ static void gather_items(const struct block block[], const struct decode_places 
     for (unsigned l = FLAT + 1, shift = FLAT; r.n > 0; shift += width[l++]) gather_level(block, &r, l, shift);
     for (unsigned c = 0; c < n; c += EIGHT) gather_keys(&r, c, items);
 }
-
-#endif
 
 #endif

@@ -5,8 +5,7 @@
  *
  * Lanes 0 to 3 are of half 0, 4 to 7 of half 1, whose bits are counted from 512 on. In each, cells 0 and 1 come twice:
  * the first two lanes look at maps, the others at digits. */
-#ifndef LEGO_BLOCK_KERNELS_ITEM_H
-#define LEGO_BLOCK_KERNELS_ITEM_H
+#pragma once
 
 #include "block/kernels_gather.h"
 
@@ -145,7 +144,5 @@ static inline bool item_read(const struct block block[], const struct decode_pla
     _mm512_mask_compressstoreu_epi64(value, DIGITS, item.t);
     return true;
 }
-
-#endif
 
 #endif

@@ -4,8 +4,7 @@
  * planes: words with a bit for each cell, plane p having digit p of the numbers in binary. Then all cells go up by 1
  * together, as often as that: where step_up() in kernels_open.h has the bit of an entry, there are many here. So no
  * branch depends on a cell. */
-#ifndef LEGO_BLOCK_KERNELS_NOTES_H
-#define LEGO_BLOCK_KERNELS_NOTES_H
+#pragma once
 
 #include "block/kernels_sum.h"
 
@@ -142,5 +141,3 @@ static void add_notes(struct block *b, const uint32_t note[], const int32_t coun
             sum_add(&s, block_place(step, note_which(note[i]) + 2 * k, note_column(note[i], k)), count ? count[i] : 1);
     sum_close(&s);
 }
-
-#endif

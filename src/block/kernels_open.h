@@ -3,8 +3,7 @@
  * back. In between, a cell is found by counting the ones before it in map 0, and adding 1 is a carry that goes from
  * word to word. The longer digits, which few cells have, stay where they are unless one more is needed. Part of the
  * body that kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_OPEN_H
-#define LEGO_BLOCK_KERNELS_OPEN_H
+#pragma once
 
 #include "block/kernels_add.h"
 
@@ -428,5 +427,3 @@ static inline bool close_block(struct open *o)
 {
     return o->groups == 1 ? close_groups(o, 1) : close_groups(o, o->groups);
 }
-
-#endif

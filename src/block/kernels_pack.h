@@ -1,7 +1,6 @@
 /* All values of a block at once: unpacked, folded, coded, packed. What a flat level says of 64 cells is a word, so it
  * is made of 64 bytes, and made to bytes again, by a few instructions. Part of the body that kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_PACK_H
-#define LEGO_BLOCK_KERNELS_PACK_H
+#pragma once
 
 #include "block/kernels_open.h"
 
@@ -230,5 +229,3 @@ static void pack_values(struct block *b, int64_t value[], unsigned step)
         fold(value, step);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Keys to hashes, and hashes to where halves are, for many items: hash.h and kernels.h say what is computed, one item
  * at a time. Part of the body that kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_PLACE_H
-#define LEGO_BLOCK_KERNELS_PLACE_H
+#pragma once
 
 #include "block/kernels_bits.h"
 
@@ -104,7 +103,5 @@ static void place(const struct hashes *hashes, unsigned n, struct divisor odd, u
         }
     }
 }
-
-#endif
 
 #endif

@@ -1,6 +1,5 @@
 /* The cells of many items, by whichever way this CPU has. Part of the body that kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_READ_H
-#define LEGO_BLOCK_KERNELS_READ_H
+#pragma once
 
 #include "block/kernels_cells.h"
 #include "block/kernels_gather.h"
@@ -60,5 +59,3 @@ static void read_items(const struct block block[], const struct decode_places *p
         put_values(block, place, c, value, items);
     }
 }
-
-#endif

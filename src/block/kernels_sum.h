@@ -1,7 +1,6 @@
 /* Adding to a block in whatever way it takes: where the bits are, to an open block, or to plain integers. Part of the
  * body that kernels_block.h is. */
-#ifndef LEGO_BLOCK_KERNELS_SUM_H
-#define LEGO_BLOCK_KERNELS_SUM_H
+#pragma once
 
 #include "block/kernels_add.h"
 #include "block/kernels_open.h"
@@ -111,5 +110,3 @@ static void add_values(struct block *b, int64_t value[])
     for (unsigned i = 0; i < cells; i++) own[i] += value[i];
     pack_values(b, own, step);
 }
-
-#endif

@@ -1,10 +1,7 @@
 /* allocate: the caller's allocator, or the library's own. */
-#ifndef LEGO_CORE_ALLOCATE_H
-#define LEGO_CORE_ALLOCATE_H
+#pragma once
 
 #include "legosketch.h"
 
 /* malloc and free, with large pages for large memory, if NULL. */
 lego_allocator allocator_or_default(const lego_allocator *allocator);
-
-#endif

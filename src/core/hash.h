@@ -5,8 +5,7 @@
  * Two different items that share their cell in some rows do so in another row only by chance, since the A_k are
  * unrelated. Bricks and columns are the hash modulo their number, and nothing else depends on that number: this is what
  * lets bricks and columns fold. docs/format.md has the same in a table. */
-#ifndef LEGO_HASH_H
-#define LEGO_HASH_H
+#pragma once
 
 #include "core/sizes.h"
 #include "legosketch.h"
@@ -89,5 +88,3 @@ static inline void hash_place(struct hash h, uint32_t rows, uint32_t table, stru
         place->index[k] = (((uint32_t)x >> 16) * table) >> 16;
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* parallel: run one function on several threads that can wait for each other. Nothing outlives the call. */
-#ifndef LEGO_PARALLEL_H
-#define LEGO_PARALLEL_H
+#pragma once
 
 enum { THREADS_MAX = 64 };
 
@@ -13,5 +12,3 @@ void parallel_run(unsigned threads, parallel_work *work, void *context);
 
 /* Returns when every member of the team has called it. */
 void parallel_wait(struct team *team);
-
-#endif

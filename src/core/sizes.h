@@ -2,8 +2,7 @@
  *
  * The room core is what every other may use: hash (an item's bits), allocate, parallel (a team of threads), status
  * (what codes say), sizes. It includes nothing of ours but the public header. */
-#ifndef LEGO_SIZES_H
-#define LEGO_SIZES_H
+#pragma once
 
 enum {
     ROWS_MAX = 8,       /* of a model, so the most cells that one item touches */
@@ -15,5 +14,3 @@ enum {
 };
 
 #define BRICKS_MAX (UINT32_C(1) << 26) /* a brick hash of 32 bits is then still even to 2 % between any two bricks */
-
-#endif

@@ -4,8 +4,7 @@
  * It repeats what hash.c, dense.h, kernels_decode.h and query.c do, operation by operation, since their answers have to
  * be met to the bit: no sum may be taken in another order, and nothing fused that is not fused there (nvcc
  * -fmad=false). Numbers that can come from there do: struct places and struct decoder are filled on the CPU. */
-#ifndef LEGO_CUDA_ITEM_H
-#define LEGO_CUDA_ITEM_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -250,5 +249,3 @@ ITEM_FUNCTION lego_estimate item_answer(int64_t upper, double slack, float h)
     estimate.upper = upper;
     return estimate;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* prepare: fills on the CPU what kernels have of a sketch. */
-#ifndef LEGO_CUDA_PREPARE_H
-#define LEGO_CUDA_PREPARE_H
+#pragma once
 
 #include "cuda/item.h"
 #include "sketch/sketch.h"
@@ -10,5 +9,3 @@ void prepare_places(const struct dense *dense, uint64_t seed, struct places *pla
 
 /* What these blocks are asked with. block: the first of them, all or COMPACT_SCANNED. */
 void prepare_decoder(const lego_model *model, const struct dense *dense, struct block block[], struct decoder *decoder);
-
-#endif

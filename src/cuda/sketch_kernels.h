@@ -1,6 +1,5 @@
 /* sketch_kernels: what runs on the GPU for a sketch, as functions that start it in a stream and return at once. */
-#ifndef LEGO_CUDA_SKETCH_KERNELS_H
-#define LEGO_CUDA_SKETCH_KERNELS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -59,5 +58,4 @@ void kernel_estimate(const struct cuda_blocks *blocks, const struct decoder *dec
 
 #ifdef __cplusplus
 }
-#endif
 #endif

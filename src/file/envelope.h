@@ -6,8 +6,7 @@
  *
  * The room file holds the formats: sketches (sketch.c), models (model.c) and this. It may include every room but cuda.
  * */
-#ifndef LEGO_FILE_ENVELOPE_H
-#define LEGO_FILE_ENVELOPE_H
+#pragma once
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -68,5 +67,3 @@ lego_status check_envelope(const unsigned char *p, size_t size, const char magic
 
 /* Whether a model may have this name: small letters, digits, dashes and dots, then zeros to the end. */
 bool name_valid(const char name[NAME_SIZE]);
-
-#endif

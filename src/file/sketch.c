@@ -26,7 +26,7 @@ uint64_t lego_saved_size(const lego_sketch *sketch)
 static void write_blocks(struct writer *writer, const struct dense *dense)
 {
     for (uint32_t i = 0; i < dense->blocks; i++) {
-        struct block block = block_canonical(&dense->block[i]);
+        struct block block = dense->kernels->canonical(&dense->block[i]);
         for (int j = 0; j < 8; j++) write_int(writer, block.word[j], 8);
     }
 }
@@ -106,8 +106,8 @@ static bool check_blocks(const struct dense *dense, uint64_t *mass)
     for (uint32_t i = 0; i < dense->blocks; i++) {
         struct block block = dense->block[i];
         int64_t value[BLOCK_CELLS];
-        if (!block_valid(&block)) return false;
-        block_unpack(&block, value);
+        if (!dense->kernels->valid(&block)) return false;
+        dense->kernels->unpack(&block, value);
         const uint8_t *columns = block_columns[block_step(&block)];
         const int64_t *at = value;
         __extension__ __int128 own[BLOCK_ROWS] = {0};

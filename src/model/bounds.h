@@ -1,6 +1,5 @@
 /* bounds: what an item's cells alone say of its count, whatever the networks make of it. */
-#ifndef LEGO_BOUNDS_H
-#define LEGO_BOUNDS_H
+#pragma once
 
 #include "model/model.h"
 
@@ -20,5 +19,3 @@ lego_estimate decode_rule(const struct reads *reads);
 
 /* Makes the estimate smaller, as networks do: not below 0, and the lower bound not above it. NaN changes nothing. */
 void decode_lower(lego_estimate *estimate, double value);
-
-#endif

@@ -18,8 +18,7 @@
  * multiply-adds an item, of which 640 are those of the scan's numbers: they are the same for all items of a sketch, and
  * made part of the bias. Where blocks hold 2^17 or more on average, all values enter divided by a power of two: so far
  * up only ratios matter. */
-#ifndef LEGO_COMPACT_H
-#define LEGO_COMPACT_H
+#pragma once
 
 #include "block/dense.h"
 #include "model/model.h"
@@ -92,5 +91,3 @@ void compact_scan_rest(const float *weights, const double sums[COMPACT_OUT_FACTS
 void compact_pack(const float *weights, struct decode_weights *packed);
 void compact_bias(const float *weights, const double stream[COMPACT_STREAM], float bias[DECODE_HIDDEN_ROOM]);
 void compact_scale(const struct dense *dense, struct decode_stream *stream);
-
-#endif

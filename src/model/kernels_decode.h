@@ -12,8 +12,7 @@
  * Every number is computed by the same operations in the same order, whatever the width of a vector and the number of
  * items: a sum starts with the bias and takes the inputs one by one. So one item alone, whose vectors go along the
  * outputs, gets the bits that it gets in a batch, and it gets them on every machine. */
-#ifndef LEGO_MODEL_KERNELS_DECODE_H
-#define LEGO_MODEL_KERNELS_DECODE_H
+#pragma once
 
 #include "block/kernels.h"
 
@@ -330,5 +329,3 @@ static bool supported(void)
 }
 
 const struct decode_kernels DECODER = {.name = DECODER_NAME, .supported = supported, .decode = decode_items};
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The room model holds the weights (model), the scan and decoder of blocks (compact, kernels_decode*, x86/), and what
  * cells alone say of a count (bounds). It may include core and block. */
-#ifndef LEGO_MODEL_H
-#define LEGO_MODEL_H
+#pragma once
 
 #include "legosketch.h"
 #include "core/sizes.h"
@@ -81,5 +80,3 @@ void model_derive(struct lego_model *model);
 
 /* Floats that the networks of a kind have. */
 uint64_t model_weights(uint32_t kind);
-
-#endif

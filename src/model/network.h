@@ -1,7 +1,6 @@
 /* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested against.
  * */
-#ifndef LEGO_NETWORK_H
-#define LEGO_NETWORK_H
+#pragma once
 
 #include "model/model.h"
 
@@ -21,5 +20,3 @@ static inline void network_layer(const struct lego_model *model, enum layer laye
         y[o] = sum < 0 ? slope * sum : sum;
     }
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * This room is the paper's sketch, complete: embed, row, bricks, stream (the scan), decode. It may include core and
  * model. */
-#ifndef LEGO_PAPER_BRICKS_H
-#define LEGO_PAPER_BRICKS_H
+#pragma once
 
 #include "core/hash.h"
 #include "paper/stream.h"
@@ -74,5 +73,3 @@ const unsigned char *bricks_load(struct bricks *self, const unsigned char *p, in
 /* Whether what was loaded is possible. mass: at least the sum of all |value| of each row, and of the totals, so that
  * sums of 64 bits never wrap where the caller keeps it below 2^63 from here on. */
 bool bricks_check(const struct bricks *self, uint64_t *mass);
-
-#endif

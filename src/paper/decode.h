@@ -8,8 +8,7 @@
  *     joined with f'', N, s(alpha), s(n):               20 -> 8 -> 4 -> 1 (LeakyReLU between) = f'
  *
  * m and v enter in the paper's scale (value * R / Q). The answer is f' within [0, f'']. */
-#ifndef LEGO_PAPER_DECODE_H
-#define LEGO_PAPER_DECODE_H
+#pragma once
 
 #include "model/bounds.h"
 #include "paper/stream.h"
@@ -19,5 +18,3 @@ double decode_network(const struct lego_model *model, const struct reads *reads,
 
 /* The choice of branch, and the bounds. */
 lego_estimate decode_item(const struct lego_model *model, const struct reads *reads, const struct stream *stream);
-
-#endif

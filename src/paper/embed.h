@@ -3,8 +3,7 @@
  * An item's values V[index_k] are divided by their sum and multiplied by Q; each is rounded, but at least 1, so that
  * cell / weight always exists. V enters as integers, so the weights are the same on every machine.
  * Example: Q = 8 and V values 1, 0.5, 0.25, 0.25 give weights 4, 2, 1, 1. */
-#ifndef LEGO_EMBED_H
-#define LEGO_EMBED_H
+#pragma once
 
 #include "core/hash.h"
 #include "model/model.h"
@@ -21,5 +20,3 @@ static inline void embed_weights(const struct lego_model *model, const uint32_t 
         weight[k] = w ? w : 1;
     }
 }
-
-#endif

@@ -13,8 +13,7 @@
  * its C sums is 2^31 or more, and two cells are a pair if one of their n sums is.
  *
  * Cells are little-endian in memory too: a file has the same bytes. */
-#ifndef LEGO_ROW_H
-#define LEGO_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ static inline void row_add(struct cells *cells, uint32_t column, int64_t value)
     if (!row_is_pair(cells, i) && !__builtin_add_overflow(row_get32(p), value, &sum)) row_set32(p, sum);
     else row_add_wide(cells, column, value);
 }
-
-#endif

@@ -8,8 +8,7 @@
  *                                                          distinct 16 -> 16 -> 8 -> 1
  *
  * Cells enter in the paper's scale, where the weights of an item sum to R: value * R / Q. */
-#ifndef LEGO_STREAM_H
-#define LEGO_STREAM_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -63,5 +62,3 @@ struct stream scan_stream(const struct lego_model *model, const struct cells row
 /* Before a store: whether the sums follow it, by a call of scan_follow() for each cell that is looked at. */
 bool scan_follows(struct scan *scan);
 void scan_follow(const struct lego_model *model, struct scan *scan, uint32_t row, int64_t before, int64_t after);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Both return false, and nothing has changed, if there is no memory for it. The sketch's total is left to the caller.
  * */
-#ifndef LEGO_SKETCH_BATCH_H
-#define LEGO_SKETCH_BATCH_H
+#pragma once
 
 #include "core/parallel.h"
 #include "sketch/blocks_query.h"
@@ -43,5 +42,3 @@ bool batch_notes(const struct batch *batch);
 /* Whether there are items enough for it, and whether their counts fit. */
 bool batch_tally_fits(const struct batch *batch);
 bool batch_tally(const struct batch *batch);
-
-#endif

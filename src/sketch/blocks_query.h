@@ -2,8 +2,7 @@
  *
  * Items are looked up and decoded DECODE_MOST at a time (model/kernels_decode.h). An answer depends on the content of
  * the sketch alone: not on what is asked together, nor on what was asked before. */
-#ifndef LEGO_SKETCH_BLOCKS_QUERY_H
-#define LEGO_SKETCH_BLOCKS_QUERY_H
+#pragma once
 
 #include "sketch/sketch.h"
 
@@ -30,5 +29,3 @@ void query_sums(const lego_model *model, const struct compact_counts *counts, do
 void query_bias(const lego_model *model, const struct compact_counts *counts, const double sums[COMPACT_OUT_FACTS],
                 float bias[DECODE_HIDDEN_ROOM]);
 double query_slack(const struct dense *dense, uint32_t widths);
-
-#endif

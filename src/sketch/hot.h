@@ -1,8 +1,7 @@
 /* hot: in most streams a few items make up half of it. Those of a batch are found in a sample, and counted aside, so
  * that the sketch sees each of them once. To tell whether an item is one takes a look into a table that fits the cache
  * next to a core; nothing is ever moved in it, and no branch depends on what is found. */
-#ifndef LEGO_HOT_H
-#define LEGO_HOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline unsigned hot_pass(const struct hot *hot, const uint64_t keys[], si
     }
     return left;
 }
-
-#endif

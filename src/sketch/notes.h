@@ -3,8 +3,7 @@
  *
  * A note is written to a cache line of its bucket; lines that are full go to chunks of 16 lines, past the caches if
  * there will be many of them. A bucket is that line and a chain of chunks, the last one first. */
-#ifndef LEGO_SKETCH_NOTES_H
-#define LEGO_SKETCH_NOTES_H
+#pragma once
 
 #include "block/dense.h"
 
@@ -69,5 +68,3 @@ struct note_scratch {
 /* Adds the notes that all threads have taken, those of the buckets that thread `index` owns. Each has a scratch. */
 void notes_to_dense(const struct notes all[], unsigned members, unsigned index, struct dense *dense,
                     struct note_scratch *scratch);
-
-#endif

@@ -7,8 +7,7 @@
  *     combine.c        merge, subtract, fold
  *
  * It may include core, block, model, paper and top. */
-#ifndef LEGO_SKETCH_SKETCH_H
-#define LEGO_SKETCH_SKETCH_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -108,5 +107,3 @@ static inline void blocks_changed(lego_sketch *sketch)
 {
     if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
-
-#endif

@@ -33,8 +33,7 @@
  *
  * Deletions: a resident's votes fall; what they cannot pay, and what is not resident, goes to the light part. A
  * resident without votes leaves. So votes are always 1 or more, and both parts together have the exact content. */
-#ifndef LEGO_TOP_TOP_H
-#define LEGO_TOP_TOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct di
 
 /* By code, then by bytes: below, at or above 0. */
 int top_compare(const struct top_key *a, const struct top_key *b);
-
-#endif

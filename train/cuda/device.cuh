@@ -1,6 +1,5 @@
 /* device: what the paper's networks have on the GPU. */
-#ifndef LEGO_TRAIN_CUDA_DEVICE_CUH
-#define LEGO_TRAIN_CUDA_DEVICE_CUH
+#pragma once
 
 #include "session.cuh"
 
@@ -55,5 +54,3 @@ struct device : learnt {
 };
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* layers: y = act(W x + b) and back, a thread an item, W [OUT][IN] in shared memory; and the gradients of W, by the
  * block. */
-#ifndef LEGO_TRAIN_CUDA_LAYERS_CUH
-#define LEGO_TRAIN_CUDA_LAYERS_CUH
+#pragma once
 
 #include "device.cuh"
 
@@ -193,5 +192,3 @@ template <int FIRST, int LAST, int L = FIRST> __device__ void collect_all(const 
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* ms_device: what the meta-sketch has on the GPU. */
-#ifndef LEGO_TRAIN_CUDA_MS_DEVICE_CUH
-#define LEGO_TRAIN_CUDA_MS_DEVICE_CUH
+#pragma once
 
 #include "session.cuh"
 
@@ -103,5 +102,3 @@ __host__ __device__ constexpr uint32_t groups(uint32_t tiles, int each)
 }
 
 } // namespace
-
-#endif

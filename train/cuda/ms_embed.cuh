@@ -1,7 +1,6 @@
 /* ms_embed: items -> embedding and address, and back. A block has a tile of 64 items; stages are those of
  * train/ms_net.h, cut where a sum over all items of a task is needed. */
-#ifndef LEGO_TRAIN_CUDA_MS_EMBED_CUH
-#define LEGO_TRAIN_CUDA_MS_EMBED_CUH
+#pragma once
 
 #include "ms_norm.cuh"
 #include "ms_task.cuh"
@@ -203,5 +202,3 @@ __global__ void __launch_bounds__(SMALL) embed_0_backward(device s)
 }
 
 } // namespace
-
-#endif

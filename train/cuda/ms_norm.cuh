@@ -1,6 +1,5 @@
 /* ms_norm: batch norm over all items of a task: sums of tiles -> what the next stage multiplies with, and back. */
-#ifndef LEGO_TRAIN_CUDA_MS_NORM_CUH
-#define LEGO_TRAIN_CUDA_MS_NORM_CUH
+#pragma once
 
 #include "ms_product.cuh"
 
@@ -148,5 +147,3 @@ template <int K, int M> __global__ void __launch_bounds__(SMALL) between_backwar
 }
 
 } // namespace
-
-#endif

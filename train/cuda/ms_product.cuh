@@ -1,7 +1,6 @@
 /* ms_product: the products that everything is made of, from shared memory: with the features of a tile of items, and
  * over its items. Sums go over the inner index in order, so they have the same bits every time. */
-#ifndef LEGO_TRAIN_CUDA_MS_PRODUCT_CUH
-#define LEGO_TRAIN_CUDA_MS_PRODUCT_CUH
+#pragma once
 
 #include "ms_device.cuh"
 
@@ -216,5 +215,3 @@ __device__ void outer(const row *y, const row *x, int tiles, float *g, int rows,
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* ms_query: what the memory says of an item, the decoder, the loss, and back to what was read. */
-#ifndef LEGO_TRAIN_CUDA_MS_QUERY_CUH
-#define LEGO_TRAIN_CUDA_MS_QUERY_CUH
+#pragma once
 
 #include "ms_embed.cuh"
 
@@ -270,5 +269,3 @@ __global__ void loss_settle(device s)
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* ms_sum: sums over the items of a task that have an entry for every weight or cell: memory, its gradient, and the
  * gradients of all layers. Groups of tiles are added up by a block each, then the groups in order. */
-#ifndef LEGO_TRAIN_CUDA_MS_SUM_CUH
-#define LEGO_TRAIN_CUDA_MS_SUM_CUH
+#pragma once
 
 #include "ms_product.cuh"
 
@@ -161,5 +160,3 @@ __global__ void __launch_bounds__(SUM_THREADS) weights_sum(device s)
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* ms_task: drawing the tasks of a step. */
-#ifndef LEGO_TRAIN_CUDA_MS_TASK_CUH
-#define LEGO_TRAIN_CUDA_MS_TASK_CUH
+#pragma once
 
 #include "ms_device.cuh"
 
@@ -31,5 +30,3 @@ __global__ void draw(device s)
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* ms_update: from the gradients of a step's tasks to the one that Adam gets, and what follows Adam. */
-#ifndef LEGO_TRAIN_CUDA_MS_UPDATE_CUH
-#define LEGO_TRAIN_CUDA_MS_UPDATE_CUH
+#pragma once
 
 #include "ms_device.cuh"
 
@@ -92,5 +91,3 @@ __global__ void transpose_all(device s)
 }
 
 } // namespace
-
-#endif

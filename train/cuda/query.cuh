@@ -1,6 +1,5 @@
 /* query: errors of the decoder, the loss, and the gradients of decoder and V. */
-#ifndef LEGO_TRAIN_CUDA_QUERY_CUH
-#define LEGO_TRAIN_CUDA_QUERY_CUH
+#pragma once
 
 #include "layers.cuh"
 #include "scan.cuh"
@@ -263,5 +262,3 @@ __global__ void __launch_bounds__(ITEMS, 3) query(device s)
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* scan: g_scan forward, a block a row of a brick, and back, a block a quarter of the cells of a row. */
-#ifndef LEGO_TRAIN_CUDA_SCAN_CUH
-#define LEGO_TRAIN_CUDA_SCAN_CUH
+#pragma once
 
 #include "layers.cuh"
 #include "task.cuh"
@@ -223,5 +222,3 @@ __global__ void __launch_bounds__(ITEMS) rescan(device s)
 }
 
 } // namespace
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The state of a run stays on the GPU, and a step is one graph of kernels, so nothing but losses comes back. Every sum
  * has a fixed order or is of integers, so the same seed gives the same weights, bit for bit. */
-#ifndef LEGO_TRAIN_CUDA_SESSION_CUH
-#define LEGO_TRAIN_CUDA_SESSION_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ __host__ __device__ constexpr int round4(int n)
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* task: drawing tasks and items, and storing them into bricks. */
-#ifndef LEGO_TRAIN_CUDA_TASK_CUH
-#define LEGO_TRAIN_CUDA_TASK_CUH
+#pragma once
 
 #include "device.cuh"
 
@@ -91,5 +90,3 @@ __global__ void store(device s)
 }
 
 } // namespace
-
-#endif

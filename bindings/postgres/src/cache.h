@@ -2,12 +2,9 @@
  * plain expression, the transaction), so that a million rows which ask the same sketch load it once.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_CACHE_H
-#define LEGO_POSTGRES_CACHE_H
+#pragma once
 
 #include "sketch.h"
 
 /* The sketch of an argument; do not change it. */
 const lego_sketch *cache_sketch(FunctionCallInfo fcinfo, int argument);
-
-#endif

@@ -1,12 +1,9 @@
 /* errors: what the library refuses, as an error of PostgreSQL's.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_ERRORS_H
-#define LEGO_POSTGRES_ERRORS_H
+#pragma once
 
 #include "module.h"
 
 /* Ends the statement unless status is LEGO_OK. Never called from a function that the library calls. */
 void require_ok(lego_status status);
-
-#endif

@@ -1,11 +1,8 @@
 /* memory: the library's memory out of a memory context, so that it goes with it, whatever error ends a statement.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_MEMORY_H
-#define LEGO_POSTGRES_MEMORY_H
+#pragma once
 
 #include "module.h"
 
 lego_allocator memory_in(MemoryContext context);
-
-#endif

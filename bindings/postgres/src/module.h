@@ -1,8 +1,7 @@
 /* What every file of the extension starts with: PostgreSQL, the library, and how SQL finds a function.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_MODULE_H
-#define LEGO_POSTGRES_MODULE_H
+#pragma once
 
 #include "postgres.h"
 
@@ -13,5 +12,3 @@
 #define SQL_FUNCTION(name)                                                                                             \
     PG_FUNCTION_INFO_V1(legosketch_##name);                                                                            \
     Datum legosketch_##name(PG_FUNCTION_ARGS)
-
-#endif

@@ -1,8 +1,7 @@
 /* options: what a sketch is to be like, out of a function's arguments.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_OPTIONS_H
-#define LEGO_POSTGRES_OPTIONS_H
+#pragma once
 
 #include "module.h"
 
@@ -12,5 +11,3 @@ lego_options options_read(FunctionCallInfo fcinfo, int budget, bool top);
 
 /* Rows of one group ask for one sketch. */
 void options_require_same(const lego_options *a, const lego_options *b);
-
-#endif

@@ -1,8 +1,7 @@
 /* sketch: a sketch from the bytes of a value and back.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_SKETCH_H
-#define LEGO_POSTGRES_SKETCH_H
+#pragma once
 
 #include "module.h"
 
@@ -15,5 +14,3 @@ struct varlena *sketch_save(const lego_sketch *sketch);
 void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b);
 
 lego_info sketch_info(const lego_sketch *sketch);
-
-#endif

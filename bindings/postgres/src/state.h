@@ -5,8 +5,7 @@
  * its items: of GROUP BY there may be millions.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LEGO_POSTGRES_STATE_H
-#define LEGO_POSTGRES_STATE_H
+#pragma once
 
 #include "sketch.h"
 
@@ -50,5 +49,3 @@ void state_merge(struct state *state, const struct varlena *value, bool same_sha
 
 /* The sketch of all rows so far, as a value. More rows may follow. */
 struct varlena *state_save(struct state *state);
-
-#endif

@@ -2,8 +2,7 @@
  * https://arrow.apache.org/docs/format/CDataInterface.html
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_ARROW_H
-#define PYTHON_ARROW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ struct ArrowArrayStream {
     void (*release)(struct ArrowArrayStream *);
     void *private_data;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* What went wrong, as a Python exception.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_ERRORS_H
-#define PYTHON_ERRORS_H
+#pragma once
 
 #include <Python.h>
 #include "legosketch.h"
@@ -15,5 +14,3 @@ void raise_status(lego_status status);
 
 /* Raises LegoError for what the library has no function for. */
 void raise_refused(const char *message);
-
-#endif

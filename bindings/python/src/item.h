@@ -1,8 +1,7 @@
 /* One item: a Python object as the bytes that are hashed.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_ITEM_H
-#define PYTHON_ITEM_H
+#pragma once
 
 #include <Python.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void item_write_number(char bytes[8], uint64_t number);
 /* Functions of the module: item_bytes(item) and group(item, groups, seed). */
 PyObject *item_bytes(PyObject *module, PyObject *object);
 PyObject *item_group(PyObject *module, PyObject *arguments);
-
-#endif

@@ -6,8 +6,7 @@
  *     lists, generators, mappings          keys_objects.c   one by one
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_KEYS_H
-#define PYTHON_KEYS_H
+#pragma once
 
 #include <Python.h>
 #include "legosketch.h"
@@ -80,5 +79,3 @@ bool keys_room_text(struct gathered *gathered, size_t used, size_t more);
 
 /* Integers of `size` bytes, `stride` bytes apart, as 64 bits each. */
 void keys_widen(uint64_t *numbers, const char *from, size_t n, Py_ssize_t stride, size_t size, bool is_signed);
-
-#endif

@@ -1,8 +1,7 @@
 /* Models as Python has them: None, the name of a built-in one, or a capsule that owns one from a file.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_MODEL_H
-#define PYTHON_MODEL_H
+#pragma once
 
 #include <Python.h>
 #include "legosketch.h"
@@ -14,5 +13,3 @@ int model_find(PyObject *object, const lego_model **model);
 PyObject *model_is_builtin(PyObject *module, PyObject *name);
 PyObject *model_load(PyObject *module, PyObject *bytes);
 PyObject *model_bytes(PyObject *module, PyObject *capsule);
-
-#endif

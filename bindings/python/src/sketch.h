@@ -4,8 +4,7 @@
  * code of others, which may use this very sketch.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_SKETCH_H
-#define PYTHON_SKETCH_H
+#pragma once
 
 #include <Python.h>
 #include "legosketch.h"
@@ -54,5 +53,3 @@ PyObject *sketch_to_bytes(PyObject *self, PyObject *unused);
 PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments);
 
 extern PyGetSetDef sketch_facts[]; /* sketch_facts.c */
-
-#endif

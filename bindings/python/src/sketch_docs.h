@@ -1,8 +1,7 @@
 /* What help() says of the methods; tests/test_documents.py runs the examples.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PYTHON_SKETCH_DOCS_H
-#define PYTHON_SKETCH_DOCS_H
+#pragma once
 
 #include <Python.h>
 
@@ -59,5 +58,3 @@ PyDoc_STRVAR(update_doc, "update(items)\n--\n\n"
                          "    >>> s.update({'to': 40})\n"
                          "    >>> s.estimate('to')\n"
                          "    42.0\n");
-
-#endif

@@ -1,8 +1,7 @@
 /* arguments: words and numbers of a command.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef ARGUMENTS_H
-#define ARGUMENTS_H
+#pragma once
 
 #include <redismodule.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ bool argument_is(const RedisModuleString *argument, const char *word);
 /* An integer from least to most, in decimal digits, none of them a zero in front: the server does not read such a
  * number. If we did, LEGO.MERGE would open keys which the server, that looks for them behind numkeys, never checked. */
 bool argument_number(const RedisModuleString *argument, uint64_t least, uint64_t most, uint64_t *number);
-
-#endif

@@ -1,8 +1,7 @@
 /* commands: one function each. What they take and reply is written in command_table.c and docs/engines.md.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef COMMANDS_H
-#define COMMANDS_H
+#pragma once
 
 #include <redismodule.h>
 
@@ -24,5 +23,3 @@ int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 /* Makes all of them known to the server: REDISMODULE_OK or _ERR. */
 int commands_start(RedisModuleCtx *ctx);
-
-#endif

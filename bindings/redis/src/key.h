@@ -1,8 +1,7 @@
 /* key: from the name of a key to the sketch in it.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef KEY_H
-#define KEY_H
+#pragma once
 
 #include "value.h"
 
@@ -20,5 +19,3 @@ void key_put(RedisModuleKey *key, struct value *value);
 
 /* After a change: clients that watch the key learn of it, and so do those that listen to events. */
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
-
-#endif

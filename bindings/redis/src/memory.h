@@ -1,8 +1,7 @@
 /* memory: sketches live in the server's own memory, so that MEMORY USAGE, maxmemory and INFO see them.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef MEMORY_H
-#define MEMORY_H
+#pragma once
 
 #include <legosketch.h>
 #include <redismodule.h>
@@ -15,5 +14,3 @@ extern const lego_allocator server_memory;
  * to as soon as it is allocated, and the system may promise more than it has and end the server then. What comes from
  * the master or from our own log has room: it had it there. */
 bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* reply: what commands say when they refuse, in one place.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef REPLY_H
-#define REPLY_H
+#pragma once
 
 #include <legosketch.h>
 #include <redismodule.h>
@@ -14,5 +13,3 @@ int reply_ok(RedisModuleCtx *ctx);
 
 /* The estimate as counts are: an integer, within its bounds. */
 long long rounded(const lego_estimate *estimate);
-
-#endif

@@ -1,8 +1,7 @@
 /* type: the type of our keys, as the server sees it: saved, logged, copied, freed.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef TYPE_H
-#define TYPE_H
+#pragma once
 
 #include <redismodule.h>
 
@@ -10,5 +9,3 @@
 extern RedisModuleType *sketch_type;
 
 int type_start(RedisModuleCtx *ctx); /* REDISMODULE_OK or _ERR */
-
-#endif

@@ -1,8 +1,7 @@
 /* value: what a key holds, a sketch and how many items LEGO.TOP lists of it.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef VALUE_H
-#define VALUE_H
+#pragma once
 
 #include <legosketch.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool value_set_top(struct value *value, uint64_t top);
 
 /* The canonical bytes of the sketch, in memory of alloc, to be freed; NULL if there is none. */
 char *value_save(const struct value *value, void *(*alloc)(size_t size), size_t *size);
-
-#endif
