@@ -18,9 +18,11 @@ SQL_FUNCTION(info)
     lego_info info = sketch_info(cache_sketch(fcinfo, 0));
     lego_model_info model;
     lego_model_describe(info.model, &model);
-    char *json = psprintf(
-        "{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT ", \"bytes\": " UINT64_FORMAT
-        ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT ", \"top_total\": " INT64_FORMAT "}",
-        model.name, info.seed, info.total, info.bytes, info.blocks, info.columns, info.top_bytes, info.top_total);
+    char *json = psprintf("{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT
+                          ", \"bytes\": " UINT64_FORMAT ", \"budget\": " UINT64_FORMAT
+                          ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT
+                          ", \"top_total\": " INT64_FORMAT "}",
+                          model.name, info.seed, info.total, info.bytes, info.budget, info.blocks, info.columns,
+                          info.top_bytes, info.top_total);
     return DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
 }

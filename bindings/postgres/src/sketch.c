@@ -50,6 +50,14 @@ lego_info sketch_info(const lego_sketch *sketch)
     return info;
 }
 
+/* A budget that makes a sketch of this size, where any does: lego_top_agg takes an eighth of it for the most frequent
+ * items, and the rest has its least. */
+static uint64_t budget_of(const lego_info *info)
+{
+    uint64_t least = info->top_bytes != 0 ? LEGO_BUDGET_MIN * 8 / 7 : LEGO_BUDGET_MIN;
+    return Max(Max(info->budget, 8 * info->top_bytes), least);
+}
+
 /* Names what is in the way, and a budget that would have fitted. Columns and what keeps the most frequent items do not
  * fold. */
 static void refuse_shapes(const lego_info *a, const lego_info *b)
@@ -60,16 +68,14 @@ static void refuse_shapes(const lego_info *a, const lego_info *b)
     else if (a->blocks % b->blocks != 0 && b->blocks % a->blocks != 0)
         what = "blocks", of_a = a->blocks, of_b = b->blocks;
     bool mixed = (a->top_bytes == 0) != (b->top_bytes == 0);
-    uint64_t fits = Min(a->bytes, b->bytes);
-    if (mixed) fits = a->top_bytes != 0 ? a->bytes - a->top_bytes : b->bytes - b->top_bytes;
+    bool first = mixed ? a->top_bytes != 0 : budget_of(a) < budget_of(b);
     bool fold = a->columns == b->columns && (a->top_bytes == 0 || b->top_bytes == 0);
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT
                    " %s do not go together, as neither folds to the other",
                    of_a, of_b, what),
-            errhint("Make %s with a budget of " UINT64_FORMAT "%s.",
-                    mixed ? "the one that does not keep its most frequent items" : "both", Max(fits, LEGO_BUDGET_MIN),
-                    fold ? ", or lego_fold() both to a common divisor" : ""));
+            errhint("Make both with %sa budget of " UINT64_FORMAT "%s.", mixed ? "lego_top_agg and " : "",
+                    budget_of(first ? a : b), fold ? ", or lego_fold() both to a common divisor" : ""));
 }
 
 void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b)

@@ -1,5 +1,6 @@
 """The same rows give the same bytes as in Python, and these go through the binary protocol as they are."""
-import pathlib
+
+import re
 
 import numpy
 import psycopg
@@ -155,7 +156,23 @@ def test_binary_protocol(connection):
 
 
 def test_files_of_the_first_format(connection):
-    """Refused by name: their sketches are of models and packings that are gone."""
-    old = (pathlib.Path(__file__).parents[3] / "tests/golden/v1.sketch").read_bytes()
+    """Refused by its number, whatever follows."""
+    old = bytearray(Sketch(65536).to_bytes())
+    assert int.from_bytes(old[8:12], "little") == 2
+    old[8] = 1
     with pytest.raises(psycopg.errors.InvalidBinaryRepresentation, match="version"):
-        connection.execute("SELECT %s::bytea::legosketch", [old])
+        connection.execute("SELECT %s::bytea::legosketch", [bytes(old)])
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("lego_agg(1, 65536)", "lego_agg(1, 100000)"), ("lego_top_agg(1, 40000)", "lego_top_agg(1, 65536)"),
+    ("lego_top_agg(1, 300000)", "lego_agg(1, 300000)"), ("lego_top_agg(1, 65536)", "lego_agg(1, 40000)")])
+def test_the_hint_of_a_refused_sum_is_good(connection, one, other):
+    """It names a budget for both, that of one of them, so that it is enough to make the other again."""
+    for a, b in ((one, other), (other, one)):
+        with pytest.raises(psycopg.errors.InvalidParameterValue, match="neither folds to the other") as error:
+            connection.execute(f"SELECT {a} + {b}")
+        found = re.match(r"Make both with (lego_top_agg and )?a budget of (\d+)", error.value.diag.message_hint)
+        assert found and (found[1] is not None) == ("lego_top_agg" in one and "lego_top_agg" not in other)
+        made = f"{one.split('(')[0]}(1, {found[2]})"
+        assert connection.execute(f"SELECT lego_total({made} + {one}), {made} = {one}").fetchone() == (2, True)

@@ -34,6 +34,7 @@ __all__ = ["LegoError", "Sketch", "Top", "group"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
+_TOP_LEAST = 512
 _BLOCK = 64  # bytes
 
 
@@ -93,7 +94,7 @@ def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
 def _top(top: bool | int | str | None, budget: int) -> int:
     """Bytes of the budget for the most frequent items; 0: none."""
     kept = 0 if top is None or top is False else budget // 8 if top is True else _size(top)
-    if kept != 0 and not 512 <= kept <= budget - _LEAST:
+    if kept != 0 and not _TOP_LEAST <= kept <= budget - _LEAST:
         raise ValueError(f"top is from 512 bytes to what leaves 4K of the budget to other items, not {kept}")
     return kept
 
@@ -134,12 +135,18 @@ def _shown(item: bytes, items: type[str] | type[bytes] | type[int]) -> str | byt
     return item
 
 
+def _made_with(sketch: Sketch) -> str:
+    """Arguments for a sketch of this size. One that was folded may be smaller than any that can be made."""
+    top = max(sketch.top_bytes, _TOP_LEAST) if sketch.top_bytes else 0
+    return f"budget={max(sketch.budget, _LEAST + top):_}" + (f", top={top:_}" if top else "")
+
+
 def _apart(one: Sketch, other: Sketch) -> str:
     """Why two sketches do not merge, and what to do."""
     small, large = sorted((one, other), key=lambda sketch: sketch.blocks)
     unit = "bricks" if one.columns else "blocks"
     why = f"{small.blocks:,} {unit} ({small.bytes:,} bytes) and {large.blocks:,} ({large.bytes:,}) do not merge, as "
-    what = "make one with the other's budget" + (" and top" if one.top_bytes or other.top_bytes else "")
+    what = f"make both with {_made_with(large if large.top_bytes and not small.top_bytes else small)}"
     if one.columns != other.columns:
         return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: {what}"
     if large.blocks % small.blocks == 0:
@@ -147,7 +154,8 @@ def _apart(one: Sketch, other: Sketch) -> str:
         return f"{why}their tops have {tops}, neither a multiple of the other: {what}"
     common = math.gcd(small.blocks, large.blocks)
     size = "" if one.columns else f", to {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
-    return f"{why}neither number is a multiple of the other: {what}, or fold both, as with fold({common}){size}"
+    fold = "" if small.top_bytes and large.top_bytes else f", or fold both, as with fold({common}){size}"
+    return f"{why}neither number is a multiple of the other: {what}{fold}"
 
 
 def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int, kinds: int) -> Sketch:

@@ -4,7 +4,7 @@
 #include "sketch.h"
 
 /* Which fact a getter is asked for; its closure. */
-enum fact { TOTAL, BYTES, CACHE_BYTES, BLOCKS, COLUMNS, TOP_BYTES, TOP_TOTAL, SEED, MODEL };
+enum fact { TOTAL, BYTES, BUDGET, CACHE_BYTES, BLOCKS, COLUMNS, TOP_BYTES, TOP_TOTAL, SEED, MODEL };
 
 static PyObject *get_fact(PyObject *self, void *closure)
 {
@@ -17,6 +17,7 @@ static PyObject *get_fact(PyObject *self, void *closure)
     switch ((enum fact)(intptr_t)closure) {
     case TOTAL: return PyLong_FromLongLong(info.total);
     case BYTES: return PyLong_FromUnsignedLongLong(info.bytes);
+    case BUDGET: return PyLong_FromUnsignedLongLong(info.budget);
     case CACHE_BYTES: return PyLong_FromUnsignedLongLong(info.cache_bytes);
     case BLOCKS: return PyLong_FromUnsignedLong(info.blocks);
     case COLUMNS: return PyLong_FromUnsignedLong(info.columns);
@@ -50,6 +51,8 @@ static int assign_threads(PyObject *self, PyObject *value, void *closure)
 PyGetSetDef sketch_facts[] = {
     {"total", get_fact, NULL, "The stream's length: the sum of all counts.", (void *)TOTAL},
     {"bytes", get_fact, NULL, "All bytes of the sketch, at most its budget.", (void *)BYTES},
+    {"budget", get_fact, NULL, "The least budget that makes a sketch of this size; with top=top_bytes if it has a top.",
+     (void *)BUDGET},
     {"cache_bytes", get_fact, NULL, "Bytes beside them for what the networks made of the content, to be had again.",
      (void *)CACHE_BYTES},
     {"blocks", get_fact, NULL, "Blocks or, of the paper's model, bricks; fold() takes divisors.", (void *)BLOCKS},

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from legosketch import Sketch
+from legosketch import LegoError, Sketch
 
 COMMAND = os.environ.get("LEGOSKETCH")
 pytestmark = pytest.mark.skipif(not COMMAND, reason="LEGOSKETCH does not name the command")
@@ -77,8 +77,14 @@ def test_the_command_reads_what_python_saves(tmp_path):
 
 
 def test_golden_files():
-    """What tests/golden has, which the C tests check the content of, stays what it is."""
-    golden = sorted((Path(__file__).parents[3] / "tests/golden").glob("*.sketch"))
-    assert golden
-    for path in golden:
-        assert Sketch.load(path).to_bytes() == path.read_bytes(), path
+    """What tests/golden has, which the C tests check the content of, stays what it is; with the model it is of."""
+    golden = Path(__file__).parents[3] / "tests/golden"
+    bricks = sorted(golden.glob("bricks-*.sketch"))
+    assert bricks
+    for path in bricks:
+        assert Sketch.load(path, model=golden / "random.lego").to_bytes() == path.read_bytes(), path
+    dense = sorted(golden.glob("dense-*.sketch"))
+    assert dense
+    for path in dense:  # of a model that only the C tests make
+        with pytest.raises(LegoError, match="another model"):
+            Sketch.load(path)

@@ -207,24 +207,60 @@ def test_sizes_that_do_not_merge_are_named(counted):
         for sketch in (one, other):
             assert f"{sketch.blocks:,}" in text and f"{sketch.bytes:,}" in text
     assert one.estimate("a") == 1 and one.bytes > 80_000
-    # the advice is good: number and budget are those of a fold that both have
-    blocks, budget = re.search(r"fold\((\d+)\), to ([\d,]+) bytes", text).groups()
-    blocks, budget = int(blocks), int(budget.replace(",", ""))
-    by_budget = [one.copy(), other.copy()]
-    for sketch, same in zip((one, other), by_budget):
-        sketch.fold(blocks)
-        same.fold(budget=budget)
-        assert sketch == same and sketch.bytes == budget
+    # the advice is good: the bytes are those of the fold that both have
+    blocks, size = re.search(r"fold\((\d+)\), to ([\d,]+) bytes", text).groups()
+    for sketch in (one, other):
+        sketch.fold(int(blocks))
+        assert f"{sketch.bytes:,}" == size
     assert (one + other).estimate("a") == 2
 
 
-def test_bricks_and_tops_that_do_not_merge_are_named():
-    with pytest.raises(LegoError, match="columns: make one with the other's budget"):
-        Sketch("300K", model="paper") + Sketch("170K", model="paper")
-    with pytest.raises(LegoError, match="make one with the other's budget and top"):
-        Sketch("300K", top="24K") + Sketch("292K", top="16K")
-    with pytest.raises(LegoError, match="budget and top, or fold both"):
-        Sketch("64K", top="8K") + Sketch("64K")
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ({"budget": "100K"}, {"budget": "65K"}, "neither number"),
+        ({"budget": "300K", "model": "paper"}, {"budget": "170K", "model": "paper"}, "columns"),
+        ({"budget": "300K", "top": "24K"}, {"budget": "292K", "top": "16K"}, "tops"),
+        ({"budget": "64K", "top": True}, {"budget": "90K", "top": True}, "neither number"),
+        ({"budget": "64K", "top": "8K"}, {"budget": "64K"}, "neither number"),
+        ({"budget": "80K"}, {"budget": "90K", "top": True}, "neither number"),
+    ],
+)
+def test_the_advice_for_sketches_that_do_not_merge_is_good(first, second, why):
+    """It is to make both with a budget and a top. Of the two that were refused, one is of that size already."""
+    sketches = Sketch(**first), Sketch(**second)
+    with pytest.raises(LegoError, match=why) as error:
+        sketches[0] + sketches[1]
+    advice = r": make both with budget=([\d_]+)(?:, top=([\d_]+))?(?:, or fold|$)"
+    budget, top = re.search(advice, str(error.value)).groups()
+    advice = {**first, "budget": int(budget), "top": int(top or 0)}
+    made = Sketch(**advice)
+    assert made.budget == advice["budget"]
+    same = [sketch for sketch in sketches if sketch == made]
+    assert len(same) == 1
+    assert (made + same[0]).blocks == (same[0] + made).blocks == made.blocks
+    assert ("fold both" in str(error.value)) == (why == "neither number" and not ("top" in first and "top" in second))
+
+
+@pytest.mark.parametrize("options", [{}, {"top": "8K"}, {"model": "paper"}, {"model": "paper", "top": True}])
+def test_the_least_budget(options):
+    s = Sketch("300K", **options)
+    assert s.bytes <= s.budget <= 300 * 1024
+    options["top"] = s.top_bytes
+    assert Sketch(s.budget, **options) == s
+    less = Sketch(s.budget - 1, **options)
+    assert (less.blocks, less.columns) < (s.blocks, s.columns)
+
+
+def test_advice_for_sketches_that_were_folded():
+    """No budget makes one as small."""
+    one, other = Sketch("64K", top="8K"), Sketch("90K", top="12K")
+    one.fold(3)
+    other.fold(other.blocks // 2)
+    budget, top = 4096 + one.top_bytes, one.top_bytes
+    with pytest.raises(LegoError, match=f"make both with budget={budget:_}, top={top:_}$"):
+        one + other
+    assert Sketch(budget, top=top).top_bytes == top
 
 
 def test_budgets_that_nest_merge():

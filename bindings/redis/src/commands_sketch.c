@@ -92,6 +92,14 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
+/* A BUDGET that makes a sketch of this size, where any does: TOP takes an eighth of it, and the rest has its least. */
+static uint64_t budget_of(const lego_info *info)
+{
+    uint64_t least = info->top_bytes != 0 ? LEGO_BUDGET_MIN * 8 / 7 : LEGO_BUDGET_MIN;
+    uint64_t budget = info->budget < 8 * info->top_bytes ? 8 * info->top_bytes : info->budget;
+    return budget < least ? least : budget;
+}
+
 /* Neither of two sketches folds to the other: names what is in the way, and a BUDGET that would have fitted. To a
  * number of blocks, neither columns nor what is kept for TOP fold. */
 static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const struct value *other)
@@ -104,16 +112,14 @@ static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const st
     if (a.columns != b.columns) what = "columns in a brick", of_a = a.columns, of_b = b.columns;
     else if (a.blocks % b.blocks != 0 && b.blocks % a.blocks != 0) what = "blocks", of_a = a.blocks, of_b = b.blocks;
     bool mixed = (one->top == 0) != (other->top == 0);
-    uint64_t fits = a.bytes < b.bytes ? a.bytes : b.bytes;
-    if (mixed) fits = one->top != 0 ? a.bytes - a.top_bytes : b.bytes - b.top_bytes;
+    bool first = mixed ? one->top != 0 : budget_of(&a) < budget_of(&b);
     char fold[48] = "";
     if (a.columns == b.columns && (one->top == 0 || other->top == 0))
         snprintf(fold, sizeof fold, ", or LEGO.FOLD both to %" PRIu32, common_divisor(a.blocks, b.blocks));
     reply_refused(ctx,
                   "ERR sketches that have %" PRIu64 " and %" PRIu64 " %s do not merge, as neither folds to the other: "
-                  "make %s with BUDGET %" PRIu64 "%s",
-                  of_a, of_b, what, mixed ? "the one without TOP" : "both",
-                  fits < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : fits, fold);
+                  "make both with BUDGET %" PRIu64 "%s%s",
+                  of_a, of_b, what, budget_of(first ? &a : &b), mixed ? " and TOP" : "", fold);
 }
 
 /* One source more; false: replied. */
@@ -216,7 +222,7 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     lego_describe(value->sketch, &info);
     lego_model_describe(info.model, &model);
     snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
-    RedisModule_ReplyWithMap(ctx, 10);
+    RedisModule_ReplyWithMap(ctx, 11);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
@@ -224,6 +230,7 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     RedisModule_ReplyWithCString(ctx, seed);
     reply_field(ctx, "total", info.total);
     reply_field(ctx, "bytes", (int64_t)info.bytes);
+    reply_field(ctx, "budget", (int64_t)info.budget);
     reply_field(ctx, "cache-bytes", (int64_t)info.cache_bytes);
     reply_field(ctx, "blocks", info.blocks);
     reply_field(ctx, "columns", info.columns);

@@ -86,7 +86,7 @@ def test_merge(server, model, top):
 
 
 def test_merge_of_one_is_a_copy_and_one_of_half_the_budget_merges(server):
-    a, b = reserve(server, "a", 64 * 1024), reserve(server, "b", 32 * 1024)
+    a, b = reserve(server, "a", 128 * 1024), reserve(server, "b", 64 * 1024)
     count(server, "a", a, stream(500, 1))
     count(server, "b", b, stream(500, 2))
     server("LEGO.MERGE", "copy", 1, "a")
@@ -101,7 +101,7 @@ def test_merge_of_plain_and_top(server, model):
     """The sum has TOP if the first source has."""
     kept = reserve(server, "kept", 64 * 1024, model, 5, 20)
     fields = info(server, "kept")
-    plain = reserve(server, "plain", fields["bytes"] - fields["top-bytes"], model, 5)
+    plain = reserve(server, "plain", fields["budget"] - fields["top-bytes"], model, 5)
     assert info(server, "plain")["blocks"] == fields["blocks"]
     count(server, "kept", kept, stream(1000, 1))
     count(server, "plain", plain, stream(1000, 2))
@@ -179,6 +179,7 @@ def test_info(server):
     plain = info(server, "plain")
     assert plain["model"] == b"compact" and plain["seed"] == b"18446744073709551615"
     assert (plain["total"], plain["bytes"], plain["top"]) == (sketch.total, sketch.bytes, 0)
+    assert (plain["budget"], plain["cache-bytes"]) == (sketch.budget, sketch.cache_bytes)
     assert (plain["blocks"], plain["columns"], plain["top-bytes"], plain["top-total"]) == (sketch.blocks, 0, 0, 0)
     reserve(server, "kept", 50000, top=5)
     server("LEGO.INCRBY", "kept", "a", 5, "b", 2)

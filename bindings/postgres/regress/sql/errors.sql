@@ -52,7 +52,7 @@ SELECT sketch + top FROM s;
 SELECT top - top FROM s;
 SELECT sketch - top FROM s;
 SELECT lego_fold(sketch, 0) FROM s;
-SELECT lego_fold(sketch, 959) FROM s;
+SELECT lego_fold(sketch, 1019) FROM s;
 SELECT lego_fold(sketch, 1::bigint << 40) FROM s;
 SELECT lego_fold(top, 5) FROM s;
 SELECT lego_fold_within(sketch, -1) FROM s;
