@@ -1,6 +1,4 @@
-/* legosketch train: the networks of a model from nothing but a seed.
- *
- * SPDX-License-Identifier: MIT */
+/* legosketch train: the networks of a model from nothing but a seed. */
 #include "ms_train.h"
 #include "options.h"
 #include "output.h"

@@ -1,9 +1,7 @@
 /* legosketch train --score: see train_score.h.
  *
  * Steps with a learning rate of 0 are a measurement: the backend computes the errors of tasks and leaves the
- * parameters. The tasks come from another seed than those of the training.
- *
- * SPDX-License-Identifier: MIT */
+ * parameters. The tasks come from another seed than those of the training. */
 #include "train_score.h"
 
 #include "say.h"

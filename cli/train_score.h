@@ -1,7 +1,5 @@
 /* How good networks are at the loads a brick may have, straight from a checkpoint: whatever ablation they were trained
- * with.
- *
- * SPDX-License-Identifier: MIT */
+ * with. */
 #pragma once
 
 #include "backend.h"

@@ -1,6 +1,4 @@
-/* The training loop; see training.h.
- *
- * SPDX-License-Identifier: MIT */
+/* The training loop; see training.h. */
 #include "training.h"
 
 #include "output.h"

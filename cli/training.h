@@ -1,6 +1,4 @@
-/* A training run with its files: the loop around the steps of a backend, checkpoints, the log, what is shown meanwhile.
- *
- * SPDX-License-Identifier: MIT */
+/* A training run with its files: the loop around the steps of a backend, checkpoints, the log, what is shown meanwhile. */
 #pragma once
 
 #include "backend.h"

@@ -25,6 +25,13 @@ enum { FULL = 1 };
 #endif
 #define ROUNDS(n) (FULL ? (n) : ((n) + 4) / 5)
 
+/* As block_place(), or -1. */
+static inline int block_cell(unsigned step, unsigned row, uint32_t hash)
+{
+    unsigned cell = block_place(step, row, hash);
+    return cell < BLOCK_CELLS ? (int)cell : -1;
+}
+
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t draw(uint64_t *state)
 {

@@ -180,7 +180,9 @@ bool compact_task_make(const struct recipe *recipe, uint32_t number, struct comp
             }
             dense.total += (int64_t)count[j];
         }
-        compact_look(&dense, &task->view);
+        struct compact_counts counts;
+        compact_count(&dense, &counts);
+        compact_look(&counts, &task->view);
         for (int i = 0; i < COMPACT_ITEMS; i++) {
             int j = i < TOP ? i : TOP + (int)(next(&state) % (uint64_t)(n - TOP));
             ask(&dense, key, j, count[j], (i < TOP ? 1 : (double)(n - TOP) / (COMPACT_ITEMS - TOP)) / n, i, task);

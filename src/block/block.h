@@ -83,10 +83,3 @@ static inline unsigned block_place(unsigned step, unsigned row, uint32_t hash)
         {{0, 1}, {2, 1}, {320, 0}, {320, 0}}};
     return place[step][row].first + (hash & place[step][row].mask);
 }
-
-/* The same, or -1. */
-static inline int block_cell(unsigned step, unsigned row, uint32_t hash)
-{
-    unsigned cell = block_place(step, row, hash);
-    return cell < BLOCK_CELLS ? (int)cell : -1;
-}

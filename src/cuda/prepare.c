@@ -41,13 +41,11 @@ void prepare_decoder(const lego_model *model, const struct dense *dense, struct 
     const struct decode_weights *weights = model->decoder;
     struct decode_stream stream;
     struct compact_counts counts;
-    double sums[COMPACT_OUT_FACTS];
     float bias[DECODE_HIDDEN_ROOM];
     struct dense sample = *dense;
     sample.block = block;
     compact_count(&sample, &counts);
-    query_sums(model, &counts, sums);
-    query_bias(model, &counts, sums, bias);
+    query_bias(model, &counts, bias);
     compact_scale(dense, &stream);
     *decoder = (struct decoder){.answer_bias = weights->answer_bias, .scale = stream.scale};
     for (int i = 0; i < DECODE_READS; i++) memcpy(decoder->reads[i], weights->reads[i], sizeof decoder->reads[i]);

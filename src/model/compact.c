@@ -67,38 +67,21 @@ void compact_count(const struct dense *dense, struct compact_counts *counts)
     if (shift > 0) count_blocks(dense, shift, counts);
 }
 
-bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after,
-                     enum compact_change *change)
+bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after)
 {
-    unsigned from = place_of(counts, columns, before), to = place_of(counts, columns, after);
-    counts->count[from]--;
-    counts->count[to]++;
-    *change = from != to ? COMPACT_CELLS : row == 0 && before != after ? COMPACT_MASS : COMPACT_SAME;
+    counts->count[place_of(counts, columns, before)]--;
+    counts->count[place_of(counts, columns, after)]++;
     if (row != 0) return true;
     counts->mass += after - before;
     return shift_for(mean_of(counts)) == counts->shift;
 }
 
-void compact_view_cells(const struct compact_counts *counts, float cells[COMPACT_HISTOGRAM])
+void compact_look(const struct compact_counts *counts, struct compact_view *view)
 {
-    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++) {
-        uint32_t count = counts->count[i];
-        cells[i] = count ? (float)(4 * sqrt((double)count / counts->cells)) : 0;
-    }
-}
-
-void compact_view_facts(const struct compact_counts *counts, float facts[COMPACT_FACTS])
-{
-    facts[0] = (float)(log(ldexp(mean_of(counts), -counts->shift) + 1) / 5);
-    facts[1] = (float)((double)counts->widths / counts->cells / 8);
-}
-
-void compact_look(const struct dense *dense, struct compact_view *view)
-{
-    struct compact_counts counts;
-    compact_count(dense, &counts);
-    compact_view_cells(&counts, view->cells);
-    compact_view_facts(&counts, view->facts);
+    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++)
+        view->cells[i] = counts->count[i] ? (float)(4 * sqrt((double)counts->count[i] / counts->cells)) : 0;
+    view->facts[0] = (float)(log(ldexp(mean_of(counts), -counts->shift) + 1) / 5);
+    view->facts[1] = (float)((double)counts->widths / counts->cells / 8);
 }
 
 static double mean_mass(const struct dense *dense)
@@ -161,35 +144,13 @@ static void see_cells(const float *w, const float cells[COMPACT_HISTOGRAM], doub
     }
 }
 
-void compact_scan_cells(const float *weights, const float cells[COMPACT_HISTOGRAM], double sums[COMPACT_OUT_FACTS])
-{
-    const float *w = weights + COMPACT_AT_FACTS, *bias = w + COMPACT_IN_FACTS * COMPACT_OUT_FACTS;
-    double seen[COMPACT_OUT_CELLS];
-    see_cells(weights + COMPACT_AT_CELLS, cells, seen);
-    for (int o = 0; o < COMPACT_OUT_FACTS; o++) {
-        sums[o] = (double)bias[o];
-        for (int i = 0; i < COMPACT_OUT_CELLS; i++) sums[o] += (double)w[o * COMPACT_IN_FACTS + i] * seen[i];
-    }
-}
-
-void compact_scan_rest(const float *weights, const double sums[COMPACT_OUT_FACTS], const float facts[COMPACT_FACTS],
-                       double stream[COMPACT_STREAM])
-{
-    const float *w = weights + COMPACT_AT_FACTS + COMPACT_OUT_CELLS;
-    double mixed[COMPACT_OUT_FACTS];
-    for (int o = 0; o < COMPACT_OUT_FACTS; o++) {
-        double sum = sums[o];
-        for (int i = 0; i < COMPACT_FACTS; i++) sum += (double)w[o * COMPACT_IN_FACTS + i] * (double)facts[i];
-        mixed[o] = sum < 0 ? NETWORK_LEAKY * sum : sum;
-    }
-    LAYER(STREAM, NETWORK_LINEAR, mixed, stream);
-}
-
 void compact_scan(const float *weights, const struct compact_view *view, double stream[COMPACT_STREAM])
 {
-    double sums[COMPACT_OUT_FACTS];
-    compact_scan_cells(weights, view->cells, sums);
-    compact_scan_rest(weights, sums, view->facts, stream);
+    double seen[COMPACT_IN_FACTS], mixed[COMPACT_OUT_FACTS];
+    see_cells(weights + COMPACT_AT_CELLS, view->cells, seen);
+    for (int i = 0; i < COMPACT_FACTS; i++) seen[COMPACT_OUT_CELLS + i] = (double)view->facts[i];
+    LAYER(FACTS, NETWORK_LEAKY, seen, mixed);
+    LAYER(STREAM, NETWORK_LINEAR, mixed, stream);
 }
 
 double compact_decode(const float *weights, const double stream[COMPACT_STREAM], const float reads[COMPACT_READS])

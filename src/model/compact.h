@@ -64,15 +64,12 @@ struct compact_counts {
 
 void compact_count(const struct dense *dense, struct compact_counts *counts);
 
-/* A cell of row 0 or 1 of a scanned block has changed, and the block's step has not. change: what the networks see of
- * it. False if all has to be counted again: values are now divided by another power of two. */
-enum compact_change { COMPACT_SAME, COMPACT_MASS, COMPACT_CELLS };
-bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after,
-                     enum compact_change *change);
+/* A cell of row 0 or 1 of a scanned block has changed, and the block's step has not. False if all has to be counted
+ * again: values are now divided by another power of two. */
+bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after);
 
-void compact_view_cells(const struct compact_counts *counts, float cells[COMPACT_HISTOGRAM]);
-void compact_view_facts(const struct compact_counts *counts, float facts[COMPACT_FACTS]);
-void compact_look(const struct dense *dense, struct compact_view *view); /* all of it */
+/* What the networks see of the counts. */
+void compact_look(const struct compact_counts *counts, struct compact_view *view);
 
 void compact_reads(const struct dense *dense, unsigned rows, const int64_t value[], const uint32_t columns[],
                    float reads[COMPACT_READS]);
@@ -80,12 +77,6 @@ void compact_reads(const struct dense *dense, unsigned rows, const int64_t value
 /* The shape of the stream, and h of an item: the scalar truth, in doubles. */
 void compact_scan(const float *weights, const struct compact_view *view, double stream[COMPACT_STREAM]);
 double compact_decode(const float *weights, const double stream[COMPACT_STREAM], const float reads[COMPACT_READS]);
-
-/* The scan in two parts, of which the first is most of the work and the second has the mass: the sums of layer FACTS
- * over what layer CELLS sees; and the rest. */
-void compact_scan_cells(const float *weights, const float cells[COMPACT_HISTOGRAM], double sums[COMPACT_OUT_FACTS]);
-void compact_scan_rest(const float *weights, const double sums[COMPACT_OUT_FACTS], const float facts[COMPACT_FACTS],
-                       double stream[COMPACT_STREAM]);
 
 /* The same for the kernels: the decoder's weights, those of a sketch's items, and what depends on N. */
 void compact_pack(const float *weights, struct decode_weights *packed);

@@ -8,20 +8,12 @@
 
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
-void query_sums(const lego_model *model, const struct compact_counts *counts, double sums[COMPACT_OUT_FACTS])
+void query_bias(const lego_model *model, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM])
 {
-    float cells[COMPACT_HISTOGRAM];
-    compact_view_cells(counts, cells);
-    compact_scan_cells(model->weights, cells, sums);
-}
-
-void query_bias(const lego_model *model, const struct compact_counts *counts, const double sums[COMPACT_OUT_FACTS],
-                float bias[DECODE_HIDDEN_ROOM])
-{
-    float facts[COMPACT_FACTS];
+    struct compact_view view;
     double stream[COMPACT_STREAM];
-    compact_view_facts(counts, facts);
-    compact_scan_rest(model->weights, sums, facts, stream);
+    compact_look(counts, &view);
+    compact_scan(model->weights, &view, stream);
     compact_bias(model->weights, stream, bias);
 }
 
@@ -31,16 +23,12 @@ static __attribute__((noinline)) void scan_blocks(const lego_sketch *sketch, flo
 {
     struct blocks_summary *summary = sketch->summary;
     struct compact_counts made;
-    double sums[COMPACT_OUT_FACTS];
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
-    bool is_summed = state == SUMMARY_MASS, is_counted = is_summed || state == SUMMARY_COUNTED;
-    const struct compact_counts *counts = is_counted ? &summary->counts : &made; /* what is there, nobody writes */
+    bool is_counted = state == SUMMARY_COUNTED; /* then nobody writes to the counts */
     if (!is_counted) compact_count(&sketch->dense, &made);
-    if (!is_summed) query_sums(sketch->model, counts, sums);
-    query_bias(sketch->model, counts, is_summed ? summary->sums : sums, bias);
+    query_bias(sketch->model, is_counted ? &summary->counts : &made, bias);
     if (state == SUMMARY_BUSY || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return;
     if (!is_counted) summary->counts = made;
-    if (!is_summed) memcpy(summary->sums, sums, sizeof sums);
     memcpy(summary->bias, bias, sizeof summary->bias);
     summary->lag = 0;
     atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
@@ -68,12 +56,9 @@ void blocks_add_scanned(lego_sketch *sketch, const struct half *half, unsigned w
     if (state != SUMMARY_EMPTY) before = dense->kernels->get(block, block_place(step, which, half->column[0]));
     dense_add_half(dense, half, which, count);
     if (state == SUMMARY_EMPTY) return;
-    enum compact_change change;
-    if (block_step(block) != step || ++summary->lag > LAG_MOST ||
-        !compact_recount(&summary->counts, which, block_columns[step][which], before, before + count, &change))
-        state = SUMMARY_EMPTY;
-    else if (change == COMPACT_CELLS) state = SUMMARY_COUNTED;
-    else if (change == COMPACT_MASS && state == SUMMARY_READY) state = SUMMARY_MASS;
+    bool follows = block_step(block) == step && ++summary->lag <= LAG_MOST &&
+                   compact_recount(&summary->counts, which, block_columns[step][which], before, before + count);
+    state = follows ? SUMMARY_COUNTED : SUMMARY_EMPTY;
     atomic_store_explicit(&summary->state, state, memory_order_relaxed);
 }
 

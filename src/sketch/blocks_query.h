@@ -22,10 +22,7 @@ void batch_add(lego_sketch *sketch, const lego_items *items);
 void items_place(const lego_items *items, size_t first, unsigned n, const lego_sketch *sketch,
                  struct decode_places *places);
 
-/* Parts of an answer, for a GPU. The sums that a scan makes of what was counted; from these and the mass that was
- * counted, the bias of the decoder's first layer; and how far the least read may be above the true count, by the widths
- * of an item's rows as in struct decode_items. */
-void query_sums(const lego_model *model, const struct compact_counts *counts, double sums[COMPACT_OUT_FACTS]);
-void query_bias(const lego_model *model, const struct compact_counts *counts, const double sums[COMPACT_OUT_FACTS],
-                float bias[DECODE_HIDDEN_ROOM]);
+/* Parts of an answer, for a GPU: the bias of the decoder's first layer, from what a scan has counted; and how far the
+ * least read may be above the true count, by the widths of an item's rows as in struct decode_items. */
+void query_bias(const lego_model *model, const struct compact_counts *counts, float bias[DECODE_HIDDEN_ROOM]);
 double query_slack(const struct dense *dense, uint32_t widths);

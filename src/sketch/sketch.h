@@ -17,14 +17,13 @@
 #include "top/top.h"
 
 /* What a scan of the blocks found, kept until one of the blocks that it looks at changes. Its counts follow a store;
- * then what the networks make of them is behind: COUNTED, or MASS if only the mass has changed. Readers may fill it at
- * the same time: the first to move state to BUSY writes. */
-enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED, SUMMARY_MASS };
+ * then what the networks make of them is behind: COUNTED. Readers may fill it at the same time: the first to move state
+ * to BUSY writes. */
+enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED };
 struct blocks_summary {
     _Atomic uint32_t state;
     uint32_t lag;                   /* changes since the networks have run */
     float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
-    double sums[COMPACT_OUT_FACTS]; /* of compact_scan_cells(); few stores change them */
     struct compact_counts counts;
 };
 
@@ -93,7 +92,6 @@ lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_
 /* ---- the light part ---------------------------------------------------------------------------------------------- */
 
 void light_add(lego_sketch *sketch, struct hash hash, int64_t count);
-void light_add_items(lego_sketch *sketch, const lego_items *items);
 lego_estimate light_query(const lego_sketch *sketch, struct hash hash);
 
 /* The light part as the top sees it. */
