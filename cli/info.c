@@ -66,6 +66,7 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
     json_u64(&line, "seed", info->seed);
     json_i64(&line, "total", info->total);
     json_u64(&line, "bytes", info->bytes);
+    json_u64(&line, "budget", info->budget);
     json_u64(&line, "cache_bytes", info->cache_bytes);
     json_u64(&line, "blocks", info->blocks);
     json_u64(&line, "rows", model->rows);

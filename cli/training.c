@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -34,13 +33,6 @@ typedef struct training {
     char remark[96]; /* for the progress bar */
     double losses[CHUNK_MOST * NET_LOSSES];
 } training;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- the model and checkpoints ---------------------------------------------------------------------------------- */
 
@@ -209,7 +201,7 @@ static void add_losses(training *t, uint32_t steps)
 /* Means since the last line: into the log and on the screen. */
 static void write_line(training *t, uint64_t step, uint64_t tasks)
 {
-    double rate = (double)tasks / (now() - t->start);
+    double rate = (double)tasks / (progress_clock() - t->start);
     log_line(t, step, rate);
     show(t, step, rate);
     t->run->summed = 0;
@@ -254,10 +246,10 @@ static bool loop(training *t)
     while (step < t->steps) {
         uint64_t until = least(t->steps, least((step / line + 1) * line, (step / every + 1) * every));
         uint32_t done, count = (uint32_t)least(chunk, until - step);
-        double began = now();
+        double began = progress_clock();
         enum backend_result result = t->backend->steps(t->session, count, t->losses, &done);
         if (result != BACKEND_DONE) return fail_steps(t, result, step + done);
-        chunk = now() - began < CHUNK_SECONDS / 2 ? least(2 * chunk, CHUNK_MOST) : (chunk + 1) / 2;
+        chunk = progress_clock() - began < CHUNK_SECONDS / 2 ? least(2 * chunk, CHUNK_MOST) : (chunk + 1) / 2;
         add_losses(t, done);
         step += done;
         uint64_t tasks = recipe_tasks(recipe, step) - recipe_tasks(recipe, t->first);
@@ -274,7 +266,7 @@ static bool run_loop(training *t)
     stopping_begin();
     progress_begin("train", t->run->recipe.tasks - recipe_tasks(&t->run->recipe, t->first), t->files->quiet);
     progress_describe("tasks", "");
-    t->start = now();
+    t->start = progress_clock();
     bool ok = loop(t);
     progress_end();
     stopping_end();

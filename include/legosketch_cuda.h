@@ -8,9 +8,9 @@
  *     lego_cuda_sketch_download(device, &result);                          // an ordinary sketch again
  *     lego_cuda_sketch_destroy(device);
  *
- * THE SAME SKETCH. Its blocks are plain integers there. Stored to, merged and folded there or on the CPU, it is the same
- * sketch: equal bytes when saved, equal estimates to the last bit. (Where items are deleted, a block on the CPU keeps the
- * coarser cells that it once needed and one on the device does not, so it may answer better.)
+ * THE SAME SKETCH. Its blocks are plain integers there. Stored to, merged and folded there or on the CPU, it is the
+ * same sketch: equal bytes when saved, equal estimates to the last bit. (Where items are deleted, a block on the CPU
+ * keeps the coarser cells that it once needed and one on the device does not, so it may answer better.)
  *
  * POINTERS to items, counts and estimates may be of ordinary memory, of pinned memory or of the device's, each for
  * itself. What is on the device must be complete when a function is called: by work in the legacy default stream, which

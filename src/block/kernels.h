@@ -69,8 +69,8 @@ struct block_kernels {
     /* All cells, in the order of the rows; returns their number. */
     unsigned (*unpack)(const struct block *block, int64_t value[BLOCK_CELLS]);
 
-    /* The block of this content: of all ways to code it the one with the fewest bits, and of those the least g. So equal
-     * content at an equal step gives equal bytes. (A block that was added to may have another g.) */
+    /* The block of this content: of all ways to code it the one with the fewest bits, and of those the least g. So
+     * equal content at an equal step gives equal bytes. (A block that was added to may have another g.) */
     struct block (*canonical)(const struct block *block);
 
     /* Whether bytes from outside are a canonical block; then they can be unpacked. */

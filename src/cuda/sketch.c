@@ -138,22 +138,19 @@ static void pack(const struct dense *dense, uint32_t block, bool is_wide, const 
     dense->kernels->pack(&dense->block[block], value, stretch->step[i]);
 }
 
-static uint32_t stretch_at(const struct dense *dense, uint32_t first)
+/* All blocks, one way or the other. */
+static lego_status carry_blocks(struct dense *dense, struct cuda_blocks *blocks, struct stretch *stretch,
+                                enum cudaMemcpyKind way)
 {
-    return dense->blocks - first < STRETCH ? dense->blocks - first : STRETCH;
-}
-
-static lego_status upload_blocks(const struct dense *dense, lego_cuda_sketch *s, struct stretch *stretch)
-{
-    bool fine = true;
-    s->dense.total = dense->total;
-    for (uint32_t first = 0; fine && first < dense->blocks; first += stretch_at(dense, first)) {
-        uint32_t n = stretch_at(dense, first);
-        for (uint32_t i = 0; i < n; i++) {
-            unpack(dense, first + i, s->blocks.is_wide, stretch, i);
-            s->blocks.is_coarse |= stretch->step[i] > 0;
+    bool fine = true, is_up = way == cudaMemcpyHostToDevice;
+    for (uint32_t first = 0, n; fine && first < dense->blocks; first += n) {
+        n = dense->blocks - first < STRETCH ? dense->blocks - first : STRETCH;
+        for (uint32_t i = 0; is_up && i < n; i++) {
+            unpack(dense, first + i, blocks->is_wide, stretch, i);
+            blocks->is_coarse |= stretch->step[i] > 0;
         }
-        fine = copy_stretch(&s->blocks, stretch, first, n, cudaMemcpyHostToDevice);
+        fine = copy_stretch(blocks, stretch, first, n, way);
+        for (uint32_t i = 0; fine && !is_up && i < n; i++) pack(dense, first + i, blocks->is_wide, stretch, i);
     }
     return fine ? LEGO_OK : LEGO_ERR_DEVICE;
 }
@@ -175,24 +172,14 @@ lego_status lego_cuda_sketch_upload(const lego_sketch *sketch, lego_cuda_sketch 
         bool is_wide = sketch->mass > INT32_MAX;
         status = allocate_blocks(sketch->dense.blocks, made->seed, is_wide, &made->dense, &made->blocks);
         if (status == LEGO_OK) status = allocate_rest(made);
-        if (status == LEGO_OK) status = upload_blocks(&sketch->dense, made, stretch);
+        struct dense from = sketch->dense;
+        made->dense.total = from.total;
+        if (status == LEGO_OK) status = carry_blocks(&from, &made->blocks, stretch, cudaMemcpyHostToDevice);
         if (status == LEGO_OK) *device = made;
         else lego_cuda_sketch_destroy(made);
     }
     if (stretch) a->free(a->context, stretch, sizeof *stretch);
     return status;
-}
-
-static bool download_blocks(const lego_cuda_sketch *s, struct dense *dense, struct stretch *stretch)
-{
-    bool fine = true;
-    dense->total = s->dense.total;
-    for (uint32_t first = 0; fine && first < dense->blocks; first += stretch_at(dense, first)) {
-        uint32_t n = stretch_at(dense, first);
-        fine = copy_stretch(&s->blocks, stretch, first, n, cudaMemcpyDeviceToHost);
-        for (uint32_t i = 0; fine && i < n; i++) pack(dense, first + i, s->blocks.is_wide, stretch, i);
-    }
-    return fine;
 }
 
 lego_status lego_cuda_sketch_download(const lego_cuda_sketch *s, lego_sketch **sketch)
@@ -204,8 +191,10 @@ lego_status lego_cuda_sketch_download(const lego_cuda_sketch *s, lego_sketch **s
     struct stretch *stretch = a->alloc(a->context, sizeof *stretch);
     lego_status status = stretch ? sketch_make(s->model, s->seed, &shape, a, &made) : LEGO_ERR_MEMORY;
     if (status == LEGO_OK) {
+        struct cuda_blocks blocks = s->blocks;
         made->mass = s->mass;
-        if (!download_blocks(s, &made->dense, stretch)) status = LEGO_ERR_DEVICE;
+        made->dense.total = s->dense.total;
+        status = carry_blocks(&made->dense, &blocks, stretch, cudaMemcpyDeviceToHost);
     }
     if (stretch) a->free(a->context, stretch, sizeof *stretch);
     if (status == LEGO_OK) *sketch = made;

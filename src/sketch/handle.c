@@ -58,6 +58,11 @@ static uint32_t whole_number(uint64_t most)
     return (uint32_t)(most >> shift << shift);
 }
 
+static uint32_t buckets_within(uint64_t top)
+{
+    return top < LEGO_TOP_MIN ? 0 : whole_number((top - TOP_LINE) / TOP_BUCKET);
+}
+
 /* What is beside the blocks and buckets and has a fixed size. */
 static uint64_t fixed_bytes(bool top)
 {
@@ -70,10 +75,8 @@ static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64
 {
     *shape = (struct shape){0, 0, 0};
     if (budget < LEGO_BUDGET_MIN || budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
-    if (top > 0) {
-        if (top < LEGO_TOP_MIN || top > budget - LEGO_BUDGET_MIN) return LEGO_ERR_BUDGET;
-        shape->buckets = whole_number((top - TOP_LINE) / TOP_BUCKET);
-    }
+    if (top > 0 && (top < LEGO_TOP_MIN || top > budget - LEGO_BUDGET_MIN)) return LEGO_ERR_BUDGET;
+    shape->buckets = buckets_within(top);
     uint64_t fixed = fixed_bytes(top > 0), unit = sizeof(struct block);
     budget -= shape->buckets * (uint64_t)TOP_BUCKET;
     if (!has_blocks(model))
@@ -159,11 +162,8 @@ lego_status lego_create(const lego_options *options, lego_sketch **sketch)
 
 lego_status lego_lab_create(const lego_options *options, uint32_t blocks, uint32_t columns, lego_sketch **sketch)
 {
-    struct shape shape = {blocks, columns, 0};
-    if (options->top > 0) {
-        if (options->top < LEGO_TOP_MIN || options->top > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
-        shape.buckets = whole_number((options->top - TOP_LINE) / TOP_BUCKET);
-    }
+    struct shape shape = {blocks, columns, buckets_within(options->top)};
+    if (options->top > 0 && (options->top < LEGO_TOP_MIN || options->top > LEGO_BUDGET_MAX)) return LEGO_ERR_BUDGET;
     if (!sketch_shape_valid(model_of(options), &shape)) return LEGO_ERR_ARGUMENT;
     return sketch_make(model_of(options), options->seed, &shape, options->allocator, sketch);
 }
