@@ -4,11 +4,13 @@
 
 lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
 {
-    uint64_t sum = counts ? 0 : n, most = (uint64_t)INT64_MAX / sketch->model->quantum;
-    for (size_t i = 0; counts && i < n && sum <= most; i++)
-        sum += counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i];
-    if (sum > most || sum * sketch->model->quantum > (uint64_t)INT64_MAX - sketch->mass) return LEGO_ERR_RANGE;
-    sketch->mass += sum * sketch->model->quantum;
+    uint64_t sum = counts ? 0 : n, mass;
+    bool fits = true;
+    for (size_t i = 0; counts && i < n; i++)
+        fits &= !__builtin_add_overflow(sum, counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i], &sum);
+    fits = fits && !__builtin_mul_overflow(sum, sketch->model->quantum, &mass);
+    if (!fits || mass > (uint64_t)INT64_MAX - sketch->mass) return LEGO_ERR_RANGE;
+    sketch->mass += mass;
     return LEGO_OK;
 }
 
@@ -80,12 +82,12 @@ lego_status lego_add(lego_sketch *sketch, const void *item, size_t size, int64_t
 lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
 {
     unsigned char integer[8];
-    size_t size;
+    size_t size = 0;
+    const void *bytes = NULL; /* which only a top asks for */
     lego_status status = sketch_take_counts(sketch, &count, 1);
-    if (status != LEGO_OK) return status;
-    const void *bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
-    add_item(sketch, hash_u64(item, sketch->seed), bytes, size, count);
-    return LEGO_OK;
+    if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    if (status == LEGO_OK) add_item(sketch, hash_u64(item, sketch->seed), bytes, size, count);
+    return status;
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
