@@ -150,7 +150,8 @@ class Estimate(ctypes.Structure):
 class Info(ctypes.Structure):
     _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("total", ctypes.c_int64),
                 ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
-                ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
+                ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
+                ("top_total", ctypes.c_int64)]
 
 
 class Items(ctypes.Structure):
