@@ -128,7 +128,7 @@ typedef struct lego_info {
     uint64_t seed;
     int64_t total;        /* the stream's length: the sum of all counts */
     uint64_t bytes;       /* all that the sketch takes, at most its budget */
-    uint64_t budget;      /* the least that makes a sketch of this size */
+    uint64_t budget;      /* the least that makes a sketch of this size, if any does */
     uint64_t cache_bytes; /* taken besides, for what the networks made of the content when it was last asked */
     uint32_t blocks;      /* blocks or, of the paper's model, bricks; lego_fold() takes divisors of it */
     uint32_t columns;     /* of a brick; 0 for blocks */
@@ -143,7 +143,7 @@ LEGO_API void lego_describe(const lego_sketch *sketch, lego_info *info);
 typedef struct lego_estimate {
     double value;  /* the estimate, at most upper */
     int64_t lower; /* at most value, and at most the true count for 95 % of the items or more */
-    int64_t upper; /* never below the true count, if no true count is negative */
+    int64_t upper; /* never below the true count, if no true count is negative (with a top: ever was) */
 } lego_estimate;
 
 /* Many items: either n integers, or n strings of bytes, of which item i is bytes[offsets[i] .. offsets[i + 1]), so
@@ -183,9 +183,10 @@ LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit
 
 /* ---- sketches and sketches --------------------------------------------------------------------------------------- */
 
-/* into becomes the sketch of both streams, or of their difference, byte for byte as if it had counted them itself.
+/* into becomes the sketch of both streams, or of their difference; where nothing was deleted and no top is kept,
+ * byte for byte as if it had counted them itself.
  * Model and seed must agree, and one's number of blocks must be a multiple of the other's (LEGO_ERR_SHAPE); into is
- * folded to the smaller number, which takes one allocation.
+ * folded to the smaller number, which takes memory of that size.
  *
  * Where both keep their most frequent items, those of both that have come most often stay, if one part's size is a
  * multiple of the other's. Where only `from` does, everything is counted by into; where only into does, it goes on with
@@ -195,7 +196,7 @@ LEGO_API lego_status lego_subtract(lego_sketch *into, const lego_sketch *from);
 
 /* Shrink to `blocks`, a divisor of info.blocks: the sketch becomes the one that would have been made with so many
  * (LEGO_ERR_SHAPE if it is none). Or to the most blocks with which it fits a budget, in which the most frequent items
- * keep their share. Both take one allocation of the new size. */
+ * keep their share, as far as its size has divisors. Both take memory of the new size while they run. */
 LEGO_API lego_status lego_fold(lego_sketch *sketch, uint32_t blocks);
 LEGO_API lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget);
 
@@ -210,8 +211,7 @@ LEGO_API uint32_t lego_group_u64(uint64_t item, uint64_t seed, uint32_t groups);
 LEGO_API uint64_t lego_saved_size(const lego_sketch *sketch);
 LEGO_API lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context);
 
-/* model NULL: the built-in one that the sketch was made with. Bytes that lego_save() can not have written are refused.
- * */
+/* model NULL: the built-in one that the sketch was made with. Bytes that could not be used safely are refused. */
 LEGO_API lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
                                lego_sketch **sketch);
 

@@ -64,7 +64,7 @@ void write_head(struct writer *writer, const char magic[8], uint32_t version, ui
 
 lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head)
 {
-    if (memcmp(p, magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
+    if (size > 0 && memcmp(p, magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
     if (size < HEAD_COMMON) return LEGO_ERR_TRUNCATED;
     if (get32(p + 8) != version) return LEGO_ERR_VERSION;
     if (get(p + 16, 8) != size || size < head + CHECKSUM) return LEGO_ERR_TRUNCATED;

@@ -1,7 +1,8 @@
 /* sketch: bytes <-> sketches, as docs/format.md lays them out: a head, the blocks or bricks, the buckets of the top.
  *
- * Bytes from outside are read once, into the memory of a new sketch, which has no more bytes than they have; all of it
- * is checked there before anybody gets it. So it does no harm if another thread writes to them meanwhile. */
+ * Bytes from outside are read once, into the memory of a new sketch, which takes little more than they do (and what
+ * scans cache: ten times as much for the narrowest bricks); all of it is checked there before anybody gets it. So it
+ * does no harm if another thread writes to them meanwhile. */
 #include "file/envelope.h"
 #include "sketch/sketch.h"
 
@@ -58,8 +59,7 @@ lego_status lego_saved_model(const void *bytes, size_t size, char name[NAME_SIZE
 {
     const unsigned char *p = bytes;
     char found[NAME_SIZE];
-    size_t letters = size < 8 ? size : 8;
-    if (memcmp(p, sketch_magic, letters) != 0) return LEGO_ERR_MAGIC;
+    if (size > 0 && memcmp(p, sketch_magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
     if (size < NAME_AT + NAME_SIZE) return LEGO_ERR_TRUNCATED;
     if (get32(p + 8) != SKETCH_VERSION) return LEGO_ERR_VERSION;
     memcpy(found, p + NAME_AT, NAME_SIZE);

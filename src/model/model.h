@@ -4,6 +4,8 @@
  * cells alone say of a count (bounds). It may include core and block. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "legosketch.h"
 #include "core/sizes.h"
 
@@ -77,6 +79,12 @@ extern const lego_model model_paper, model_compact;
 
 /* Fills in what follows from the fields of a file: table16, mean_weight (paper/embed.c). */
 void model_derive(struct lego_model *model);
+
+/* Whether sketches of both have cells of one meaning. A fingerprint alone could be made to agree. */
+static inline bool model_same(const struct lego_model *a, const struct lego_model *b)
+{
+    return a->fingerprint == b->fingerprint && a->kind == b->kind && a->rows == b->rows && a->quantum == b->quantum;
+}
 
 /* Floats that the networks of a kind have. */
 uint64_t model_weights(uint32_t kind);

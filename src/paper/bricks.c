@@ -60,7 +60,8 @@ bool bricks_fit(const lego_model *model, uint64_t bytes, uint32_t *bricks, uint3
     uint64_t few = bytes / brick_bytes(model, model->columns); /* with at least the columns as trained */
     if (few >= BRICKS_MAX) few = BRICKS_MAX - 1;
     *bricks = (uint32_t)few + is_for_more(model, bytes, few);
-    *columns = *bricks ? columns_within(model, bytes - bytes % 8, *bricks) : 0;
+    for (*columns = 0; *columns == 0 && *bricks > 0; *bricks -= *columns == 0)
+        *columns = columns_within(model, bytes - bytes % 8, *bricks); /* fewer bricks where these would be too narrow */
     return *columns > 0;
 }
 

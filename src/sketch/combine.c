@@ -62,6 +62,24 @@ static lego_status common_shape(const lego_sketch *into, const lego_sketch *from
     return nests(a.buckets, b.buckets) ? LEGO_OK : LEGO_ERR_SHAPE;
 }
 
+/* Whether a light part is as it was made: it may still hold nothing but sums that cancel each other if it is not. */
+static bool is_untouched(const lego_sketch *sketch)
+{
+    const struct dense *dense = &sketch->dense;
+    const struct bricks *bricks = &sketch->bricks;
+    uint64_t any = 0;
+    if (!has_blocks(sketch->model)) {
+        for (uint64_t i = 0; i < bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d); i++)
+            any |= bricks->cells[i];
+        return any == 0;
+    }
+    for (uint32_t i = 0; i < dense->blocks && any == 0; i++) {
+        struct block block = dense->kernels->canonical(&dense->block[i]);
+        for (int j = 0; j < 8; j++) any |= block.word[j];
+    }
+    return any == 0;
+}
+
 static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
 {
     struct top_light light = light_of(into);
@@ -69,13 +87,13 @@ static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
     add_light(into, from, sign);
     if (has_top(into) && has_top(from)) top_add_all(&into->top, &from->top, &light);
     else if (has_top(from)) add_residents(into, &from->top);
-    else if (has_top(into) && from->mass > 0) top_mix(&into->top);
+    else if (has_top(into) && !is_untouched(from)) top_mix(&into->top);
 }
 
 static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
     struct shape shape, own = sketch_shape(into);
-    if (into->model->fingerprint != from->model->fingerprint) return LEGO_ERR_MODEL;
+    if (!model_same(into->model, from->model)) return LEGO_ERR_MODEL;
     if (into->seed != from->seed) return LEGO_ERR_SEED;
     if (sign < 0 && (has_top(into) || has_top(from))) return LEGO_ERR_TOP;
     lego_status status = common_shape(into, from, &shape);
@@ -121,21 +139,31 @@ static uint32_t divisor_within(uint32_t n, uint64_t most)
     return n / parts;
 }
 
-/* The top keeps its share of the bytes. */
+/* The most blocks with which a shape, but for its blocks, fits; 0 if not one does. */
+static uint32_t blocks_within(const lego_model *model, struct shape shape, uint32_t own, uint64_t budget)
+{
+    for (shape.blocks = own; shape.blocks && sketch_bytes(model, &shape) > budget;)
+        shape.blocks = divisor_within(own, shape.blocks - 1);
+    return shape.blocks;
+}
+
+/* Of the numbers of buckets to which the top folds, the one with which the part that loses more loses least. */
 lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget)
 {
-    struct shape shape = sketch_shape(sketch), own = shape;
-    uint64_t bytes = sketch_bytes(sketch->model, &shape);
+    struct shape own = sketch_shape(sketch), best = own;
     if (budget < LEGO_BUDGET_MIN || budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
-    if (bytes <= budget) return LEGO_OK;
-    if (shape.buckets)
-        shape.buckets = divisor_within(shape.buckets, (uint64_t)((lego_u128)shape.buckets * budget / bytes));
-    if (own.buckets && !shape.buckets) shape.buckets = 1;
-    struct shape one = shape;
-    one.blocks = 1;
-    uint64_t least_bytes = sketch_bytes(sketch->model, &one), each;
-    one.blocks = 2;
-    each = sketch_bytes(sketch->model, &one) - least_bytes;
-    shape.blocks = least_bytes > budget ? 0 : divisor_within(own.blocks, 1 + (budget - least_bytes) / each);
-    return shape.blocks ? reshape(sketch, &shape) : LEGO_ERR_SHAPE;
+    if (sketch_bytes(sketch->model, &own) <= budget) return LEGO_OK;
+    double most = 0;
+    for (uint32_t h = own.buckets;; h = divisor_within(own.buckets, h - 1)) {
+        struct shape shape = {own.blocks, own.columns, h};
+        shape.blocks = blocks_within(sketch->model, shape, own.blocks, budget);
+        double top = own.buckets ? (double)h / own.buckets : 1, light = (double)shape.blocks / own.blocks;
+        double left = top < light ? top : light;
+        if (left > most) {
+            most = left;
+            best = shape;
+        }
+        if (h <= 1 || top < most) break;
+    }
+    return most > 0 ? reshape(sketch, &best) : LEGO_ERR_SHAPE;
 }

@@ -17,10 +17,10 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
     size_t size;
     const void *item = top_item(&one->key, integer, &size);
     lego_estimate light = light_query(sketch, hash_bytes(item, size, sketch->seed));
-    estimate.value += light.value;
     estimate.lower += light.lower;
     estimate.upper += light.upper;
-    if (estimate.value > (double)estimate.upper) estimate.value = (double)estimate.upper; /* beyond 2^53 they round */
+    estimate.value = (double)estimate.upper - ((double)light.upper - light.value);
+    if (estimate.value < (double)estimate.lower) estimate.value = (double)estimate.lower; /* beyond 2^53 they round */
     return estimate;
 }
 

@@ -1,4 +1,4 @@
-/* heavy: the buckets of the heavy part; see heavy.h. */
+/* top: the buckets of the most frequent items; see top.h. */
 #include "top/top.h"
 
 #include <string.h>
@@ -280,7 +280,7 @@ static uint64_t make_room(struct top_bucket *bucket, unsigned bytes, const struc
             least_worth = own;
             number = candidate[i].number;
         }
-        sum += least_worth;
+        if (__builtin_add_overflow(sum, least_worth, &sum)) sum = UINT64_MAX;
         if (votes) {
             *votes += least.votes;
             pass_on(&least.key, least.votes, light);
