@@ -177,8 +177,8 @@ typedef struct lego_top_item {
 typedef int (*lego_visit)(void *context, const lego_top_item *item);
 
 /* The most frequent items, at most `most` of them, in falling order of their estimates; equal ones in the order of
- * their keys. Allocates 40 bytes for each of them while it runs. LEGO_ERR_ARGUMENT if the sketch was made without
- * options.top. */
+ * their keys. Allocates 40 bytes for each item that is kept, while it runs. LEGO_ERR_ARGUMENT if the sketch was made
+ * without options.top. */
 LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit visit, void *context);
 
 /* ---- sketches and sketches --------------------------------------------------------------------------------------- */

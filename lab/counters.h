@@ -5,7 +5,6 @@
 #define XXH_INLINE_ALL
 #include "estimator.h"
 
-#include <stdlib.h>
 #include <xxhash.h>
 
 __extension__ typedef unsigned __int128 lab_u128;

@@ -7,7 +7,6 @@
  * of a number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are asked: the 64 most
  * frequent, and others drawn at random, which stand for all the rest.
  *
- *
  * The 8,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most
  * of the time: 16 tasks, whose loss is
  *

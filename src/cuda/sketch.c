@@ -66,11 +66,6 @@ static lego_status finish(lego_cuda_sketch *s)
     return fine ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
-static size_t cells_size(const struct cuda_blocks *blocks)
-{
-    return (size_t)blocks->blocks * BLOCK_CELLS * (blocks->is_wide ? sizeof(int64_t) : sizeof(int32_t));
-}
-
 /* Empty blocks of so many bits. */
 static lego_status allocate_blocks(uint32_t n, uint64_t seed, bool is_wide, struct dense *dense,
                                    struct cuda_blocks *blocks)
@@ -78,7 +73,7 @@ static lego_status allocate_blocks(uint32_t n, uint64_t seed, bool is_wide, stru
     dense_place(dense, n);
     *blocks = (struct cuda_blocks){.blocks = n, .is_wide = is_wide};
     prepare_places(dense, seed, &blocks->places);
-    size_t cells = cells_size(blocks), size = 2 * (cells + n);
+    size_t cells = (size_t)n * BLOCK_CELLS * (is_wide ? sizeof(int64_t) : sizeof(int32_t)), size = 2 * (cells + n);
     lego_status status = allocated(cudaMalloc(&blocks->cells, size));
     if (status != LEGO_OK) return status;
     blocks->shown = (unsigned char *)blocks->cells + cells;

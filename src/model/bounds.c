@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 /* How far the rule is above the true count, for at least 95 % of the items, whatever the stream.
  *
  * Row k reads too much by the weights of the others in the cell, over w_k: on average e_k, its noise, which for a row
@@ -38,7 +33,7 @@ lego_estimate decode_rule(const struct reads *reads)
 {
     int64_t upper = INT64_MAX;
     for (uint32_t k = 0; k < reads->rows; k++) {
-        int64_t bound = floor_div(reads->value[k], reads->weight[k]);
+        int64_t value = reads->value[k], weight = reads->weight[k], bound = value / weight - (value % weight < 0);
         if (bound < upper) upper = bound;
     }
     lego_estimate estimate = {(double)upper, upper, upper};

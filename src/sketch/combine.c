@@ -65,18 +65,14 @@ static lego_status common_shape(const lego_sketch *into, const lego_sketch *from
 /* Whether a light part is as it was made: it may still hold nothing but sums that cancel each other if it is not. */
 static bool is_untouched(const lego_sketch *sketch)
 {
-    const struct dense *dense = &sketch->dense;
     const struct bricks *bricks = &sketch->bricks;
-    uint64_t any = 0;
-    if (!has_blocks(sketch->model)) {
-        for (uint64_t i = 0; i < bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d); i++)
-            any |= bricks->cells[i];
-        return any == 0;
-    }
-    for (uint32_t i = 0; i < dense->blocks && any == 0; i++) {
-        struct block block = dense->kernels->canonical(&dense->block[i]);
+    uint64_t any = 0, size = 0;
+    for (uint32_t i = 0; has_blocks(sketch->model) && i < sketch->dense.blocks; i++) {
+        struct block block = sketch->dense.kernels->canonical(&sketch->dense.block[i]);
         for (int j = 0; j < 8; j++) any |= block.word[j];
     }
+    if (!has_blocks(sketch->model)) size = bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d);
+    for (uint64_t i = 0; i < size; i++) any |= bricks->cells[i];
     return any == 0;
 }
 

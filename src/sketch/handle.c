@@ -25,14 +25,9 @@ static uint64_t cache_bytes(const lego_model *model, const struct shape *shape)
     return has_blocks(model) ? sizeof(struct blocks_summary) : bricks_cache_bytes(model, shape->blocks);
 }
 
-static uint64_t buckets_bytes(const struct shape *shape)
-{
-    return shape->buckets ? top_bytes(shape->buckets) : 0;
-}
-
 uint64_t sketch_bytes(const lego_model *model, const struct shape *shape)
 {
-    return sizeof(struct lego_sketch) + light_bytes(model, shape) + buckets_bytes(shape);
+    return sizeof(struct lego_sketch) + light_bytes(model, shape) + top_bytes(shape->buckets);
 }
 
 /* An odd number of blocks is found in 32 bits of a hash, so it must be small beside them. */
@@ -106,7 +101,7 @@ lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape)
     const lego_allocator *a = &handle->allocator;
     uint64_t size = light_bytes(handle->model, shape), whole = size + cache_bytes(handle->model, shape);
     handle->bytes = allocate(a, whole);
-    handle->top_bytes = handle->bytes && shape->buckets ? allocate(a, buckets_bytes(shape)) : NULL;
+    handle->top_bytes = handle->bytes && shape->buckets ? allocate(a, top_bytes(shape->buckets)) : NULL;
     if (!handle->bytes || (shape->buckets && !handle->top_bytes)) {
         if (handle->bytes) a->free(a->context, handle->bytes, (size_t)whole);
         return LEGO_ERR_MEMORY;
@@ -129,7 +124,7 @@ void sketch_free(lego_sketch *handle)
     struct shape shape = sketch_shape(handle);
     a->free(a->context, handle->bytes,
             (size_t)(light_bytes(handle->model, &shape) + cache_bytes(handle->model, &shape)));
-    if (has_top(handle)) a->free(a->context, handle->top_bytes, (size_t)buckets_bytes(&shape));
+    if (has_top(handle)) a->free(a->context, handle->top_bytes, (size_t)top_bytes(shape.buckets));
 }
 
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
@@ -225,7 +220,7 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .cache_bytes = cache_bytes(sketch->model, &shape),
                         .blocks = shape.blocks,
                         .columns = shape.columns,
-                        .top_bytes = buckets_bytes(&shape),
+                        .top_bytes = top_bytes(shape.buckets),
                         .top_total = top};
 }
 

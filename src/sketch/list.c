@@ -36,30 +36,8 @@ static void sift(struct entry *heap, size_t n, size_t at)
     heap[at] = one;
 }
 
-/* One more for a heap that holds at most `most`. */
-static void offer(struct entry *heap, size_t most, size_t *n, const struct entry *one)
-{
-    if (*n < most) {
-        heap[(*n)++] = *one;
-        if (*n == most)
-            for (size_t i = most / 2; i > 0; i--) sift(heap, most, i - 1);
-    } else if (is_ahead(one, &heap[0])) {
-        heap[0] = *one;
-        sift(heap, most, 0);
-    }
-}
-
-static size_t count_residents(const struct top *top)
-{
-    size_t n = 0;
-    struct resident one;
-    for (uint32_t b = 0; b < top->buckets.d; b++)
-        for (struct top_place next = {0, 0}; top_next(&top->bucket[b], &next, &one);) n++;
-    return n;
-}
-
-/* The first `most` of the list, which has so many, in its order. */
-static void make_list(const lego_sketch *sketch, struct entry *list, size_t most)
+/* All residents, in the order of a list. */
+static void make_list(const lego_sketch *sketch, struct entry *list)
 {
     size_t n = 0;
     for (uint32_t b = 0; b < sketch->top.buckets.d; b++) {
@@ -67,9 +45,10 @@ static void make_list(const lego_sketch *sketch, struct entry *list, size_t most
         struct resident one;
         for (struct top_place next = {0, 0}; entry.place = next, top_next(entry.bucket, &next, &one);) {
             entry.estimate = query_resident(sketch, &one);
-            offer(list, most, &n, &entry);
+            list[n++] = entry;
         }
     }
+    for (size_t i = n / 2; i > 0; i--) sift(list, n, i - 1);
     for (size_t left = n; left > 1; left--) { /* the last of those left goes to the end */
         struct entry last = list[0];
         list[0] = list[left - 1];
@@ -82,13 +61,13 @@ lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit visit, v
 {
     const lego_allocator *a = &sketch->allocator;
     if (!has_top(sketch)) return LEGO_ERR_ARGUMENT;
-    size_t n = count_residents(&sketch->top);
-    if (n > most) n = most;
-    if (n == 0) return LEGO_OK;
+    size_t n = 0;
+    for (uint32_t b = 0; b < sketch->top.buckets.d; b++) n += top_residents(&sketch->top.bucket[b]);
+    if (n == 0 || most == 0) return LEGO_OK;
     struct entry *list = n > SIZE_MAX / sizeof *list ? NULL : a->alloc(a->context, n * sizeof *list);
     if (!list) return LEGO_ERR_MEMORY;
-    make_list(sketch, list, n);
-    for (size_t i = 0; i < n; i++) {
+    make_list(sketch, list);
+    for (size_t i = 0; i < n && i < most; i++) {
         unsigned char integer[8];
         struct resident one = resident_of(&list[i]);
         lego_top_item top = {.estimate = list[i].estimate, .exact = !one.flagged};

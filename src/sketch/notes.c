@@ -98,11 +98,6 @@ struct walk {
     const uint32_t *first, *end;
 };
 
-static struct walk walk_bucket(const struct notes all[], unsigned members, unsigned bucket)
-{
-    return (struct walk){.notes = all, .members = members, .bucket = bucket};
-}
-
 static bool walk_on(struct walk *walk)
 {
     while (walk->next == 0) {
@@ -124,16 +119,6 @@ static bool walk_on(struct walk *walk)
         for (unsigned i = 0; i < NOTE_CHUNK; i += NOTE_LINE) __builtin_prefetch(ahead + i);
     }
     return true;
-}
-
-static bool walk_ends(const struct walk *walk)
-{
-    return walk->next == 0 && walk->members == 0;
-}
-
-static unsigned count_buckets(const struct notes *notes, const struct dense *dense)
-{
-    return ((dense->blocks - 1) >> notes->bucket_shift) + 1;
 }
 
 /* ---- to dense blocks --------------------------------------------------------------------------------------------- */
@@ -165,8 +150,8 @@ void notes_to_dense(const struct notes all[], unsigned members, unsigned index, 
                     struct note_scratch *scratch)
 {
     const uint32_t span = UINT32_C(1) << all->bucket_shift;
-    const unsigned buckets = count_buckets(all, dense);
+    const unsigned buckets = ((dense->blocks - 1) >> all->bucket_shift) + 1;
     for (unsigned bucket = index; bucket < buckets; bucket += members)
-        for (struct walk walk = walk_bucket(all, members, bucket); !walk_ends(&walk);)
+        for (struct walk walk = {all, members, bucket, 0, NULL, NULL}; walk.next > 0 || walk.members > 0;)
             add_sorted(&walk, dense->block + (size_t)bucket * span, span, dense, all->counted, scratch);
 }

@@ -45,11 +45,6 @@ static void set_negative(struct top_bucket *bucket, uint64_t negative)
     put(bucket->byte, negative | (uint64_t)is_leaky(bucket) << NEGATIVE_BITS, 6);
 }
 
-static unsigned residents(const struct top_bucket *bucket)
-{
-    return bucket->byte[6];
-}
-
 static unsigned used_bytes(const struct top_bucket *bucket)
 {
     return bucket->byte[7];
@@ -115,7 +110,7 @@ static unsigned data_between(const struct top_bucket *bucket, unsigned i, unsign
 /* Where the data of resident i begins. */
 static unsigned data_of(const struct top_bucket *bucket, unsigned i)
 {
-    return TOP_HEAD + LABEL * residents(bucket) + data_between(bucket, 0, i);
+    return TOP_HEAD + LABEL * top_residents(bucket) + data_between(bucket, 0, i);
 }
 
 static unsigned room_in(const struct top_bucket *bucket)
@@ -152,7 +147,7 @@ int top_compare(const struct top_key *a, const struct top_key *b)
 /* The number of a resident, or how many there are. Sets where its data begins. */
 static unsigned find(const struct top_bucket *bucket, const struct top_key *key, unsigned *at)
 {
-    unsigned n = residents(bucket), seen = 0;
+    unsigned n = top_residents(bucket), seen = 0;
     uint64_t wanted = (key->code | key->tag << TAG_SHIFT) * lanes;
     *at = TOP_HEAD + LABEL * n;
     for (unsigned i = 0; i < n; i += 4) {
@@ -179,7 +174,7 @@ static struct resident resident_at(const struct top_bucket *bucket, unsigned i, 
 
 bool top_next(const struct top_bucket *bucket, struct top_place *next, struct resident *found)
 {
-    if (next->number == residents(bucket)) return false;
+    if (next->number == top_residents(bucket)) return false;
     if (next->at == 0) next->at = data_of(bucket, 0);
     *found = resident_at(bucket, next->number, next->at);
     next->at += label_data(label_of(bucket, next->number++));
@@ -191,7 +186,7 @@ bool top_next(const struct top_bucket *bucket, struct top_place *next, struct re
 /* Moves in where the order of keys says; there must be room, and the key may not lie in the bucket. */
 static void insert(struct top_bucket *bucket, const struct top_key *key, uint64_t votes, bool flagged)
 {
-    unsigned n = residents(bucket), used = used_bytes(bucket), i = 0, at = data_of(bucket, 0),
+    unsigned n = top_residents(bucket), used = used_bytes(bucket), i = 0, at = data_of(bucket, 0),
              width = votes_width(votes);
     for (struct top_place next = {0, 0}; i < n; i++, at = next.at) {
         struct resident other;
@@ -243,7 +238,7 @@ enum { CANDIDATES = 4 };
 static unsigned candidates(const struct top_bucket *bucket, struct top_place found[CANDIDATES])
 {
     uint64_t votes[CANDIDATES];
-    unsigned n = 0, residents_now = residents(bucket), at = data_of(bucket, 0);
+    unsigned n = 0, residents_now = top_residents(bucket), at = data_of(bucket, 0);
     for (unsigned i = 0; i < residents_now; i++) {
         unsigned label = label_of(bucket, i), width = label_votes(label), place = n;
         uint64_t own = width == 1 ? bucket->byte[at] : get(&bucket->byte[at], width);
@@ -336,7 +331,7 @@ int64_t top_add(struct top *top, struct hash hash, const void *item, size_t size
     struct top_bucket *bucket = &top->bucket[top_index(top->buckets, hash)];
     struct top_key key = key_of(item, size, hash);
     unsigned at, i = find(bucket, &key, &at);
-    if (i < residents(bucket)) {
+    if (i < top_residents(bucket)) {
         int64_t votes = (int64_t)resident_at(bucket, i, at).votes, now = votes + count;
         if (now > 0) {
             set_votes(top, bucket, i, at, (uint64_t)now, light);
@@ -363,7 +358,7 @@ bool top_find(const struct top *top, struct hash hash, const void *item, size_t 
     const struct top_bucket *bucket = &top->bucket[top_index(top->buckets, hash)];
     struct top_key key = key_of(item, size, hash);
     unsigned at, i = find(bucket, &key, &at);
-    if (i == residents(bucket)) return false;
+    if (i == top_residents(bucket)) return false;
     *found = resident_at(bucket, i, at);
     return true;
 }
@@ -392,7 +387,7 @@ static unsigned unite(const struct top_bucket *a, const struct top_bucket *b, st
     struct resident one;
     for (struct top_place next = {0, 0}; top_next(a, &next, &one);) {
         unsigned at, i = find(b, &one.key, &at);
-        if (i < residents(b)) {
+        if (i < top_residents(b)) {
             struct resident other = resident_at(b, i, at);
             one.votes += other.votes;
             one.flagged |= other.flagged;
@@ -403,7 +398,7 @@ static unsigned unite(const struct top_bucket *a, const struct top_bucket *b, st
     }
     for (struct top_place next = {0, 0}; top_next(b, &next, &one);) {
         unsigned at;
-        if (find(a, &one.key, &at) < residents(a)) continue;
+        if (find(a, &one.key, &at) < top_residents(a)) continue;
         one.flagged |= is_leaky(a);
         all[n++] = one;
     }
@@ -462,7 +457,7 @@ void top_mix(struct top *top)
     for (uint32_t b = 0; b < top->buckets.d; b++) {
         struct top_bucket *bucket = &top->bucket[b];
         set_leaky(bucket);
-        for (unsigned i = 0; i < residents(bucket); i++)
+        for (unsigned i = 0; i < top_residents(bucket); i++)
             bucket->byte[TOP_HEAD + LABEL * i + 1] |= 1 << (FLAG_SHIFT - 8);
     }
 }
@@ -479,7 +474,7 @@ static bool is_zero(const unsigned char *p, size_t size)
 /* Whether labels and data fill just the bytes in use. */
 static bool sizes_valid(const struct top_bucket *bucket)
 {
-    unsigned n = residents(bucket), used = used_bytes(bucket);
+    unsigned n = top_residents(bucket), used = used_bytes(bucket);
     if (used > TOP_ROOM || LABEL * n > used) return false;
     for (unsigned i = 0; i < n; i++) {
         unsigned code = label_of(bucket, i) & 255;

@@ -80,9 +80,14 @@ struct top_light {
     void *sketch;
 };
 
+static inline unsigned top_residents(const struct top_bucket *bucket)
+{
+    return bucket->byte[6];
+}
+
 static inline uint64_t top_bytes(uint32_t buckets)
 {
-    return TOP_LINE + (uint64_t)buckets * TOP_BUCKET;
+    return buckets ? TOP_LINE + (uint64_t)buckets * TOP_BUCKET : 0;
 }
 
 /* Over top_bytes() bytes, empty. */
