@@ -292,6 +292,21 @@ static void check_fold_within(const lego_sketch *sketch, uint64_t budget)
     lego_destroy(same);
 }
 
+/* A brick is 1 modulo 8 bytes, so the bytes of many are not those of one times their number. */
+static void fold_within_keeps_the_budget_of_many_bricks(void **unused)
+{
+    (void)unused;
+    uint64_t state = 9;
+    for (int i = 0; i < 60; i++) {
+        lego_sketch *sketch = make(24 * (uint32_t)(1 + draw_below(&state, 200)), 16, NULL);
+        uint64_t bytes = info_of(sketch).bytes, budget = bytes - 1 - draw_below(&state, bytes / 2);
+        if (budget < LEGO_BUDGET_MIN) budget = LEGO_BUDGET_MIN;
+        assert_int_equal(lego_fold_within(sketch, budget), LEGO_OK);
+        assert_true(info_of(sketch).bytes <= budget);
+        lego_destroy(sketch);
+    }
+}
+
 static void fold_within_takes_the_most_that_fit(void **unused)
 {
     (void)unused;
@@ -395,6 +410,7 @@ int main(void)
         cmocka_unit_test(numbers_that_do_not_nest_are_refused),
         cmocka_unit_test(fold_takes_divisors),
         cmocka_unit_test(fold_within_takes_the_most_that_fit),
+        cmocka_unit_test(fold_within_keeps_the_budget_of_many_bricks),
         cmocka_unit_test(describe_agrees_with_what_was_added),
     };
     return cmocka_run_group_tests_name("shape", tests, NULL, NULL);

@@ -316,6 +316,57 @@ static void folding_keeps_within_the_budget(void **unused)
 }
 
 /* Of blocks by hand, the top keeps all its bytes. */
+static int count_exact(void *context, const lego_top_item *item)
+{
+    *(int *)context += item->exact;
+    return 0;
+}
+
+/* What a plain sketch has counted is what its bytes say, not how it came to them. */
+static void a_plain_merge_depends_on_content_alone(void **unused)
+{
+    (void)unused;
+    for (int m = 0; m < 2; m++)
+        for (int touched = 0; touched < 2; touched++) {
+            lego_sketch *a = make_within(models[m], 160000, 20000), *b, *loaded;
+            lego_options options = LEGO_OPTIONS_INIT;
+            options.model = lego_model_builtin(models[m]);
+            options.seed = info_of(a).seed;
+            assert_int_equal(lego_lab_create(&options, info_of(a).blocks, info_of(a).columns, &b), LEGO_OK);
+            for (uint64_t i = 0; i < 50; i++) lego_add_u64(a, i, 10);
+            lego_add_u64(b, 7, 5);
+            lego_add_u64(b, 7, touched - 5); /* back to nothing, or to 1 */
+            struct bytes saved = sketch_to_bytes(b);
+            assert_int_equal(lego_load(saved.p, saved.size, NULL, NULL, &loaded), LEGO_OK);
+            lego_sketch *other;
+            assert_int_equal(lego_copy(a, &other), LEGO_OK);
+            assert_int_equal(lego_merge(a, b), LEGO_OK);
+            assert_int_equal(lego_merge(other, loaded), LEGO_OK);
+            assert_same(a, other);
+            int exact = 0;
+            assert_int_equal(lego_top(a, SIZE_MAX, count_exact, &exact), LEGO_OK);
+            assert_int_equal(exact, touched ? 0 : 50);
+            free(saved.p);
+            lego_destroy(a);
+            lego_destroy(b);
+            lego_destroy(loaded);
+            lego_destroy(other);
+        }
+}
+
+/* A number of buckets without divisors must not cost the whole top. */
+static void a_top_keeps_its_share_in_a_fold(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = make_within("compact", 1 << 20, TOP_LINE + 397 * TOP_BUCKET);
+    for (uint64_t i = 0; i < 20000; i++) lego_add_u64(sketch, i, i < 100 ? 1000 : 1);
+    lego_info before = info_of(sketch);
+    assert_int_equal(lego_fold_within(sketch, 1000000), LEGO_OK);
+    assert_true(info_of(sketch).bytes <= 1000000);
+    assert_true(info_of(sketch).top_bytes >= before.top_bytes / 2);
+    lego_destroy(sketch);
+}
+
 static void folding_blocks_leaves_the_top(void **unused)
 {
     (void)unused;
@@ -420,6 +471,8 @@ int main(void)
         cmocka_unit_test(others_do_not_merge),
         cmocka_unit_test(folding_keeps_within_the_budget),
         cmocka_unit_test(folding_blocks_leaves_the_top),
+        cmocka_unit_test(a_plain_merge_depends_on_content_alone),
+        cmocka_unit_test(a_top_keeps_its_share_in_a_fold),
         cmocka_unit_test(a_plain_sketch_has_no_list),
         cmocka_unit_test(sums_do_not_overflow),
         cmocka_unit_test(loads_and_copies_go_on),
