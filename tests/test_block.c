@@ -1,5 +1,5 @@
 /* One block: against plain sums of the unfolded cells, and, bit by bit, against a second packer written from the
- * comment over src/block.h. All of it for each of the kernels that this CPU can run. */
+ * comment over src/block/block.h. All of it for each of the kernels that this CPU can run. */
 #include "block/kernels.h"
 #include "support.h"
 

@@ -1,6 +1,6 @@
-/* compact_net: the networks of src/compact.h forward and backward, and the loss of a task. Included after real, LANES
- * and the tiles of layers.h are defined: floats for training, doubles where gradients are checked against differences.
- * */
+/* compact_net: the networks of src/model/compact.h forward and backward, and the loss of a task. Included after real,
+ * LANES and the tiles of layers.h are defined: floats for training, doubles where gradients are checked against
+ * differences. */
 #include "compact_run.h"
 #include "layers.h"
 

@@ -1,4 +1,4 @@
-/* compact_run: training of the networks of a compact model (src/compact.h), on the CPU, in minutes.
+/* compact_run: training of the networks of a compact model (src/model/compact.h), on the CPU, in minutes.
  *
  * A **task** is a stream in a dense sketch of 256 blocks, stored by the library itself, with 0.25 to 8 bytes a distinct
  * item; one in four has 64 blocks and 0.02 to 0.25 bytes, one in sixteen 1,200 items and 8 to 1,000 bytes for each. Its

@@ -1,5 +1,6 @@
-/* networks: g_scan and g_dec of the paper (drawn over src/scan.h and src/decode.h), forward and backward, on blocks of
- * BLOCK cells or items. Compiled where layers.h is. w is the arena of parameters; dw has a vector for each parameter.
+/* networks: g_scan and g_dec of the paper (drawn over src/paper/stream.h and decode.h), forward and backward, on blocks
+ * of BLOCK cells or items. Compiled where layers.h is. w is the arena of parameters; dw has a vector for each
+ * parameter.
  *
  * Activations carry letters in the order they come; a gradient has a d before the letter, and is the one before the
  * activation, as layers.h passes it down. */
