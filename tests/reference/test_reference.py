@@ -68,7 +68,7 @@ class Reference(Folder):
         self.assertEqual((0x6001c324468d497f, 0x99aa06d3014798d8), (place.lo, place.hi))
 
     def test_sizes_of_the_networks(self):
-        """The multiply-adds that facts.md counts."""
+        """The multiply-adds of the published networks, counted by hand."""
         size = {name: inputs * outputs for name, inputs, outputs in lego.LAYERS}
 
         def sum_of(prefix):
