@@ -1,5 +1,5 @@
-/* A training run with its files: the loop around the steps of a backend, checkpoints, the log, what is shown meanwhile.
- * */
+/* A training run with its files: the loop around the steps of a backend, checkpoints, the log, what is shown
+ * meanwhile. */
 #pragma once
 
 #include "backend.h"

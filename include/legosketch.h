@@ -118,8 +118,8 @@ LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */
 LEGO_API lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy);
 LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
 
-/* How many threads functions that take many items may use; 1 after create, load and copy. Results do not depend on it.
- * */
+/* How many threads functions that take many items may use; 1 after create, load and copy. Results do not depend on
+ * it. */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
 
 /* What is known of a sketch without looking at its content. */

@@ -216,8 +216,8 @@ static inline void add_stream(lego_sketch *sketch, const struct stream_of *s, in
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */
 
-/* Like the paper's model but of other dimensions, with a table of halves of powers of two; valid while `model` lives.
- * */
+/* Like the paper's model but of other dimensions, with a table of halves of powers of two; valid while `model`
+ * lives. */
 static inline const lego_model *model_of(struct lego_model *model, uint32_t rows, uint32_t columns, uint32_t quantum)
 {
     *model = *lego_model_builtin("paper");

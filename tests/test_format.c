@@ -1,5 +1,5 @@
-/* Bad bytes: every truncation, every flipped bit, every impossible field is a named error, and nothing stays allocated.
- * */
+/* Bad bytes: every truncation, every flipped bit, every impossible field is a named error, and nothing stays
+ * allocated. */
 #include "support.h"
 
 /* A refused file leaves nothing allocated; one whose damage shows in its head, its length or its checksum, allocates

@@ -1,5 +1,5 @@
-/* What a budget buys: numbers of blocks, bytes, which budgets merge; folding; and what lego_describe() says of it all.
- * */
+/* What a budget buys: numbers of blocks, bytes, which budgets merge; folding; and what lego_describe() says of it
+ * all. */
 #include "support.h"
 
 static const char *const models[] = {"compact", "paper"};

@@ -1,5 +1,5 @@
-/* The training of compact models: forward as the library has it, backward against differences, steps as they should go.
- * */
+/* The training of compact models: forward as the library has it, backward against differences, steps as they should
+ * go. */
 #define real double
 #define LANES 2
 #define TILE_ROWS 4

@@ -67,8 +67,7 @@ static void net_backward(const real *w, struct workspace *s, double *gradient)
     }
 }
 
-/* ---- the loss -----------------------------------------------------------------------------------------------------
- * */
+/* ---- the loss ---------------------------------------------------------------------------------------------------- */
 
 static const double floor_of_errors = 0.01, worth_of_are = 0.4, outside = 0.01;
 

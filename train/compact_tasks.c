@@ -48,8 +48,7 @@ static double poisson(uint64_t *state, double mean)
     return n;
 }
 
-/* ---- the counts of a stream, largest first where there is an order ------------------------------------------------
- * */
+/* ---- the counts of a stream, largest first where there is an order ----------------------------------------------- */
 
 static void zipf(uint64_t *state, double *count, int n)
 {
@@ -122,8 +121,7 @@ static int more_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* ---- a task -------------------------------------------------------------------------------------------------------
- * */
+/* ---- a task ------------------------------------------------------------------------------------------------------ */
 
 static struct hash item_hash(uint64_t key, int j)
 {

@@ -1,6 +1,6 @@
 /* loss: how wrong a step of the paper's networks was. Each metric of a task is measured by what the rule would have got
- * (the guide), and each is weighed by a number that is learnt too: LW(L_i) = sum of 0.5 / w_i^2 * L_i + ln(1 + w_i^2).
- * */
+ * (the guide), and each is weighed by a number that is learnt too: LW(L_i) = sum of 0.5 / w_i^2 * L_i + ln(1 +
+ * w_i^2). */
 #pragma once
 
 #include "paper.h"

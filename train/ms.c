@@ -89,8 +89,8 @@ static void start(const struct recipe *recipe, struct state *state)
 
 static const char magic[8] = {'L', 'E', 'G', 'O', 'M', 'E', 'T', 'A'};
 
-/* gamma (W x - mean) / sqrt(variance + epsilon) + beta is a layer with other weights. Returns where the next one goes.
- * */
+/* gamma (W x - mean) / sqrt(variance + epsilon) + beta is a layer with other weights. Returns where the next one
+ * goes. */
 static float *fold(const float *w, int in, int out, const double *mean, const double *variance, float *to)
 {
     const float *bias = w + in * out, *gamma = bias + out;

@@ -5,8 +5,7 @@
  * Zipf streams of skewness 0.9 are 1.5 times as large; four blocks: 0.9 times.)
  *
  * The number of blocks is odd * 2^e, and block r + odd * q has r = hash mod odd and q the low e bits of another hash.
- * Nothing else depends on that number, so the blocks of any divisor of it are sums of these.
- */
+ * Nothing else depends on that number, so the blocks of any divisor of it are sums of these. */
 #pragma once
 
 #include "core/hash.h"

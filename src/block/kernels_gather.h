@@ -50,8 +50,8 @@ static inline lanes show(const struct block *block, lanes bytes, lanes at)
     return _mm512_srlv_epi64(x, _mm512_sub_epi64(at, _mm512_slli_epi64(byte, 3)));
 }
 
-/* By step: where the rows of a half start and how many columns they have, less 1; NOWHERE and 0 for one that is gone.
- * */
+/* By step: where the rows of a half start and how many columns they have, less 1; NOWHERE and 0 for one that is
+ * gone. */
 static const uint16_t row_first[2][2][32] = {
     {{0}, {192, 192, 192, 192, 192, 320, 320, 320, 320, 320, 320, 320, 320, 320, 320, 320, 320}},
     {{128, 128, 128, 128, 128, 128, 64, 64, 32, 32, 16, 16, 8, 8, 4, 4, 2},

@@ -307,8 +307,8 @@ static inline void low_set(struct open *o, unsigned cell, uint64_t low)
     if (o->g > 0) flip(o->block->word, o->cells + cell * o->g, low_get(o, cell) ^ low);
 }
 
-/* Adds to a cell; false, and nothing changed, if it can not be done: the sum is negative and the block is not signed.
- * */
+/* Adds to a cell; false, and nothing changed, if it can not be done: the sum is negative and the block is not
+ * signed. */
 static inline bool open_add(struct open *o, unsigned cell, int64_t count)
 {
     if (cell == NOWHERE) return true;

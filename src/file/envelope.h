@@ -4,8 +4,8 @@
  *     0        8         12     16       24                        length - 8
  *     | magic  | version | kind | length | ... the format's own ... | checksum |
  *
- * The room file holds the formats: sketches (sketch.c), models (model.c) and this. It may include every room but cuda.
- * */
+ * The room file holds the formats: sketches (sketch.c), models (model.c) and this. It may include every room but
+ * cuda. */
 #pragma once
 
 #define XXH_INLINE_ALL

@@ -45,8 +45,8 @@ enum { LAYER_WIDTH_MAX = 32, SCAN_IMPLICIT = 4 };
 #define MODEL_LAYER_NAME(layer, name, in, out) layer,
 enum layer { MODEL_LAYERS(MODEL_LAYER_NAME) LAYERS };
 
-/* Where a layer's matrix [out][in] starts in the weights; its bias follows. After the last: how many weights there are.
- * */
+/* Where a layer's matrix [out][in] starts in the weights; its bias follows. After the last: how many weights there
+ * are. */
 #define MODEL_LAYER_PLACE(layer, name, in, out) layer##_AT, layer##_END = layer##_AT + ((in) + 1) * (out)-1,
 enum { MODEL_LAYERS(MODEL_LAYER_PLACE) MODEL_WEIGHTS };
 

@@ -1,5 +1,5 @@
-/* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested against.
- * */
+/* network: one dense layer, y = act(W x + b), in double precision. The scalar truth that faster code is tested
+ * against. */
 #pragma once
 
 #include "model/model.h"

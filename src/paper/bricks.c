@@ -47,8 +47,8 @@ static uint32_t columns_within(const lego_model *model, uint64_t bytes, uint32_t
     return columns < ROW_COLUMNS_MIN ? 0 : (uint32_t)columns;
 }
 
-/* Whether so many bytes are for more than `few` bricks: then those have, in ratio, columns nearer to the trained ones.
- * */
+/* Whether so many bytes are for more than `few` bricks: then those have, in ratio, columns nearer to the trained
+ * ones. */
 static bool is_for_more(const lego_model *model, uint64_t bytes, uint64_t few)
 {
     lego_u128 brick = brick_bytes(model, model->columns);

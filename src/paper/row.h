@@ -93,8 +93,8 @@ void row_pair(struct cells *cells, uint32_t i);
 /* row_add() where the cell is one of a pair, or has to become one. */
 void row_add_wide(struct cells *cells, uint32_t column, int64_t value);
 
-/* Adds to the cell of a column below C; the row may be wide after that. The caller sees to it that 64 bits are enough.
- * */
+/* Adds to the cell of a column below C; the row may be wide after that. The caller sees to it that 64 bits are
+ * enough. */
 static inline void row_add(struct cells *cells, uint32_t column, int64_t value)
 {
     uint32_t i = row_cell(cells, column);

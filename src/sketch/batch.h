@@ -3,8 +3,8 @@
  *     batch_notes.c   notes are taken of the items, sorted by block, and then each block is opened once
  *     batch_tally.c   each thread counts into plain integers of its own, which are added up in the end
  *
- * Both return false, and nothing has changed, if there is no memory for it. The sketch's total is left to the caller.
- * */
+ * Both return false, and nothing has changed, if there is no memory for it. The sketch's total is left to the
+ * caller. */
 #pragma once
 
 #include "core/parallel.h"

@@ -76,8 +76,7 @@ template <int N> __device__ void through(float *dy, const float *y, float slope)
     for (int i = 0; i < N; i++) dy[i] *= y[i] > 0 ? 1.0f : slope;
 }
 
-/* ---- weight gradients: the sum over the block's 128 items of delta[o] * input[i] ----------------------------------
- * */
+/* ---- weight gradients: the sum over the block's 128 items of delta[o] * input[i] --------------------------------- */
 
 constexpr int power_below(int n)
 {

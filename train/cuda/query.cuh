@@ -123,8 +123,8 @@ __global__ void __launch_bounds__(ITEMS, 4) errors(device s)
 }
 
 /* One warp a task sums its tiles, each lane its share, then the lanes as a tree; its first lane takes the task's
- * losses, and the first thread those of the step. A scout was not queried: its errors are 0, so it adds nothing to L'.
- * */
+ * losses, and the first thread those of the step. A scout was not queried: its errors are 0, so it adds nothing to
+ * L'. */
 __global__ void loss(device s)
 {
     __shared__ struct losses part[TASKS];

@@ -144,8 +144,7 @@ __device__ told read_told(const device &s, int b)
     return t;
 }
 
-/* ---- backward through the scan
- * --------------------------------------------------------------------------------------- */
+/* ---- backward through the scan ----------------------------------------------------------------------------------- */
 
 constexpr int RESCAN_SUMS = sums_at<SCAN_CELL_0, SCAN_CELL_2>() + 16 * tiling<SCAN_CELL_2>::ACTIVE;
 constexpr int RESCAN_SHARED = (round4(SCAN_SIZE) + STAGE + RESCAN_SUMS) * 4;
