@@ -3,10 +3,8 @@
 
 #if defined(__x86_64__)
 extern const struct block_kernels block_kernels_v3, block_kernels_v4;
-extern const struct decode_kernels decode_kernels_v3, decode_kernels_v4;
 #endif
 extern const struct block_kernels block_kernels_plain;
-extern const struct decode_kernels decode_kernels_plain;
 
 const struct block_kernels *const block_kernels_all[] = {
 #if defined(__x86_64__)
@@ -18,18 +16,5 @@ const struct block_kernels *block_kernels_best(void)
 {
     const struct block_kernels *const *kernels = block_kernels_all;
     while (!(*kernels)->supported()) kernels++; /* the last one is */
-    return *kernels;
-}
-
-const struct decode_kernels *const decode_kernels_all[] = {
-#if defined(__x86_64__)
-    &decode_kernels_v4, &decode_kernels_v3,
-#endif
-    &decode_kernels_plain, NULL};
-
-const struct decode_kernels *decode_kernels_best(void)
-{
-    const struct decode_kernels *const *kernels = decode_kernels_all;
-    while (!(*kernels)->supported()) kernels++;
     return *kernels;
 }

@@ -2,4 +2,4 @@
 #define KERNELS block_kernels_plain
 #define KERNELS_NAME "plain"
 #define SUPPORTED true
-#include "block/kernels_block.h"
+#include "block/kernels_body.h"

@@ -5,7 +5,7 @@
 #define SUPPORTED                                                                                                      \
     __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&               \
         __builtin_cpu_supports("popcnt")
-#include "block/kernels_block.h"
+#include "block/kernels_body.h"
 #else
 typedef int no_bmi2;
 #endif

@@ -7,7 +7,7 @@
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&                                    \
         __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("bmi") &&                                  \
         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")
-#include "block/kernels_block.h"
+#include "block/kernels_body.h"
 #else
 typedef int no_avx512;
 #endif

@@ -1,8 +1,7 @@
-/* Keys to hashes, and hashes to where halves are, for many items: hash.h and kernels.h say what is computed, one item
- * at a time. Part of the body that kernels_block.h is. */
+/* Many keys to hashes: hash.h says what is computed, one item at a time. Part of the body that kernels_body.h is. */
 #pragma once
 
-#include "block/kernels_bits.h"
+#include "block/kernels.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -46,39 +45,6 @@ static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct ha
     }
 }
 
-/* dense_index() */
-static inline __m256i index_of(__m512i bits, struct divisor odd, uint32_t mask)
-{
-    const __m512i d = _mm512_set1_epi64(odd.d);
-    __m512i part = times(_mm512_srli_epi64(bits, 32), odd.magic);
-    __m512i r = _mm512_add_epi64(_mm512_mul_epu32(_mm512_srli_epi64(part, 32), d),
-                                 _mm512_srli_epi64(_mm512_mul_epu32(part, d), 32));
-    __m512i q = _mm512_and_si512(bits, _mm512_set1_epi64(mask));
-    return _mm512_cvtepi64_epi32(_mm512_add_epi64(_mm512_srli_epi64(r, 32), _mm512_mul_epu32(q, d)));
-}
-
-static inline __m256i upper_half(__m512i bits)
-{
-    return _mm512_cvtepi64_epi32(_mm512_srli_epi64(bits, 32));
-}
-
-static inline void store_half(uint32_t *to, __m256i x)
-{
-    _mm256_storeu_si256((__m256i *)(void *)to, x);
-}
-
-static void place(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask,
-                  struct decode_places *places)
-{
-    for (unsigned i = 0; i < n; i += 8) {
-        __m512i sum = _mm512_loadu_si512(hashes->lo + i), hi = _mm512_loadu_si512(hashes->hi + i);
-        for (unsigned k = 0; k < BLOCK_ROWS; k++, sum = _mm512_add_epi64(sum, hi))
-            store_half(&places->column[k % 2][k / 2][i], upper_half(times(sum, hash_row[k])));
-        for (unsigned which = 0; which < 2; which++, sum = _mm512_add_epi64(sum, hi))
-            store_half(&places->block[which][i], index_of(times(sum, hash_row[BLOCK_ROWS + which]), odd, mask));
-    }
-}
-
 #else
 
 static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes)
@@ -87,20 +53,6 @@ static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct ha
         struct hash hash = hash_u64(key[i], seed);
         hashes->lo[i] = hash.lo;
         hashes->hi[i] = hash.hi;
-    }
-}
-
-static void place(const struct hashes *hashes, unsigned n, struct divisor odd, uint32_t mask,
-                  struct decode_places *places)
-{
-    for (unsigned i = 0; i < n; i++) {
-        struct hash hash = {hashes->lo[i], hashes->hi[i]};
-        for (unsigned which = 0; which < 2; which++) {
-            struct half half = half_of(hash, which, odd, mask);
-            places->block[which][i] = half.block;
-            places->column[which][0][i] = half.column[0];
-            places->column[which][1][i] = half.column[1];
-        }
     }
 }
 

@@ -1,0 +1,104 @@
+/* blocks: see blocks.h. */
+#include "block/blocks.h"
+
+#include <string.h>
+
+void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *bytes)
+{
+    uintptr_t at = ((uintptr_t)bytes + BLOCKS_LINE - 1) / BLOCKS_LINE * BLOCKS_LINE;
+    *blocks = (struct blocks){.block = (struct block *)at,
+                              .blocks = number,
+                              .most = most,
+                              .whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number),
+                              .kernels = block_kernels_best()};
+    memset(blocks->block, 0, ((size_t)number + blocks_caps(number, most)) * sizeof(struct block));
+}
+
+/* ---- caps -------------------------------------------------------------------------------------------------------- */
+
+void blocks_make_cap(struct blocks *blocks, uint32_t block)
+{
+    struct block *cap = cap_of(blocks, block);
+    struct content row, list;
+    if (cap_counts(cap)) return;
+    content_start(&row, STEP_CAP);
+    uint32_t first = block / BLOCKS_A_CAP * BLOCKS_A_CAP, end = first + BLOCKS_A_CAP;
+    for (uint32_t i = first; i < end && i < blocks->blocks; i++) {
+        blocks->kernels->open(&blocks->block[i], blocks->whole, &list);
+        for (unsigned k = 0; k < list.n; k++) content_add(&row, blocks->whole, list.key[k], list.value[k]);
+    }
+    blocks->kernels->settle(cap, blocks->whole, &row);
+}
+
+static void add_to_cap(struct blocks *blocks, uint32_t block, uint64_t key, int64_t count)
+{
+    struct block *cap = cap_of(blocks, block);
+    struct content row;
+    if (!cap_counts(cap) || blocks->kernels->add(cap, blocks->whole, key, count)) return;
+    blocks->kernels->open(cap, blocks->whole, &row);
+    content_add(&row, blocks->whole, key, count);
+    blocks->kernels->settle(cap, blocks->whole, &row);
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
+/* Writes a content that may be too large for its step into its block. */
+static bool settle(struct blocks *blocks, uint32_t block, struct content *content)
+{
+    struct block made;
+    if (blocks->kernels->close(&blocks->block[block], blocks->whole, content)) return true;
+    if (blocks_grow(blocks)) return false;
+    blocks->kernels->settle(&made, blocks->whole, content);
+    if (content->step > STEP_LIST) blocks_make_cap(blocks, block); /* of the list as it still is */
+    blocks->block[block] = made;
+    return true;
+}
+
+bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
+{
+    struct spot spot = spot_of(blocks->blocks, hash);
+    struct content content;
+    if (!blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count)) {
+        blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
+        content_add(&content, blocks->whole, spot.key, count);
+        if (!settle(blocks, spot.block, &content)) return false;
+    }
+    blocks->deleted |= count < 0;
+    if (!blocks_grow(blocks)) add_to_cap(blocks, spot.block, spot.key, count);
+    return true;
+}
+
+bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign)
+{
+    struct content own;
+    blocks->kernels->open(&blocks->block[block], blocks->whole, &own);
+    unsigned step = own.step > from->step ? own.step : from->step;
+    content_lower(&own, step, blocks->whole);
+    content_lower(from, step, blocks->whole);
+    content_join(&own, from, sign);
+    if (step > STEP_LIST) blocks_make_cap(blocks, block);
+    return settle(blocks, block, &own);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading)
+{
+    const struct block *block = &blocks->block[spot.block];
+    unsigned step = block_step(block);
+    reading->step = step;
+    reading->values = blocks->kernels->read(block, blocks->whole, spot.key, reading->value);
+    reading->entries = block_entries(block);
+    if (step_lists(step)) {
+        unsigned length = step_length(step, blocks->whole, spot.key);
+        reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
+    } else {
+        for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, spot.key);
+    }
+    if (step <= STEP_LIST || blocks_grow(blocks)) return;
+    const struct block *cap = cap_of(blocks, spot.block);
+    int64_t value[2];
+    blocks->kernels->read(cap, blocks->whole, spot.key, value);
+    reading->value[reading->values] = value[0];
+    reading->width[reading->values++] = step_width(block_step(cap), 0, spot.key);
+}

@@ -1,0 +1,120 @@
+/* blocks: the memory of a compact model. It has as many blocks as its content needs, up to those of the budget.
+ *
+ * Of an item's hash 62 bits are used: 38 of the lower half, X, and the print, 24 of the upper. Of B blocks the item has
+ * number floor(X B / 2^38), and what that leaves of X, the fraction, is below the print in its key. So blocks are in the
+ * order of X, twice as many split each in two, and from a block's number and a whole key the hash comes back.
+ *
+ * **Growing.** A young sketch has 1, 2, 4, ... blocks, the least number at which all of them list whole keys; while that is
+ * so, everything is exact. Then it has the number that its budget gives, and there blocks begin to give up bits, one by
+ * one, where it is crowded.
+ *
+ * **Caps.** At the budget, 32 blocks share a cap: a row of cells, to which each of their items is added once any of the 32
+ * has given up a bit of its prints. Until then it is empty, and it can be made of the lists, which know all the bits that
+ * it needs. An item's count is at most its cell there. */
+#pragma once
+
+#include "block/kernels.h"
+
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38 };
+
+struct blocks {
+    struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
+    uint32_t blocks, most; /* the most are those of the budget */
+    unsigned whole;        /* bits of a whole key */
+    bool deleted;          /* something was taken away: fewer blocks might do, while the sketch grows */
+    int64_t total;         /* N */
+    const struct block_kernels *kernels;
+};
+
+static inline uint32_t blocks_caps(uint32_t blocks, uint32_t most)
+{
+    return blocks < most ? 0 : (most + BLOCKS_A_CAP - 1) / BLOCKS_A_CAP;
+}
+
+/* Bytes of memory for so many blocks: what the caller allocates may start anywhere in a line. */
+static inline uint64_t blocks_bytes(uint32_t blocks, uint32_t most)
+{
+    return ((uint64_t)blocks + blocks_caps(blocks, most)) * sizeof(struct block) + BLOCKS_LINE;
+}
+
+/* Whether a sketch can have so many: 1, 2, 4, ... or the most. */
+static inline bool blocks_possible(uint32_t blocks, uint32_t most)
+{
+    return blocks == most || (blocks > 0 && blocks < most && (blocks & (blocks - 1)) == 0);
+}
+
+static inline bool blocks_grow(const struct blocks *blocks)
+{
+    return blocks->blocks < blocks->most;
+}
+
+/* How many blocks come next. */
+static inline uint32_t blocks_next(const struct blocks *blocks)
+{
+    return blocks->blocks > blocks->most / 2 ? blocks->most : 2 * blocks->blocks;
+}
+
+/* Empty blocks in blocks_bytes() of memory. */
+void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *bytes);
+
+/* ---- where an item is -------------------------------------------------------------------------------------------- */
+
+struct spot {
+    uint32_t block;
+    uint64_t key;
+};
+
+static inline struct spot spot_of(uint32_t blocks, struct hash hash)
+{
+    lego_u128 product = (lego_u128)(hash.lo >> (64 - HASH_PLACE) << (64 - HASH_PLACE)) * blocks;
+    return (struct spot){(uint32_t)(product >> 64),
+                         hash.hi >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT) | (uint64_t)product >> BLOCK_PRINT};
+}
+
+/* The hash that a whole key came from, as far as blocks know it. */
+static inline struct hash spot_hash(uint32_t blocks, struct spot spot)
+{
+    lego_u128 product = (lego_u128)spot.block << 64 | spot.key << BLOCK_PRINT;
+    return (struct hash){(uint64_t)(product / blocks), spot.key >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT)};
+}
+
+static inline struct block *cap_of(const struct blocks *blocks, uint32_t block)
+{
+    return &blocks->block[blocks->blocks + block / BLOCKS_A_CAP];
+}
+
+/* Whether the items of a cap's blocks are added to it. */
+static inline bool cap_counts(const struct block *cap)
+{
+    return block_step(cap) >= STEP_CAP;
+}
+
+/* Has the block of an item fetched, for a blocks_read() or an addition that comes soon. */
+static inline void blocks_prefetch(const struct blocks *blocks, struct hash hash)
+{
+    const struct block *block = &blocks->block[spot_of(blocks->blocks, hash).block];
+    for (unsigned i = 0; i < BLOCK_WORDS; i += 8) __builtin_prefetch(&block->word[i]);
+}
+
+/* ---- adding and reading ------------------------------------------------------------------------------------------ */
+
+/* Adds an item. False, and nothing has changed, if there must be more blocks first. The total is left to the caller. */
+bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
+
+/* Adds a content, times sign, to a block; likewise false if there must be more blocks first. Both are brought to the later
+ * of their steps, and on. The cap is left to the caller, but made if it is needed. */
+bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign);
+
+/* Makes the cap of these blocks, of their lists, if it does not count yet. */
+void blocks_make_cap(struct blocks *blocks, uint32_t block);
+
+/* What is known of an item: one value of a list, or one of each row, and behind it that of the cap, if it counts. */
+struct reading {
+    unsigned step, values;
+    int64_t value[3];
+    uint32_t width
+        [3]; /* an item has a chance of 1 in so many to be in the cell; of a list's, to have this print, at most 2^24 */
+    unsigned entries; /* of a list */
+};
+
+void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);

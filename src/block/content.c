@@ -1,0 +1,144 @@
+/* content: see content.h. */
+#include "block/content.h"
+
+#include <string.h>
+
+void content_start(struct content *content, unsigned step)
+{
+    content->step = step;
+    content->n = step_lists(step) ? 0 : step_cells(step);
+    if (!step_lists(step)) memset(content->value, 0, content->n * sizeof *content->value);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+/* Cuts the keys for a step. Those that become equal were neighbours. */
+static void cut_keys(struct content *content, unsigned step, unsigned whole)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < content->n; i++) {
+        uint64_t key = key_cut(content->key[i], step_length(step, whole, content->key[i]));
+        bool same = n > 0 && content->key[n - 1] == key;
+        int64_t sum = content->value[i] + (same ? content->value[n - 1] : 0);
+        n -= same;
+        content->key[n] = key;
+        content->value[n] = sum;
+        n += sum != 0; /* what cancels out is not there */
+    }
+    content->n = n;
+}
+
+/* The first entry whose key is not below. */
+static unsigned find_key(const struct content *content, uint64_t key)
+{
+    unsigned low = 0, high = content->n;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (content->key[middle] < key) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void move_entries(struct content *content, unsigned from, unsigned to)
+{
+    memmove(content->key + to, content->key + from, (content->n - from) * sizeof *content->key);
+    memmove(content->value + to, content->value + from, (content->n - from) * sizeof *content->value);
+    content->n = content->n + to - from;
+}
+
+static void add_entry(struct content *content, uint64_t key, int64_t count)
+{
+    unsigned i = find_key(content, key);
+    if (i < content->n && content->key[i] == key) {
+        content->value[i] += count;
+        if (content->value[i] == 0) move_entries(content, i + 1, i);
+    } else if (count != 0) {
+        move_entries(content, i, i + 1);
+        content->key[i] = key;
+        content->value[i] = count;
+    }
+}
+
+/* From the end, so that the entries of `into` are moved at most once, to where there is room. */
+static void join_entries(struct content *into, const struct content *from, int sign)
+{
+    unsigned i = into->n, j = from->n, end = i + j, to = end;
+    while (j > 0) {
+        bool theirs = i == 0 || from->key[j - 1] >= into->key[i - 1];
+        bool ours = i > 0 && into->key[i - 1] >= from->key[j - 1];
+        uint64_t key = theirs ? from->key[j - 1] : into->key[i - 1];
+        int64_t sum = (theirs ? sign * from->value[j - 1] : 0) + (ours ? into->value[i - 1] : 0);
+        j -= theirs;
+        i -= ours;
+        to -= sum != 0;
+        if (sum == 0) continue;
+        into->key[to] = key;
+        into->value[to] = sum;
+    }
+    /* Entries 0 to i are where they were; behind them is a gap, as wide as keys were equal. */
+    memmove(into->key + i, into->key + to, (end - to) * sizeof *into->key);
+    memmove(into->value + i, into->value + to, (end - to) * sizeof *into->value);
+    into->n = i + end - to;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* Every entry to its cells. */
+static void share_entries(struct content *content, unsigned step)
+{
+    struct content rows;
+    content_start(&rows, step);
+    for (unsigned i = 0; i < content->n; i++)
+        for (unsigned row = 0; row < 2; row++) rows.value[step_cell(step, row, content->key[i])] += content->value[i];
+    content->n = rows.n;
+    memcpy(content->value, rows.value, rows.n * sizeof *rows.value);
+}
+
+/* Folds a row of cells to another, which has had more quarters folded. */
+static void fold_row(int64_t *to, struct row new, const int64_t *from, struct row old)
+{
+    int64_t sum[512] = {0};
+    for (unsigned i = 0; i < old.cells; i++) {
+        unsigned cell = i & (new.from - 1);
+        sum[cell < new.cells ? cell : cell - new.from / 2] += from[i];
+    }
+    memcpy(to, sum, new.cells * sizeof *to);
+}
+
+static void fold_rows(struct content *content, unsigned step)
+{
+    struct row old = step_row(content->step, 0), new = step_row(step, 0);
+    fold_row(content->value, new, content->value, old);
+    if (step < STEP_CAP)
+        fold_row(content->value + new.cells, step_row(step, 1), content->value + old.cells, step_row(content->step, 1));
+    content->n = step_cells(step);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+void content_lower(struct content *content, unsigned step, unsigned whole)
+{
+    if (step == content->step) return;
+    if (step_lists(step)) cut_keys(content, step, whole);
+    else if (step_lists(content->step)) share_entries(content, step);
+    else fold_rows(content, step);
+    content->step = step;
+}
+
+void content_add(struct content *content, unsigned whole, uint64_t key, int64_t count)
+{
+    unsigned step = content->step;
+    if (step_lists(step)) {
+        add_entry(content, key_cut(key, step_length(step, whole, key)), count);
+        return;
+    }
+    for (unsigned row = 0; row < (step < STEP_CAP ? 2u : 1u); row++) content->value[step_cell(step, row, key)] += count;
+}
+
+void content_join(struct content *into, const struct content *from, int sign)
+{
+    if (step_lists(into->step)) join_entries(into, from, sign);
+    else
+        for (unsigned i = 0; i < into->n; i++) into->value[i] += sign * from->value[i];
+}

@@ -1,0 +1,253 @@
+/* The body of the kernels of kernels.h, compiled for each kind of CPU. */
+#pragma once
+
+#include <string.h>
+
+#include "block/content.h"
+#include "block/kernels.h"
+#include "block/kernels_hash.h"
+#include "block/kernels_list.h"
+
+/* ---- counts and codes -------------------------------------------------------------------------------------------- */
+
+static inline uint64_t to_code(int64_t v, bool is_signed)
+{
+    return is_signed ? (uint64_t)v << 1 ^ (uint64_t)(v >> 63) : (uint64_t)v;
+}
+
+static inline int64_t from_code(uint64_t v, bool is_signed)
+{
+    return is_signed ? (int64_t)(v >> 1 ^ -(v & 1)) : (int64_t)v;
+}
+
+static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, bool is_signed)
+{
+    return used | (uint64_t)step << 11 | (uint64_t)entries << 18 | (uint64_t)g << 27 | (uint64_t)is_signed << 32;
+}
+
+static inline struct levels cells_of(const struct block *block)
+{
+    return (struct levels){BLOCK_HEAD, step_cells(block_step(block)), block_g(block)};
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static unsigned body_read(const struct block *block, unsigned whole, uint64_t key, int64_t value[2])
+{
+    unsigned step = block_step(block);
+    bool is_signed = block_signed(block);
+    value[0] = 0;
+    if (step_lists(step)) {
+        struct list list = list_of(block, whole);
+        if (list.n == 0) return 1;
+        struct entry entry = find_entry(block, &list, key);
+        struct levels levels = counts_of(block, &list);
+        if (entry.there) value[0] = from_code(levels_get(block, &levels, entry.index) + 1, is_signed);
+        return 1;
+    }
+    struct levels levels = cells_of(block);
+    unsigned rows = step < STEP_CAP ? 2 : 1;
+    for (unsigned row = 0; row < rows; row++)
+        value[row] = from_code(levels_get(block, &levels, step_cell(step, row, key)), is_signed);
+    return rows;
+}
+
+static void body_open(const struct block *block, unsigned whole, struct content *content)
+{
+    bool is_signed = block_signed(block);
+    uint64_t code[BLOCK_CELLS];
+    content->step = block_step(block);
+    if (step_lists(content->step)) {
+        struct list list = list_of(block, whole);
+        struct levels levels = counts_of(block, &list);
+        content->n = list.n;
+        if (list.n == 0) return;
+        keys_decode(block, &list, content->key);
+        levels_decode(block, &levels, code);
+        for (unsigned i = 0; i < list.n; i++) content->value[i] = from_code(code[i] + 1, is_signed);
+        return;
+    }
+    struct levels levels = cells_of(block);
+    content->n = levels.n;
+    levels_decode(block, &levels, code);
+    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i], is_signed);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* How a content is coded: its integers, the best g, and how many bits all of it takes. */
+struct plan {
+    uint64_t code[BLOCK_CELLS];
+    unsigned g, counts, keys;
+    bool is_signed;
+};
+
+static void plan_counts(const struct content *content, struct plan *plan)
+{
+    int64_t any = 0;
+    bool lists = step_lists(content->step);
+    for (unsigned i = 0; i < content->n; i++) any |= content->value[i];
+    plan->is_signed = any < 0;
+    for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->is_signed) - lists;
+    plan->counts = levels_best(plan->code, content->n, &plan->g);
+}
+
+static void plan_keys(const struct content *content, unsigned whole, struct plan *plan)
+{
+    unsigned quarters = step_quarters(content->step), shorter = 0;
+    plan->keys = 0;
+    if (!step_lists(content->step) || content->n == 0) return;
+    while (quarters && shorter < content->n && content->key[shorter] >> 62 < quarters) shorter++;
+    plan->keys = keys_size(content->n, shorter, step_print(content->step, whole));
+}
+
+static void write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)
+{
+    unsigned at = BLOCK_HEAD, entries = step_lists(content->step) ? content->n : 0;
+    memset(block, 0, sizeof *block);
+    if (entries > 0) at = keys_encode(block, content->step, whole, content->key, entries);
+    levels_encode(block, &(struct levels){at, content->n, plan->g}, plan->code);
+    block->word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->is_signed);
+}
+
+static bool too_many(const struct content *content)
+{
+    return step_lists(content->step) && content->n > BLOCK_ENTRIES;
+}
+
+static bool body_close(struct block *block, unsigned whole, const struct content *content)
+{
+    struct plan plan;
+    if (too_many(content)) return false;
+    plan_counts(content, &plan);
+    plan_keys(content, whole, &plan);
+    if (plan.keys + plan.counts > BLOCK_ROOM) return false;
+    write_plan(block, whole, content, &plan);
+    return true;
+}
+
+static void body_settle(struct block *block, unsigned whole, struct content *content)
+{
+    struct plan plan;
+    unsigned planned = UINT32_MAX; /* for how many entries or cells */
+    for (;; content_lower(content, content->step + 1, whole)) {
+        if (too_many(content)) continue;
+        if (!step_lists(content->step) || planned != content->n) plan_counts(content, &plan);
+        planned = content->n;
+        plan_keys(content, whole, &plan);
+        if (plan.keys + plan.counts <= BLOCK_ROOM) break;
+    }
+    write_plan(block, whole, content, &plan);
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
+static inline bool has_room(const struct block *block, unsigned bits)
+{
+    return block_used(block) + bits <= BLOCK_ROOM;
+}
+
+/* In place, if there is room with the present g, nothing is negative and something is added. */
+static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
+{
+    struct list list = list_of(block, whole);
+    struct entry entry = find_entry(block, &list, key);
+    struct levels levels = counts_of(block, &list);
+    struct way way = {0};
+    if (entry.there) {
+        uint64_t v = levels_find(block, &levels, entry.index, &way) + count;
+        if (!has_room(block, levels_extra(&levels, &way, v))) return false;
+        levels_raise(block, &levels, entry.index, &way, v);
+        return true;
+    }
+    unsigned bits = 1 + step_length(list.step, whole, key) - list.q + 1 + levels.g;
+    if (list.n + 1 > 1u << list.q || !has_room(block, bits + levels_extra(&levels, &way, count - 1))) return false;
+    insert_entry(block, &list, &entry, key, count - 1);
+    return true;
+}
+
+static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
+{
+    unsigned step = block_step(block), rows = step < STEP_CAP ? 2 : 1, bits = 0;
+    struct levels levels = cells_of(block);
+    struct way way[2];
+    uint64_t v[2];
+    for (unsigned row = 0; row < rows; row++) {
+        v[row] = levels_find(block, &levels, step_cell(step, row, key), &way[row]) + count;
+        bits += levels_extra(&levels, &way[row], v[row]);
+    }
+    if (!has_room(block, bits)) return false;
+    levels_raise(block, &levels, step_cell(step, 0, key), &way[0], v[0]);
+    if (rows == 1) return true;
+    unsigned cell = step_cell(step, 1, key); /* its way may have moved */
+    levels_find(block, &levels, cell, &way[1]);
+    levels_raise(block, &levels, cell, &way[1], v[1]);
+    return true;
+}
+
+static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    struct content content;
+    unsigned step = block_step(block);
+    if (count > 0 && !block_signed(block) && block_used(block) > 0 &&
+        (step_lists(step) ? add_to_list(block, whole, key, (uint64_t)count)
+                          : add_to_cells(block, key, (uint64_t)count)))
+        return true;
+    body_open(block, whole, &content);
+    content_add(&content, whole, key, count);
+    return body_close(block, whole, &content);
+}
+
+/* ---- bytes from outside ------------------------------------------------------------------------------------------ */
+
+/* The lengths that the code names stay within the bits in use, so that it can be opened. */
+static bool levels_within(const struct block *block, struct levels levels)
+{
+    unsigned end = BLOCK_HEAD + block_used(block), n = levels.n, at = levels.at, w = levels.g;
+    for (unsigned l = 0; n > 0; w = width[l]) {
+        if (at + n * (1 + w) > end) return false;
+        unsigned more = count_ones(block, at, n);
+        at += n * (1 + w);
+        n = more;
+        if (++l > LEVELS) return n == 0;
+    }
+    return at == end;
+}
+
+static bool list_within(const struct block *block, unsigned whole)
+{
+    unsigned n = block_entries(block), q = quotient_bits(n), end = BLOCK_HEAD + block_used(block);
+    if (n == 0) return block_used(block) == 0;
+    unsigned quotients = n + (1u << q);
+    if (BLOCK_HEAD + quotients > end || count_ones(block, BLOCK_HEAD, quotients) != n) return false;
+    struct list list = list_of(block, whole);
+    struct levels levels = counts_of(block, &list);
+    return levels.at <= end && levels_within(block, levels);
+}
+
+static bool content_possible(const struct content *content)
+{
+    for (unsigned i = 0; step_lists(content->step) && i < content->n; i++)
+        if (content->value[i] == 0 || (i > 0 && content->key[i] <= content->key[i - 1])) return false;
+    return true;
+}
+
+static bool body_valid(const struct block *block, unsigned whole)
+{
+    struct content content;
+    struct block again;
+    unsigned step = block_step(block), used = block_used(block);
+    if (block->word[0] >> 33 & 127 || step > STEP_CAP_LAST || used > BLOCK_ROOM) return false;
+    if (step_lists(step) ? !list_within(block, whole) : !levels_within(block, cells_of(block))) return false;
+    body_open(block, whole, &content);
+    return content_possible(&content) && body_close(&again, whole, &content) &&
+           memcmp(&again, block, sizeof again) == 0;
+}
+
+static bool body_supported(void)
+{
+    return SUPPORTED;
+}
+
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,  body_add, body_open,
+                                      body_close,   body_settle,    body_valid, hash_keys};
