@@ -88,12 +88,22 @@ void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_
     if (result != NULL) json_real(row, "are", result->are);
 }
 
+bool lab_full(const trial *spec, lego_status status)
+{
+    return status == LEGO_ERR_BUDGET && spec->kind->settle != NULL;
+}
+
+const char *lab_reason(const trial *spec, lego_status status)
+{
+    return lab_full(spec, status) ? "the stream does not fit" : lego_status_message(status);
+}
+
 bool lab_say(const trial *spec, const char *where, lego_status status)
 {
     char budget[VALUE_TEXT], what[640];
     snprintf(what, sizeof what, "%s at %s%s%s%s", spec->kind->name, value_print_size(budget, spec->budget),
              where != NULL ? " on " : "", where != NULL ? where : "", where != NULL ? " is left out" : "");
-    return say_status(what, status);
+    return lab_full(spec, status) ? say("%s: %s", what, lab_reason(spec, status)) : say_status(what, status);
 }
 
 static lab_result add_row(record *into, const lab_stream *source, const point *done)
@@ -104,7 +114,7 @@ static lab_result add_row(record *into, const lab_stream *source, const point *d
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
     lab_fields(&row, &done->spec, ok ? &done->result : NULL, exact_total(source->content.truth));
     if (ok) json_real(&row, "bytes_per_key", (double)done->spec.budget / fmax((double)done->result.n, 1));
-    else json_text(&row, "error", lego_status_message(done->status));
+    else json_text(&row, "error", lab_reason(&done->spec, done->status));
     record_add(into, &row);
     return ok || done->status == LEGO_ERR_BUDGET || done->status == LEGO_ERR_ARGUMENT ? LAB_DONE : LAB_PARTIAL;
 }
