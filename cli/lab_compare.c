@@ -103,13 +103,13 @@ bool lab_say(const trial *spec, const char *where, lego_status status)
     char budget[VALUE_TEXT], what[640];
     snprintf(what, sizeof what, "%s at %s%s%s%s", spec->kind->name, value_print_size(budget, spec->budget),
              where != NULL ? " on " : "", where != NULL ? where : "", where != NULL ? " is left out" : "");
-    return lab_full(spec, status) ? say("%s: %s", what, lab_reason(spec, status)) : say_status(what, status);
+    return say_status(what, status);
 }
 
 static lab_result add_row(record *into, const lab_stream *source, const point *done)
 {
     json_line row = json_begin();
-    bool ok = lab_say(&done->spec, source->name, done->status);
+    bool ok = !lab_full(&done->spec, done->status) && lab_say(&done->spec, source->name, done->status);
     json_text(&row, "stream", source->name);
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
     lab_fields(&row, &done->spec, ok ? &done->result : NULL, exact_total(source->content.truth));
