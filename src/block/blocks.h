@@ -15,7 +15,7 @@
 
 #include "block/kernels.h"
 
-enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38 };
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_MOST = 1 << 28 };
 
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
@@ -135,3 +135,12 @@ struct reading {
 };
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
+
+/* The least of the values, which is never below the item's count if no count is negative. */
+static inline int64_t reading_upper(const struct reading *reading)
+{
+    int64_t upper = reading->value[0];
+    for (unsigned i = 1; i < reading->values; i++)
+        if (reading->value[i] < upper) upper = reading->value[i];
+    return upper;
+}
