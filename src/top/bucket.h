@@ -132,6 +132,14 @@ static inline struct top_key key_of(const void *item, size_t size, struct hash h
     return key;
 }
 
+static inline struct hash hash_of(const struct top_key *key, uint64_t seed)
+{
+    unsigned char integer[8];
+    size_t size;
+    const void *item = top_item(key, integer, &size);
+    return hash_bytes(item, size, seed);
+}
+
 /* The number of a resident, or how many there are. Sets where its data begins. */
 static inline unsigned find(const struct top_bucket *bucket, const struct top_key *key, unsigned *at)
 {
@@ -162,16 +170,11 @@ static inline struct resident resident_at(const struct top_bucket *bucket, unsig
 
 /* ---- moving in and out ------------------------------------------------------------------------------------------- */
 
-/* Moves in where the order of keys says; there must be room, and the key may not lie in the bucket. */
-static inline void insert(struct top_bucket *bucket, const struct top_key *key, uint64_t votes, bool flagged)
+/* Moves in as number i, where data begin at `at`; there must be room, and the key may not lie in the bucket. */
+static inline void insert_at(struct top_bucket *bucket, unsigned i, unsigned at, const struct top_key *key,
+                             uint64_t votes, bool flagged)
 {
-    unsigned n = top_residents(bucket), used = used_bytes(bucket), i = 0, at = data_of(bucket, 0),
-             width = votes_width(votes);
-    for (struct top_place next = {0, 0}; i < n; i++, at = next.at) {
-        struct resident other;
-        top_next(bucket, &next, &other);
-        if (top_compare(key, &other.key) < 0) break;
-    }
+    unsigned n = top_residents(bucket), used = used_bytes(bucket), width = votes_width(votes);
     unsigned char *label = &bucket->byte[TOP_HEAD + LABEL * i], *data = &bucket->byte[at];
     memmove(data + LABEL + width + key->length, data, TOP_HEAD + used - at);
     memmove(label + LABEL, label, (size_t)(data - label));
@@ -180,6 +183,24 @@ static inline void insert(struct top_bucket *bucket, const struct top_key *key, 
     if (key->length) memcpy(data + LABEL + width, key->bytes, key->length);
     bucket->byte[6] = (unsigned char)(n + 1);
     bucket->byte[7] = (unsigned char)(used + LABEL + width + key->length);
+}
+
+/* Moves in where the order of keys says. */
+static inline void insert(struct top_bucket *bucket, const struct top_key *key, uint64_t votes, bool flagged)
+{
+    unsigned n = top_residents(bucket), i = 0, at = data_of(bucket, 0);
+    for (struct top_place next = {0, 0}; i < n; i++, at = next.at) {
+        struct resident other;
+        top_next(bucket, &next, &other);
+        if (top_compare(key, &other.key) < 0) break;
+    }
+    insert_at(bucket, i, at, key, votes, flagged);
+}
+
+/* Moves in behind all others, whose keys are before its own. */
+static inline void append(struct top_bucket *bucket, const struct resident *one)
+{
+    insert_at(bucket, top_residents(bucket), TOP_HEAD + used_bytes(bucket), &one->key, one->votes, one->flagged);
 }
 
 static inline void erase(struct top_bucket *bucket, unsigned i)

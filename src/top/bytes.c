@@ -1,4 +1,4 @@
-/* bytes: what a top is in a file. */
+/* bytes: whether bytes from outside are a bucket. */
 #include "top/bucket.h"
 
 static bool is_zero(const unsigned char *p, size_t size)

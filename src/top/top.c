@@ -163,11 +163,11 @@ bool top_find(const struct top *top, struct hash hash, const void *item, size_t 
     return true;
 }
 
-void top_init(struct top *top, uint32_t buckets, void *bytes)
+void top_init(struct top *top, uint32_t buckets, uint32_t most, void *bytes)
 {
     unsigned char *at = bytes;
     at += (TOP_LINE - (uintptr_t)at % TOP_LINE) % TOP_LINE;
-    *top = (struct top){.bucket = (struct top_bucket *)(void *)at, .buckets = divisor_of(buckets)};
+    *top = (struct top){.bucket = (struct top_bucket *)(void *)at, .buckets = divisor_of(buckets), .most = most};
     top_clear(top);
 }
 
