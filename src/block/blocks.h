@@ -118,6 +118,9 @@ static inline void blocks_prefetch(const struct blocks *blocks, struct hash hash
 /* Adds an item. False, and nothing has changed, if there must be more blocks first. The total is left to the caller. */
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
 
+/* The same of its block alone: the cap is left to the caller, but made if it is needed. */
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count);
+
 /* Adds a content, times sign, to a block; likewise false if there must be more blocks first. Both are brought to the later
  * of their steps, and on. The cap is left to the caller, but made if it is needed. */
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign);
