@@ -2,9 +2,9 @@
  * light part, which is the sketch's blocks or bricks, and keeps what is frequent out of it (the elastic sketch: Yang et
  * al., SIGCOMM 2018; D-Lego in the paper).
  *
- * The room top is this alone: finding and adding (top.c), more and fewer buckets (grow.c), merging (merge.c), bytes from
- * outside (bytes.c), all of them on how one bucket is packed (bucket.h). It may include core. What it needs of the light
- * part it is handed (struct top_light).
+ * The room top is this alone: finding and adding (top.c), more and fewer buckets (grow.c), merging (merge.c), bytes
+ * from outside (bytes.c), all of them on how one bucket is packed (bucket.h). It may include core. What it needs of the
+ * light part it is handed (struct top_light).
  *
  * A bucket is 256 bytes, four cache lines; an item's hash names its only bucket. Its residents are packed:
  *
