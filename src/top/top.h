@@ -2,7 +2,9 @@
  * light part, which is the sketch's blocks or bricks, and keeps what is frequent out of it (the elastic sketch: Yang et
  * al., SIGCOMM 2018; D-Lego in the paper).
  *
- * The room top is this alone; it may include core. What it needs of the light part it is handed (struct top_light).
+ * The room top is this alone: finding and adding (top.c), more and fewer buckets (grow.c), merging (merge.c), bytes
+ * from outside (bytes.c), all of them on how one bucket is packed (bucket.h). It may include core. What it needs of the
+ * light part it is handed (struct top_light).
  *
  * A bucket is 256 bytes, four cache lines; an item's hash names its only bucket. Its residents are packed:
  *
@@ -27,12 +29,13 @@
  * Of the 100 most frequent items of seven real streams that (with eight times) found 72 on average with 20 KB, and this
  * 92; with 100 KB, 99.1 and 99.7.
  *
- * A top begins with one bucket and gets more when it needs them, up to the most, those of its budget: m 2^e with m from 8
- * to 15 (or fewer than 8). After the one come m, 2 m, 4 m, ..., each a multiple of the one before, so that whoever shares a
- * bucket of the many shared one of the few. While there are fewer than the most nobody is sent away and no bucket is
- * leaky: what has no room, or would leave the light part with less than nothing, has the number grow first. So a top that
- * grew has the residents, votes and flags of one that had the most from the start; what follows is the same as well; and
- * as long as no bucket is leaky the number of buckets is no part of the content. A file has the least that will do.
+ * A top begins with one bucket and gets more when it needs them, up to the most, those of its budget: m 2^e with m from
+ * 8 to 15 (or fewer than 8). After the one come m, 2 m, 4 m, ..., each a multiple of the one before, so that whoever
+ * shares a bucket of the many shared one of the few. While there are fewer than the most nobody is sent away and no
+ * bucket is leaky: what has no room, or would leave the light part with less than nothing, has the number grow first.
+ * So a top that grew has the residents, votes and flags of one that had the most from the start; what follows is the
+ * same as well; and as long as no bucket is leaky the number of buckets is no part of the content. A file has the least
+ * that will do.
  *
  * A resident is flagged if some of its count may be in the light part: if, when it came, its bucket was leaky, which
  * says that an item of this bucket that could be a resident has been sent there. Unflagged, its votes are its exact
@@ -98,8 +101,8 @@ static inline uint64_t top_bytes(uint32_t buckets)
     return buckets ? TOP_LINE + (uint64_t)buckets * TOP_BUCKET : 0;
 }
 
-/* The most buckets that a budget of bytes, at most LEGO_BUDGET_MAX, gives: four bits of their number are kept. 0 if there
- * is not room for one. */
+/* The most buckets that a budget of bytes, at most LEGO_BUDGET_MAX, gives: four bits of their number are kept. 0 if
+ * there is not room for one. */
 uint32_t top_most(uint64_t bytes);
 
 /* Whether a top can have so many buckets, and so many at most. */
@@ -139,8 +142,8 @@ static inline bool top_wants_more(const struct top *top, struct hash hash, const
     return top_grows(top) && top_lacks_room(top, hash, item, size, count);
 }
 
-/* Counts an item; returns how much of it is for the light part: nothing while the top grows, unless the key is too long.
- * No sum of |count| passes 2^63 - 1. */
+/* Counts an item; returns how much of it is for the light part: nothing while the top grows, unless the key is too
+ * long. No sum of |count| passes 2^63 - 1. */
 int64_t top_add(struct top *top, struct hash hash, const void *item, size_t size, int64_t count,
                 const struct top_light *light);
 
@@ -160,14 +163,15 @@ const void *top_item(const struct top_key *key, unsigned char integer[8], size_t
 /* Whether any bucket is leaky. Then the top has all its buckets. */
 bool top_leaks(const struct top *top);
 
-/* Adds all of `from`; *progress is {0} at first. Of the residents of both, those that are worth most stay. False if there
- * must be more buckets of `into` first: let it grow, and go on with the same *progress. What was added until then stays
- * added, so a caller that may get no memory works on a copy of `into`, which is small while it grows.
+/* Adds all of `from`; *progress is {0} at first. Of the residents of both, those that are worth most stay. False if
+ * there must be more buckets of `into` first: let it grow, and go on with the same *progress. What was added until then
+ * stays added, so a caller that may get no memory works on a copy of `into`, which is small while it grows.
  *
- * If `from` does not leak it may have any number of buckets, and so may `into`. If it leaks, what it has sent away is not
- * known, and every bucket of it has to be within one of `into`. So the caller sees to it that `into` has all its buckets,
- * and that their number divides that of `from`: an `into` that does not leak can be made so, by adding it to an empty top
- * of that many; two that leak, and whose numbers do not divide, are LEGO_ERR_SHAPE. */
+ * If `from` does not leak it may have any number of buckets, and so may `into`. If it leaks, what it has sent away is
+ * not known, and every bucket of it has to be within one of `into`. So the caller sees to it that `into` has all its
+ * buckets, and that their number divides that of `from`, by adding it to an empty top of such a number first. One that
+ * does not leak can have any; two that leak meet at the lesser of theirs, if it divides the other, or else not at all:
+ * LEGO_ERR_SHAPE. */
 struct top_progress {
     uint32_t bucket;        /* of `from` */
     struct top_place place; /* of the next resident to be added */
@@ -175,8 +179,8 @@ struct top_progress {
 bool top_add_all(struct top *into, const struct top *from, struct top_progress *progress, uint64_t seed,
                  const struct top_light *light);
 
-/* Anything may have been added to the light part: from now on no count is exact that was begun before. The top must have
- * all its buckets. */
+/* Anything may have been added to the light part: from now on no count is exact that was begun before. The top must
+ * have all its buckets. */
 void top_mix(struct top *top);
 
 /* The least number of buckets that has room for all residents; all of them if any bucket is leaky. A file has so many,
@@ -187,8 +191,8 @@ uint32_t top_least(const struct top *top);
 void top_gather(const struct top *top, uint32_t buckets, uint32_t index, struct top_bucket *gathered);
 
 /* Whether bytes from outside are possible as bucket number `index` of so many; adds its votes, as long as they fit 63
- * bits. That a top of fewer buckets than its most does not leak, and one that does not leak has no more than it needs, is
- * for top_least() to say. */
+ * bits. That a top of fewer buckets than its most does not leak, and one that does not leak has no more than it needs,
+ * is for top_least() to say. */
 bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
                       uint64_t *votes);
 
