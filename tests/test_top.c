@@ -433,6 +433,27 @@ static void sums_do_not_overflow(void **unused)
     }
 }
 
+/* What is left of two parts that cancel out. With blocks each part has more bits than a double, which would make 0 of a
+ * rest of 3 and 64 of 40. */
+static void a_small_rest_of_large_parts_is_exact(void **unused)
+{
+    (void)unused;
+    static const int64_t rests[] = {3, 40};
+    for (int i = 0; i < 4; i++) {
+        lego_sketch *sketch = make_within(models[i / 2], 160000, 8192);
+        int64_t much = (INT64_C(1) << 60) / (int64_t)sketch->model->quantum, rest = rests[i % 2];
+        struct resident one;
+        lego_estimate e;
+        assert_int_equal(lego_add_u64(sketch, 7, -much), LEGO_OK); /* goes to the light part */
+        assert_int_equal(lego_add_u64(sketch, 7, much + rest), LEGO_OK);
+        assert_true(top_find(&sketch->top, hash_u64(7, sketch->seed), (unsigned char[8]){7}, 8, &one));
+        assert_true(one.flagged && one.votes == (uint64_t)(much + rest));
+        assert_int_equal(lego_query_u64(sketch, 7, &e), LEGO_OK);
+        assert_true(e.value == (double)rest && e.lower == rest && e.upper == rest);
+        lego_destroy(sketch);
+    }
+}
+
 /* After loading, and as a copy, it goes on as if nothing had been. */
 static void loads_and_copies_go_on(void **unused)
 {
@@ -475,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_top_keeps_its_share_in_a_fold),
         cmocka_unit_test(a_plain_sketch_has_no_list),
         cmocka_unit_test(sums_do_not_overflow),
+        cmocka_unit_test(a_small_rest_of_large_parts_is_exact),
         cmocka_unit_test(loads_and_copies_go_on),
     };
     return cmocka_run_group_tests_name("top", tests, NULL, NULL);
