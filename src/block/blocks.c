@@ -9,7 +9,7 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
     *blocks = (struct blocks){.block = (struct block *)at,
                               .blocks = number,
                               .most = most,
-                              .whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number),
+                              .whole = key_bits(number),
                               .kernels = block_kernels_best()};
     memset(blocks->block, 0, ((size_t)number + blocks_caps(number, most)) * sizeof(struct block));
 }

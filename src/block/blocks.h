@@ -15,7 +15,7 @@
 
 #include "block/kernels.h"
 
-enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_MOST = 1 << 28 };
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
 
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
@@ -29,6 +29,12 @@ struct blocks {
 static inline uint32_t blocks_caps(uint32_t blocks, uint32_t most)
 {
     return blocks < most ? 0 : most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
+}
+
+/* Bits of a whole key, if there are so many. */
+static inline unsigned key_bits(uint32_t blocks)
+{
+    return BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(blocks);
 }
 
 /* Bytes of memory for so many blocks: what the caller allocates may start anywhere in a line. */

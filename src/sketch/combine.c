@@ -137,7 +137,6 @@ static lego_status make_shaped(const lego_sketch *sketch, const struct shape *sh
     if (status != LEGO_OK) return status;
     (*made)->threads = sketch->threads;
     (*made)->mass = sketch->mass;
-    if (has_blocks(sketch->model)) (*made)->blocks.loose = !young;
     status = pour(*made, sketch, 1);
     if (status == LEGO_OK && has_top(sketch)) status = pour_top(*made, &sketch->top);
     if (status != LEGO_OK) lego_destroy(*made);

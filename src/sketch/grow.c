@@ -20,13 +20,12 @@ static bool gather_from(const struct blocks *blocks, uint32_t from, uint32_t num
                         struct content *content)
 {
     struct content list;
-    unsigned whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number);
     blocks->kernels->open(&blocks->block[from], blocks->whole, &list);
     for (unsigned i = 0; i < list.n; i++) {
         struct spot spot = spot_of(number, spot_hash(blocks->blocks, (struct spot){from, list.key[i]}));
         if (spot.block != block) continue;
         if (content->n == BLOCK_ENTRIES) return false;
-        content_add(content, whole, spot.key, list.value[i]);
+        content_add(content, key_bits(number), spot.key, list.value[i]);
     }
     return true;
 }
@@ -45,9 +44,9 @@ static bool fits_in(const struct blocks *blocks, uint32_t number)
 {
     struct content content;
     struct block made;
-    unsigned whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number);
     for (uint32_t i = 0; i < number; i++)
-        if (!gather_block(blocks, number, i, &content) || !blocks->kernels->close(&made, whole, &content)) return false;
+        if (!gather_block(blocks, number, i, &content) || !blocks->kernels->close(&made, key_bits(number), &content))
+            return false;
     return true;
 }
 
