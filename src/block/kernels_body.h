@@ -54,23 +54,18 @@ static unsigned body_read(const struct block *block, unsigned whole, uint64_t ke
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
-    bool is_signed = block_signed(block);
+    bool is_signed = block_signed(block), lists = step_lists(block_step(block));
     uint64_t code[BLOCK_CELLS];
-    content->step = block_step(block);
-    if (step_lists(content->step)) {
-        struct list list = list_of(block, whole);
-        struct levels levels = counts_of(block, &list);
-        content->n = list.n;
-        if (list.n == 0) return;
-        keys_decode(block, &list, content->key);
-        levels_decode(block, &levels, code);
-        for (unsigned i = 0; i < list.n; i++) content->value[i] = from_code(code[i] + 1, is_signed);
-        return;
-    }
     struct levels levels = cells_of(block);
+    content->step = block_step(block);
+    if (lists) {
+        struct list list = list_of(block, whole);
+        levels = counts_of(block, &list);
+        if (list.n > 0) keys_decode(block, &list, content->key);
+    }
     content->n = levels.n;
-    levels_decode(block, &levels, code);
-    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i], is_signed);
+    if (levels.n > 0) levels_decode(block, &levels, code);
+    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, is_signed);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -89,6 +84,7 @@ static void plan_counts(const struct content *content, struct plan *plan)
     for (unsigned i = 0; i < content->n; i++) any |= content->value[i];
     plan->is_signed = any < 0;
     for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->is_signed) - lists;
+    memset(plan->code + content->n, 0, (many_words(content->n) * MANY - content->n) * sizeof *plan->code);
     plan->counts = levels_best(plan->code, content->n, &plan->g);
 }
 
@@ -104,10 +100,11 @@ static void plan_keys(const struct content *content, unsigned whole, struct plan
 static void write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)
 {
     unsigned at = BLOCK_HEAD, entries = step_lists(content->step) ? content->n : 0;
-    memset(block, 0, sizeof *block);
-    if (entries > 0) at = keys_encode(block, content->step, whole, content->key, entries);
-    levels_encode(block, &(struct levels){at, content->n, plan->g}, plan->code);
-    block->word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->is_signed);
+    struct draft draft = {{0}};
+    if (entries > 0) at = keys_encode(&draft, content->step, whole, content->key, entries);
+    levels_encode(&draft, &(struct levels){at, content->n, plan->g}, plan->code);
+    draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->is_signed);
+    memcpy(block, draft.word, sizeof *block);
 }
 
 static bool too_many(const struct content *content)

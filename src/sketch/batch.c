@@ -122,7 +122,7 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     tally_start(&self->tally, batch->blocks, batch->growth);
     for (bool more = true; more && !job->failed;) {
         size_t first = next;
-        parts_start(&self->parts, batch->blocks->blocks);
+        parts_start(&self->parts, batch->blocks->most);
         next = parts_take(&self->parts, batch->items, first, end, batch->seed, batch->blocks->kernels);
         self->more = next < end;
         parallel_wait(team);

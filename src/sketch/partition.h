@@ -13,7 +13,7 @@ struct parts {
     uint64_t *pool;   /* chunks */
     uint32_t *before; /* of each chunk, where the one before it in its part ends; 0: it is the first */
     uint32_t chunks, used;
-    uint32_t blocks; /* in all */
+    uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
     uint32_t end[PARTS_MOST]; /* in the pool; 0: nothing there */
