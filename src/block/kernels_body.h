@@ -88,12 +88,23 @@ static void plan_counts(const struct content *content, struct plan *plan)
     plan->counts = levels_best(plan->code, content->n, &plan->g);
 }
 
+/* How many keys are in the quarters before this one. */
+static unsigned keys_before(const struct content *content, unsigned quarter)
+{
+    unsigned low = 0, high = quarter ? content->n : 0;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (content->key[middle] >> 62 < quarter) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 static void plan_keys(const struct content *content, unsigned whole, struct plan *plan)
 {
-    unsigned quarters = step_quarters(content->step), shorter = 0;
     plan->keys = 0;
     if (!step_lists(content->step) || content->n == 0) return;
-    while (quarters && shorter < content->n && content->key[shorter] >> 62 < quarters) shorter++;
+    unsigned shorter = keys_before(content, step_quarters(content->step));
     plan->keys = keys_size(content->n, shorter, step_print(content->step, whole));
 }
 
@@ -123,16 +134,50 @@ static bool body_close(struct block *block, unsigned whole, const struct content
     return true;
 }
 
+/* Of each quarter's keys the most leading bits that two have in common. */
+static void find_common(const struct content *content, unsigned common[4])
+{
+    unsigned i = 0;
+    for (unsigned quarter = 0; quarter < 4; quarter++) {
+        unsigned end = quarter < 3 ? keys_before(content, quarter + 1) : content->n;
+        uint64_t least = UINT64_MAX;
+        for (i++; i < end; i++) {
+            uint64_t differ = content->key[i] ^ content->key[i - 1];
+            least = differ < least ? differ : least;
+        }
+        common[quarter] = (unsigned)__builtin_clzll(least);
+        i = end;
+    }
+}
+
+/* The first step at which the entries of a list that does not fit do, or two of them become one. */
+static unsigned next_list(const struct content *content, unsigned whole, const struct plan *plan)
+{
+    unsigned common[4], step = content->step, n = content->n;
+    find_common(content, common);
+    while (++step < STEP_SHARE) {
+        unsigned print = step_print(step, whole), quarters = step_quarters(step);
+        for (unsigned quarter = 0; quarter < 4; quarter++)
+            if (common[quarter] >= print - (quarter < quarters)) return step;
+        if (!too_many(content) && keys_size(n, keys_before(content, quarters), print) + plan->counts <= BLOCK_ROOM)
+            return step;
+    }
+    return step;
+}
+
 static void body_settle(struct block *block, unsigned whole, struct content *content)
 {
     struct plan plan;
-    unsigned planned = UINT32_MAX; /* for how many entries or cells */
-    for (;; content_lower(content, content->step + 1, whole)) {
-        if (too_many(content)) continue;
-        if (!step_lists(content->step) || planned != content->n) plan_counts(content, &plan);
-        planned = content->n;
-        plan_keys(content, whole, &plan);
-        if (plan.keys + plan.counts <= BLOCK_ROOM) break;
+    unsigned planned = UINT32_MAX; /* for how many entries */
+    for (;;) {
+        bool lists = step_lists(content->step);
+        if (!too_many(content)) {
+            if (!lists || planned != content->n) plan_counts(content, &plan);
+            planned = content->n;
+            plan_keys(content, whole, &plan);
+            if (plan.keys + plan.counts <= BLOCK_ROOM) break;
+        }
+        content_lower(content, lists ? next_list(content, whole, &plan) : content->step + 1, whole);
     }
     write_plan(block, whole, content, &plan);
 }
