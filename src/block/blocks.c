@@ -22,8 +22,8 @@ void blocks_make_cap(struct blocks *blocks, uint32_t block)
     struct content row, list;
     if (cap_counts(cap)) return;
     content_start(&row, STEP_CAP);
-    uint32_t first = block / BLOCKS_A_CAP * BLOCKS_A_CAP, end = first + BLOCKS_A_CAP;
-    for (uint32_t i = first; i < end && i < blocks->blocks; i++) {
+    uint32_t index = cap_index(blocks, block), end = cap_end(blocks, index);
+    for (uint32_t i = cap_first(index); i < end; i++) {
         blocks->kernels->open(&blocks->block[i], blocks->whole, &list);
         for (unsigned k = 0; k < list.n; k++) content_add(&row, blocks->whole, list.key[k], list.value[k]);
     }
@@ -67,7 +67,7 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
     struct spot spot = spot_of(blocks->blocks, hash);
     if (!blocks_put(blocks, spot, count)) return false;
-    blocks->deleted |= count < 0;
+    blocks->loose |= count < 0;
     if (!blocks_grow(blocks)) add_to_cap(blocks, spot.block, spot.key, count);
     return true;
 }

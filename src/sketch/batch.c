@@ -167,7 +167,7 @@ static bool only_grows(const struct blocks *blocks, const lego_items *items)
     const uint64_t all = (uint64_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
     for (size_t i = 0; items->counts && i < items->n; i++)
         if (items->counts[i] < 0) return false;
-    for (uint64_t i = 0; blocks->deleted && i < all; i++)
+    for (uint64_t i = 0; blocks->loose && i < all; i++)
         if (block_signed(&blocks->block[i])) return false;
     return true;
 }
