@@ -19,12 +19,17 @@ struct parts {
     uint32_t end[PARTS_MOST]; /* in the pool; 0: nothing there */
 };
 
-/* At least those of a cap: a part is of one thread, and so is a cap. */
+/* A part has the blocks of whole caps, so that a cap is of one thread, as a part is; the last has what is left over. */
 static inline unsigned parts_shift(uint32_t blocks)
 {
     unsigned shift = 5; /* BLOCKS_A_CAP */
     while ((blocks - 1) >> shift >= PARTS_MOST) shift++;
     return shift;
+}
+
+static inline uint32_t parts_last(const struct parts *parts)
+{
+    return (blocks_caps(parts->blocks, parts->blocks) - 1) * BLOCKS_A_CAP >> parts->shift;
 }
 
 static inline struct hash word_hash(uint64_t word)
