@@ -112,8 +112,8 @@ static void add_to_group(struct blocks *blocks, const struct addition *addition,
 static void add_to_groups(struct blocks *blocks, const struct addition *addition, unsigned n)
 {
     for (unsigned i = 0, start = 0; i < n; start = i) {
-        uint32_t cap = addition[i].spot.block / BLOCKS_A_CAP;
-        while (i < n && addition[i].spot.block / BLOCKS_A_CAP == cap) i++;
+        uint32_t end = cap_end(blocks, cap_index(blocks, addition[i].spot.block));
+        while (i < n && addition[i].spot.block < end) i++;
         add_to_group(blocks, addition + start, i - start);
     }
 }
