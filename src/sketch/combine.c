@@ -221,7 +221,8 @@ static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
 
 static bool has_grown(const lego_sketch *sketch)
 {
-    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) && !(has_top(sketch) && top_grows(&sketch->top));
+    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) &&
+           !(has_top(sketch) && top_grows(&sketch->top));
 }
 
 /* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to. Otherwise
