@@ -58,6 +58,18 @@ static void choose_style(void)
     style.plain = "\033[0m";
 }
 
+/* 1234567 as 1,234,567. */
+static const char *grouped(char text[VALUE_TEXT], uint64_t value)
+{
+    char *at = text + VALUE_TEXT - 1;
+    *at = '\0';
+    for (int digits = 0; value > 0 || digits == 0; digits++, value /= 10) {
+        if (digits > 0 && digits % 3 == 0) *--at = ',';
+        *--at = (char)('0' + value % 10);
+    }
+    return at;
+}
+
 static bool make_stream(show *made)
 {
     uint64_t total;
@@ -83,8 +95,8 @@ static lego_status count_stream(show *made)
     if (status == LEGO_OK) status = metrics_fill(made->truth, &estimator_cms, made->sketches[1]);
     if (status != LEGO_OK) return status;
     char text[VALUE_TEXT];
-    printf("%sA stream of %.2f million items, %" PRIu32 " of them distinct%s (Zipf, skewness %g)\n", style.title,
-           (double)made->length / 1e6, given.distinct, style.plain, given.alpha);
+    printf("%sA stream of %s items", style.title, grouped(text, made->length));
+    printf(", %s of them distinct%s (Zipf, skewness %g)\n", grouped(text, given.distinct), style.plain, given.alpha);
     printf("counted into %s in %.2f s: %.0f million items a second on one core.\n",
            value_print_size(text, estimator_bytes(&estimator_lego, made->sketches[0])), seconds,
            (double)made->length / seconds / 1e6);
@@ -129,8 +141,9 @@ static lego_status print_answers(const show *made)
 /* AAE / ARE of all at half, once and twice the budget. */
 static bool print_table(const show *made)
 {
-    printf("\n%sMean error over all %" PRIu32 " distinct items, absolute / relative%s\n\n  %-12s", style.title,
-           given.distinct, style.plain, "bytes");
+    char text[VALUE_TEXT];
+    printf("\n%sMean error over all %s distinct items, absolute / relative%s\n\n  %-12s", style.title,
+           grouped(text, given.distinct), style.plain, "bytes");
     for (uint64_t budget = given.budget / 2, i = 0; i < 3; i++, budget *= 2) {
         char size[VALUE_TEXT];
         printf(" %19s", value_print_size(size, budget));
@@ -176,11 +189,11 @@ static lego_status print_classes(const show *made)
     }
     printf("\n%sMean relative error by how often items occur%s (bars: logarithmic)\n", style.title, style.plain);
     for (int c = 0; c < CLASSES; c++) {
-        char range[2 * VALUE_TEXT], items[VALUE_TEXT];
+        char range[2 * VALUE_TEXT], items[2 * VALUE_TEXT], text[VALUE_TEXT];
         if (n[c] == 0) continue;
         snprintf(range, sizeof range, "%" PRId64 " to %" PRId64 " times", bounds[c], bounds[c + 1] - 1);
         if (c + 1 == CLASSES) snprintf(range, sizeof range, "%" PRId64 " and more", bounds[c]);
-        snprintf(items, sizeof items, "%.0f items", n[c]);
+        snprintf(items, sizeof items, "%s items", grouped(text, (uint64_t)n[c]));
         putchar('\n');
         print_bar(c == 0 ? "once" : range, 0, sums[c][0] / n[c]);
         print_bar(items, 1, sums[c][1] / n[c]);

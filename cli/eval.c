@@ -18,7 +18,9 @@ static const option_entry options[] = {
      "of lego (the sketch), rule (its upper bound), lego-paper (with the paper's model), d-lego (with an eighth for "
      "the most frequent items), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), "
      "d-cms (Count-Min behind the paper's filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, "
-     "tower-cu, salsa-cu, elastic, fingerprint, ms (the meta-sketch), one (the constant 1), exact (a hash table) "
+     "tower-cu, salsa-cu, elastic, fingerprint (a cuckoo table of the best widths in hindsight), cqf (a counting "
+     "quotient filter of the best remainder in hindsight), ms (the meta-sketch), one (the constant 1), exact (a hash "
+     "table) "
      "(lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
@@ -33,18 +35,20 @@ static const option_entry options[] = {
     {0},
 };
 
-/* One line of the table, or one object. */
+/* One line of the table, or one object. Without a result the stream does not fit. */
 static bool print_result(const exact_table *truth, const trial *spec, const metrics *result)
 {
     if (json) {
         json_line line = json_begin();
         lab_fields(&line, spec, result, exact_total(truth));
+        if (result == NULL) json_text(&line, "error", lab_reason(spec, LEGO_ERR_BUDGET));
         return json_print(&line);
     }
     char budget[VALUE_TEXT];
     const char *name = lab_model_name(spec);
-    printf("%-11s %-10s %8s %12" PRIu64 " %12.4f %12.4f\n", spec->kind->name, name != NULL ? name : "-",
-           value_print_size(budget, spec->budget), result->bytes, result->aae, result->are);
+    printf("%-11s %-10s %8s ", spec->kind->name, name != NULL ? name : "-", value_print_size(budget, spec->budget));
+    if (result == NULL) printf("%12s %12s %12s\n", "-", "-", "-");
+    else printf("%12" PRIu64 " %12.4f %12.4f\n", result->bytes, result->aae, result->are);
     return true;
 }
 
@@ -57,9 +61,10 @@ static bool run_trials(const content *read)
         trial spec = lab_trial(&given, read, kind, given.budgets[i / given.kind_count]);
         metrics result;
         lego_status status = metrics_run(read->truth, &spec, &result);
-        if (!lab_say(&spec, NULL, status)) return false;
+        bool full = lab_full(&spec, status);
+        if (!full && !lab_say(&spec, NULL, status)) return false;
         progress_hide();
-        if (!print_result(read->truth, &spec, &result) || !output_flush()) return false;
+        if (!print_result(read->truth, &spec, full ? NULL : &result) || !output_flush()) return false;
         progress_update(i + 1, (i + 1) * exact_size(read->truth));
     }
     progress_end();
@@ -93,7 +98,9 @@ const command command_eval = {
             "the mean relative error (ARE) over the items that occur. bytes are those really\n"
             "used. INPUT is read as by 'legosketch build'. Methods whose answers depend on\n"
             "the order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint) get the\n"
-            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.",
+            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.\n"
+            "Where the stream does not fit into cqf there is - instead of errors, or with\n"
+            "--json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
                 "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n",
     .options = options,

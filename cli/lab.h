@@ -95,6 +95,10 @@ const char *lab_model_name(const trial *spec);
 void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_t total);
 bool lab_say(const trial *spec, const char *where, lego_status status);
 
+/* Whether the stream was too large for a method with hindsight, which is a result; and why there is none, in words. */
+bool lab_full(const trial *spec, lego_status status);
+const char *lab_reason(const trial *spec, lego_status status);
+
 /* Every method at every budget on a stream, at equal bytes: a row each. A method that refuses a budget has its
  * reason in the row instead of errors. */
 lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *source, const uint64_t *budgets,

@@ -88,6 +88,16 @@ void lab_fields(json_line *row, const trial *spec, const metrics *result, int64_
     if (result != NULL) json_real(row, "are", result->are);
 }
 
+bool lab_full(const trial *spec, lego_status status)
+{
+    return status == LEGO_ERR_BUDGET && spec->kind->settle != NULL;
+}
+
+const char *lab_reason(const trial *spec, lego_status status)
+{
+    return lab_full(spec, status) ? "the stream does not fit" : lego_status_message(status);
+}
+
 bool lab_say(const trial *spec, const char *where, lego_status status)
 {
     char budget[VALUE_TEXT], what[640];
@@ -99,12 +109,12 @@ bool lab_say(const trial *spec, const char *where, lego_status status)
 static lab_result add_row(record *into, const lab_stream *source, const point *done)
 {
     json_line row = json_begin();
-    bool ok = lab_say(&done->spec, source->name, done->status);
+    bool ok = !lab_full(&done->spec, done->status) && lab_say(&done->spec, source->name, done->status);
     json_text(&row, "stream", source->name);
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
     lab_fields(&row, &done->spec, ok ? &done->result : NULL, exact_total(source->content.truth));
     if (ok) json_real(&row, "bytes_per_key", (double)done->spec.budget / fmax((double)done->result.n, 1));
-    else json_text(&row, "error", lego_status_message(done->status));
+    else json_text(&row, "error", lab_reason(&done->spec, done->status));
     record_add(into, &row);
     return ok || done->status == LEGO_ERR_BUDGET || done->status == LEGO_ERR_ARGUMENT ? LAB_DONE : LAB_PARTIAL;
 }

@@ -135,6 +135,7 @@ static lab_result run(const lab_plan *plan, record *into)
     for (size_t i = 0; i < count; i++) {
         way how = i < plan->kind_count ? (way){.name = plan->kinds[i]->name, .kind = plan->kinds[i]}
                                        : batch_ways[i - plan->kind_count];
+        if (how.kind->settle != NULL) continue; /* a simulation, whose speed means nothing */
         unsigned threads = how.all_threads ? plan->threads : 1;
         timing best;
         lego_status status = time_way(&made, &how, threads, plan->quick ? 2 : 3, &best);

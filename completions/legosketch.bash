@@ -47,7 +47,7 @@ _legosketch()
         -p | --preset) values='paper published quick compact ms ms-published' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper d-lego cms cs cs-clipped lcs d-cms cu cmm tower-cm tower-cu
-            salsa-cu elastic fingerprint ms one exact' ;;
+            salsa-cu elastic fingerprint cqf ms one exact' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
         -m | --model)
             COMPREPLY=($(compgen -W 'compact paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))

@@ -30,6 +30,9 @@ typedef struct estimator_kind {
     void (*destroy)(void *self);
     void (*tell)(void *self, uint64_t distinct); /* how many distinct items there are, for one that is told; or NULL */
     lego_status (*add)(void *self, const void *item, size_t size, int64_t count);
+    /* Chooses its widths for all that was added, in hindsight; LEGO_ERR_BUDGET if that does not fit in any. A method
+     * that has it is asked, and tells its bytes, only after it; it is a simulation, whose speed means nothing. */
+    lego_status (*settle)(void *self);
     lego_status (*estimate)(const void *self, const void *item, size_t size, double *value);
 } estimator_kind;
 
@@ -41,8 +44,8 @@ typedef struct estimator_table {
 
 extern const estimator_kind estimator_lego, estimator_rule, estimator_lego_paper, estimator_d_lego, estimator_cms,
     estimator_cs, estimator_cs_clipped, estimator_lcs, estimator_d_cms, estimator_cu, estimator_cmm, estimator_tower_cm,
-    estimator_tower_cu, estimator_salsa_cu, estimator_elastic, estimator_fingerprint, estimator_ms, estimator_one,
-    estimator_exact;
+    estimator_tower_cu, estimator_salsa_cu, estimator_elastic, estimator_fingerprint, estimator_cqf, estimator_ms,
+    estimator_one, estimator_exact;
 
 /* Every kind, in the order of a table, ended by NULL. */
 extern const estimator_kind *const estimator_kinds[];
@@ -54,6 +57,7 @@ const estimator_kind *estimator_find(const char *name, size_t length);
 const lego_model *estimator_model(const estimator_kind *kind, const lego_model *wanted);
 
 lego_status estimator_create(const estimator_kind *kind, const lego_options *wanted, void **self);
+lego_status estimator_settle(const estimator_kind *kind, void *self);
 uint64_t estimator_bytes(const estimator_kind *kind, const void *self);
 void estimator_destroy(const estimator_kind *kind, void *self);
 

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const estimator_kind *const estimator_kinds[] = {
-    &estimator_lego,        &estimator_rule,       &estimator_lego_paper, &estimator_d_lego,   &estimator_cms,
-    &estimator_cs,          &estimator_cs_clipped, &estimator_lcs,        &estimator_d_cms,    &estimator_cu,
-    &estimator_cmm,         &estimator_tower_cm,   &estimator_tower_cu,   &estimator_salsa_cu, &estimator_elastic,
-    &estimator_fingerprint, &estimator_ms,         &estimator_one,        &estimator_exact,    NULL};
+const estimator_kind *const estimator_kinds[] = {&estimator_lego,        &estimator_rule,     &estimator_lego_paper,
+                                                 &estimator_d_lego,      &estimator_cms,      &estimator_cs,
+                                                 &estimator_cs_clipped,  &estimator_lcs,      &estimator_d_cms,
+                                                 &estimator_cu,          &estimator_cmm,      &estimator_tower_cm,
+                                                 &estimator_tower_cu,    &estimator_salsa_cu, &estimator_elastic,
+                                                 &estimator_fingerprint, &estimator_cqf,      &estimator_ms,
+                                                 &estimator_one,         &estimator_exact,    NULL};
 
 const estimator_kind *estimator_find(const char *name, size_t length)
 {
@@ -46,6 +48,11 @@ lego_status estimator_create(const estimator_kind *kind, const lego_options *wan
     lego_options options = *wanted;
     options.model = estimator_model(kind, wanted->model);
     return kind->create(&options, self);
+}
+
+lego_status estimator_settle(const estimator_kind *kind, void *self)
+{
+    return kind->settle != NULL ? kind->settle(self) : LEGO_OK;
 }
 
 uint64_t estimator_bytes(const estimator_kind *kind, const void *self)

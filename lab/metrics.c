@@ -42,6 +42,7 @@ static lego_status run_once(const exact_table *truth, const trial *spec, uint64_
     if (spec->kind->tell != NULL) spec->kind->tell(self, exact_size(truth));
     if (spec->kind->in_order) status = order_feed(spec->order, truth, spec->kind, self);
     else status = metrics_fill(truth, spec->kind, self);
+    if (status == LEGO_OK) status = estimator_settle(spec->kind, self);
     if (status == LEGO_OK) status = measure(truth, spec->kind, self, result);
     estimator_destroy(spec->kind, self);
     return status;

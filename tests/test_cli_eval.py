@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import FIELDS, SHARED, Case, words
 
 METHODS = ["lego", "rule", "lego-paper", "d-lego", "cms", "cs", "cs-clipped", "lcs", "d-cms", "cu", "cmm", "tower-cm", "tower-cu",
-           "salsa-cu", "elastic", "fingerprint", "ms", "one", "exact"]
+           "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
 IN_ORDER = ["d-lego", "d-cms", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
 
 
@@ -135,9 +135,11 @@ class Eval(Case):
         """Methods that depend on the order get the stream as it comes, and from a table the same shuffle each time."""
         stream = words(60000)
         table = b"".join(b"%s\t%d\n" % pair for pair in sorted(collections.Counter(stream).items()))
-        methods = ["--methods", ",".join(IN_ORDER + ["cms", "tower-cm"]), "--budget", "8K"]
+        tight = ["--methods", "fingerprint", "--budget", "2K"]  # in 8K there is room for all, whoever comes first
+        methods = ["--methods", ",".join(IN_ORDER[:-1] + ["cms", "tower-cm"]), "--budget", "8K"]
         came, ordered, shuffled, again = (
-            {row["method"]: (row["aae"], row["n"], row["N"]) for row in self.rows(*methods, *more, data=data)}
+            {row["method"]: (row["aae"], row["n"], row["N"])
+             for row in self.rows(*methods, *more, data=data) + self.rows(*tight, *more, data=data)}
             for data, more in ((b"\n".join(stream), []), (b"\n".join(sorted(stream)), []), (table, ["-f", "tsv"]),
                                (table, ["-f", "tsv"])))
         self.assertEqual(shuffled, again)
@@ -163,6 +165,18 @@ class Eval(Case):
         self.assertEqual(header.split(), ["method", "model", "budget", "bytes", "AAE", "ARE"])
         self.assertEqual([row.split()[0] for row in rows], ["lego", "rule", "lego-paper", "cms", "one", "exact"])
         self.assertEqual({len(row) for row in rows}, {len(header)})
+
+    def test_does_not_fit(self):
+        """A table that is fitted to the stream and has no room for it says so, and the others are measured."""
+        data = b"".join(b"%d\n" % i for i in range(5000))
+        options = ["-q", "--methods", "cqf,one", "--budget", "1K,20K"]
+        rows = [line.split() for line in self.run_program("eval", *options, data=data).decode().splitlines()[3:]]
+        self.assertEqual(rows[0], ["cqf", "-", "1K", "-", "-", "-"])
+        self.assertEqual([row[0] for row in rows], ["cqf", "one"] * 2)
+        self.assertLess(float(rows[2][4]), 0.01)
+        full, one, fits, _ = self.rows(*options[1:], data=data)
+        self.assertEqual(full, {"method": "cqf", "model": None, "budget": 1024, "N": 5000, "error": "the stream does not fit"})
+        self.assertEqual((one["n"], fits["n"]), (5000, 5000))
 
     def test_too_small(self):
         self.fails("eval", "-q", "--methods", "lego", "--budget", "1K", data="a\n", says="lego at 1K: the budget")

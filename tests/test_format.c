@@ -532,6 +532,18 @@ static void models_are_told_apart(void **unused)
     free(file.p);
 }
 
+static void no_bytes_are_a_truncated_file(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = NULL;
+    lego_model *model = NULL;
+    char name[16] = "";
+    assert_int_equal(lego_load(NULL, 0, NULL, NULL, &sketch), LEGO_ERR_TRUNCATED);
+    assert_int_equal(lego_model_load(NULL, 0, NULL, &model), LEGO_ERR_TRUNCATED);
+    assert_int_equal(lego_saved_model(NULL, 0, name), LEGO_ERR_TRUNCATED);
+    assert_true(sketch == NULL && model == NULL && name[0] == '\0');
+}
+
 static void every_status_has_a_message(void **unused)
 {
     (void)unused;
@@ -557,6 +569,7 @@ int main(void)
         cmocka_unit_test(impossible_models_are_refused),
         cmocka_unit_test(random_bytes_are_refused),
         cmocka_unit_test(models_are_told_apart),
+        cmocka_unit_test(no_bytes_are_a_truncated_file),
         cmocka_unit_test(every_status_has_a_message),
     };
     return cmocka_run_group_tests_name("format", tests, NULL, NULL);

@@ -9,7 +9,7 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
     *blocks = (struct blocks){.block = (struct block *)at,
                               .blocks = number,
                               .most = most,
-                              .whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number),
+                              .whole = key_bits(number),
                               .kernels = block_kernels_best()};
     memset(blocks->block, 0, ((size_t)number + blocks_caps(number, most)) * sizeof(struct block));
 }
@@ -22,8 +22,8 @@ void blocks_make_cap(struct blocks *blocks, uint32_t block)
     struct content row, list;
     if (cap_counts(cap)) return;
     content_start(&row, STEP_CAP);
-    uint32_t first = block / BLOCKS_A_CAP * BLOCKS_A_CAP, end = first + BLOCKS_A_CAP;
-    for (uint32_t i = first; i < end && i < blocks->blocks; i++) {
+    uint32_t index = cap_index(blocks, block), end = cap_end(blocks, index);
+    for (uint32_t i = cap_first(index); i < end; i++) {
         blocks->kernels->open(&blocks->block[i], blocks->whole, &list);
         for (unsigned k = 0; k < list.n; k++) content_add(&row, blocks->whole, list.key[k], list.value[k]);
     }
@@ -54,16 +54,20 @@ static bool settle(struct blocks *blocks, uint32_t block, struct content *conten
     return true;
 }
 
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
+{
+    struct content content;
+    if (blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count)) return true;
+    blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
+    content_add(&content, blocks->whole, spot.key, count);
+    return settle(blocks, spot.block, &content);
+}
+
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
     struct spot spot = spot_of(blocks->blocks, hash);
-    struct content content;
-    if (!blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count)) {
-        blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
-        content_add(&content, blocks->whole, spot.key, count);
-        if (!settle(blocks, spot.block, &content)) return false;
-    }
-    blocks->deleted |= count < 0;
+    if (!blocks_put(blocks, spot, count)) return false;
+    blocks->loose |= count < 0;
     if (!blocks_grow(blocks)) add_to_cap(blocks, spot.block, spot.key, count);
     return true;
 }

@@ -8,27 +8,33 @@
  * so, everything is exact. Then it has the number that its budget gives, and there blocks begin to give up bits, one by
  * one, where it is crowded.
  *
- * **Caps.** At the budget, 32 blocks share a cap: a row of cells, to which each of their items is added once any of the 32
- * has given up a bit of its prints. Until then it is empty, and it can be made of the lists, which know all the bits that
+ * **Caps.** At the budget, 32 blocks share a cap (the last one has what is left over, too): a row of cells, to which each of
+ * their items is added once any of the 32 has given up a bit of its prints. Until then it is empty, and it can be made of the lists, which know all the bits that
  * it needs. An item's count is at most its cell there. */
 #pragma once
 
 #include "block/kernels.h"
 
-enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38 };
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
 
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
     uint32_t blocks, most; /* the most are those of the budget */
     unsigned whole;        /* bits of a whole key */
-    bool deleted;          /* something was taken away: fewer blocks might do, while the sketch grows */
+    bool loose;            /* fewer blocks might do: something was taken away, or they were made ahead */
     int64_t total;         /* N */
     const struct block_kernels *kernels;
 };
 
 static inline uint32_t blocks_caps(uint32_t blocks, uint32_t most)
 {
-    return blocks < most ? 0 : (most + BLOCKS_A_CAP - 1) / BLOCKS_A_CAP;
+    return blocks < most ? 0 : most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
+}
+
+/* Bits of a whole key, if there are so many. */
+static inline unsigned key_bits(uint32_t blocks)
+{
+    return BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(blocks);
 }
 
 /* Bytes of memory for so many blocks: what the caller allocates may start anywhere in a line. */
@@ -78,9 +84,26 @@ static inline struct hash spot_hash(uint32_t blocks, struct spot spot)
     return (struct hash){(uint64_t)(product / blocks), spot.key >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT)};
 }
 
+/* The cap of a block, of a sketch that has all its blocks; and which blocks have it. */
+static inline uint32_t cap_index(const struct blocks *blocks, uint32_t block)
+{
+    uint32_t caps = blocks_caps(blocks->blocks, blocks->most), cap = block / BLOCKS_A_CAP;
+    return cap < caps ? cap : caps - 1;
+}
+
 static inline struct block *cap_of(const struct blocks *blocks, uint32_t block)
 {
-    return &blocks->block[blocks->blocks + block / BLOCKS_A_CAP];
+    return &blocks->block[blocks->blocks + cap_index(blocks, block)];
+}
+
+static inline uint32_t cap_first(uint32_t cap)
+{
+    return cap * BLOCKS_A_CAP;
+}
+
+static inline uint32_t cap_end(const struct blocks *blocks, uint32_t cap)
+{
+    return cap + 1 == blocks_caps(blocks->blocks, blocks->most) ? blocks->blocks : cap_first(cap + 1);
 }
 
 /* Whether the items of a cap's blocks are added to it. */
@@ -101,6 +124,9 @@ static inline void blocks_prefetch(const struct blocks *blocks, struct hash hash
 /* Adds an item. False, and nothing has changed, if there must be more blocks first. The total is left to the caller. */
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
 
+/* The same of its block alone: the cap is left to the caller, but made if it is needed. */
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count);
+
 /* Adds a content, times sign, to a block; likewise false if there must be more blocks first. Both are brought to the later
  * of their steps, and on. The cap is left to the caller, but made if it is needed. */
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign);
@@ -118,3 +144,12 @@ struct reading {
 };
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
+
+/* The least of the values, which is never below the item's count if no count is negative. */
+static inline int64_t reading_upper(const struct reading *reading)
+{
+    int64_t upper = reading->value[0];
+    for (unsigned i = 1; i < reading->values; i++)
+        if (reading->value[i] < upper) upper = reading->value[i];
+    return upper;
+}

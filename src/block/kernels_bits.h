@@ -33,6 +33,29 @@ static inline unsigned select_one(uint64_t x, unsigned k)
 #endif
 }
 
+/* The lowest bits of x, one for each one of the mask, put where those are; and back. */
+static inline uint64_t spread_bits(uint64_t x, uint64_t mask)
+{
+#ifdef __BMI2__
+    return _pdep_u64(x, mask);
+#else
+    uint64_t y = 0;
+    for (; mask; mask &= mask - 1, x >>= 1) y |= x & 1 ? mask & -mask : 0;
+    return y;
+#endif
+}
+
+static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
+{
+#ifdef __BMI2__
+    return _pext_u64(x, mask);
+#else
+    uint64_t y = 0;
+    for (unsigned i = 0; mask; mask &= mask - 1, i++) y |= (uint64_t)((x & mask & -mask) != 0) << i;
+    return y;
+#endif
+}
+
 static inline bool get_bit(const struct block *block, unsigned at)
 {
     return block->word[at / 64] >> at % 64 & 1;
@@ -43,13 +66,12 @@ static inline void set_bit(struct block *block, unsigned at)
     block->word[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-/* n bits, 0 to 63, that end within the block. */
+/* n bits, 0 to 64, that end within the block. */
 static inline uint64_t get_bits(const struct block *block, unsigned at, unsigned n)
 {
     unsigned i = at / 64, shift = at % 64;
-    uint64_t x = block->word[i % BLOCK_WORDS] >> shift;
-    if (shift + n > 64) x |= block->word[i + 1] << (64 - shift);
-    return lowest(x, n);
+    uint64_t low = block->word[i % BLOCK_WORDS] >> shift, high = block->word[(i + 1) % BLOCK_WORDS] << 1;
+    return lowest(low | high << (63 - shift), n);
 }
 
 /* Writes n bits, 1 to 63, over those that are there. */
@@ -82,4 +104,46 @@ static inline unsigned count_ones(const struct block *block, unsigned at, unsign
     unsigned sum = ones(head) + ones(block->word[last] << behind);
     for (unsigned i = first + 1; i < last; i++) sum += ones(block->word[i]);
     return sum;
+}
+
+/* ---- a block as it is made --------------------------------------------------------------------------------------- */
+
+/* With a word more, so that bits at the end need not be looked at. All zeros at first. */
+struct draft {
+    uint64_t word[BLOCK_WORDS + 1];
+};
+
+/* Writes n bits, 0 to 64, over zeros. */
+static inline void draft_bits(struct draft *draft, unsigned at, uint64_t x)
+{
+    unsigned i = at / 64, shift = at % 64;
+    draft->word[i] |= x << shift;
+    draft->word[i + 1] |= x >> 1 >> (63 - shift);
+}
+
+/* Writes fields of 1 to 63 bits one after the other over zeros. */
+struct pen {
+    uint64_t *word;
+    uint64_t ink; /* not yet in a word */
+    unsigned fill;
+};
+
+static inline struct pen pen_at(struct draft *draft, unsigned at)
+{
+    return (struct pen){&draft->word[at / 64], draft->word[at / 64], at % 64};
+}
+
+static inline void pen_write(struct pen *pen, uint64_t x, unsigned n)
+{
+    pen->ink |= x << pen->fill;
+    pen->fill += n;
+    if (pen->fill < 64) return;
+    *pen->word++ = pen->ink;
+    pen->fill -= 64;
+    pen->ink = x >> (n - pen->fill);
+}
+
+static inline void pen_lift(const struct pen *pen)
+{
+    *pen->word |= pen->ink;
 }

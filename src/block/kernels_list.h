@@ -107,29 +107,39 @@ static inline unsigned keys_size(unsigned n, unsigned shorter, unsigned print)
 
 static void keys_decode(const struct block *block, const struct list *list, uint64_t key[])
 {
-    unsigned at = BLOCK_HEAD, to = list->remainders;
-    uint64_t quotient = 0;
-    for (unsigned i = 0; i < list->n; at++) {
-        if (!get_bit(block, at)) {
-            quotient++;
-            continue;
+    uint64_t word = block->word[0] >> BLOCK_HEAD << BLOCK_HEAD;
+    for (unsigned i = 0, w = 0; i < list->n; word = block->word[++w])
+        for (; word && i < list->n; word &= word - 1, i++) {
+            uint64_t quotient = MANY * w + (unsigned)__builtin_ctzll(word) - BLOCK_HEAD - i;
+            key[i] = quotient << (64 - list->q);
         }
-        unsigned bits = remainder_bits(list, i++);
-        uint64_t remainder = get_bits(block, to, bits);
-        key[i - 1] = quotient << (64 - list->q) | remainder << (64 - list->q - bits);
-        to += bits;
-    }
+    unsigned bits = list->r - 1, at = list->remainders, i = 0;
+    for (; i < list->shorter; i++, at += bits) key[i] |= get_bits(block, at, bits) << (64 - list->q - bits);
+    bits = list->r;
+    for (; i < list->n; i++, at += bits) key[i] |= get_bits(block, at, bits) << (64 - list->q - bits);
 }
 
-/* Writes over zeros, and returns where the counts begin. */
-static unsigned keys_encode(struct block *block, unsigned step, unsigned whole, const uint64_t key[], unsigned n)
+/* Returns where the counts begin. */
+static unsigned keys_encode(struct draft *draft, unsigned step, unsigned whole, const uint64_t key[], unsigned n)
 {
-    unsigned q = quotient_bits(n), to = BLOCK_HEAD + n + (1u << q);
+    unsigned q = quotient_bits(n), start = BLOCK_HEAD + n + (1u << q), to = start, word = 0;
+    uint64_t ink = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = BLOCK_HEAD + i + (unsigned)(key[i] >> (64 - q));
+        if (at / 64 != word) {
+            draft->word[word] |= ink;
+            word = at / 64;
+            ink = 0;
+        }
+        ink |= UINT64_C(1) << at % 64;
+    }
+    draft->word[word] |= ink;
+    struct pen pen = pen_at(draft, start);
     for (unsigned i = 0; i < n; i++) {
         unsigned bits = step_length(step, whole, key[i]) - q;
-        set_bit(block, BLOCK_HEAD + i + (unsigned)(key[i] >> (64 - q)));
-        put_bits(block, to, bits, key[i] << q >> (64 - bits));
+        pen_write(&pen, key[i] << q >> (64 - bits), bits);
         to += bits;
     }
+    pen_lift(&pen);
     return to;
 }

@@ -58,8 +58,13 @@ static uint64_t budget_of(const lego_info *info)
     return Max(Max(info->budget, 8 * info->top_bytes), least);
 }
 
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
 /* Names what is in the way, and a budget that would have fitted. Columns and what keeps the most frequent items do not
- * fold. */
+ * fold; nor is it advised where both would lose nearly everything, which is all but an eighth of the smaller. */
 static void refuse_shapes(const lego_info *a, const lego_info *b)
 {
     const char *what = "bytes for their most frequent items";
@@ -69,13 +74,15 @@ static void refuse_shapes(const lego_info *a, const lego_info *b)
         what = "blocks", of_a = a->blocks, of_b = b->blocks;
     bool mixed = (a->top_bytes == 0) != (b->top_bytes == 0);
     bool first = mixed ? a->top_bytes != 0 : budget_of(a) < budget_of(b);
-    bool fold = a->columns == b->columns && (a->top_bytes == 0 || b->top_bytes == 0);
+    uint32_t common = common_divisor(a->blocks, b->blocks);
+    bool fold =
+        a->columns == b->columns && (a->top_bytes == 0 || b->top_bytes == 0) && common >= Min(a->blocks, b->blocks) / 8;
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT
                    " %s do not go together, as neither folds to the other",
                    of_a, of_b, what),
             errhint("Make both with %sa budget of " UINT64_FORMAT "%s.", mixed ? "lego_top_agg and " : "",
-                    budget_of(first ? a : b), fold ? ", or lego_fold() both to a common divisor" : ""));
+                    budget_of(first ? a : b), fold ? psprintf(", or lego_fold() both to %u", common) : ""));
 }
 
 void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b)

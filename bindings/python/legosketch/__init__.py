@@ -142,7 +142,7 @@ def _made_with(sketch: Sketch) -> str:
 
 
 def _apart(one: Sketch, other: Sketch) -> str:
-    """Why two sketches do not merge, and what to do."""
+    """Why two sketches do not merge, and what to do. To fold both is advised where an eighth of the smaller is left."""
     small, large = sorted((one, other), key=lambda sketch: sketch.blocks)
     unit = "bricks" if one.columns else "blocks"
     why = f"{small.blocks:,} {unit} ({small.bytes:,} bytes) and {large.blocks:,} ({large.bytes:,}) do not merge, as "
@@ -154,7 +154,9 @@ def _apart(one: Sketch, other: Sketch) -> str:
         return f"{why}their tops have {tops}, neither a multiple of the other: {what}"
     common = math.gcd(small.blocks, large.blocks)
     size = "" if one.columns else f", to {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
-    fold = "" if small.top_bytes and large.top_bytes else f", or fold both, as with fold({common}){size}"
+    fold = f", or fold both, as with fold({common}){size}"
+    if small.top_bytes and large.top_bytes or common < small.blocks // 8:
+        fold = ""
     return f"{why}neither number is a multiple of the other: {what}{fold}"
 
 

@@ -101,7 +101,8 @@ static uint64_t budget_of(const lego_info *info)
 }
 
 /* Neither of two sketches folds to the other: names what is in the way, and a BUDGET that would have fitted. To a
- * number of blocks, neither columns nor what is kept for TOP fold. */
+ * number of blocks, neither columns nor what is kept for TOP fold; nor is it advised where both would lose nearly
+ * everything, which is all but an eighth of the smaller. */
 static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const struct value *other)
 {
     lego_info a, b;
@@ -114,8 +115,9 @@ static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const st
     bool mixed = (one->top == 0) != (other->top == 0);
     bool first = mixed ? one->top != 0 : budget_of(&a) < budget_of(&b);
     char fold[48] = "";
-    if (a.columns == b.columns && (one->top == 0 || other->top == 0))
-        snprintf(fold, sizeof fold, ", or LEGO.FOLD both to %" PRIu32, common_divisor(a.blocks, b.blocks));
+    uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
+    if (a.columns == b.columns && (one->top == 0 || other->top == 0) && common >= smaller / 8)
+        snprintf(fold, sizeof fold, ", or LEGO.FOLD both to %" PRIu32, common);
     reply_refused(ctx,
                   "ERR sketches that have %" PRIu64 " and %" PRIu64 " %s do not merge, as neither folds to the other: "
                   "make both with BUDGET %" PRIu64 "%s%s",

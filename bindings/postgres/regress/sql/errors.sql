@@ -60,6 +60,7 @@ SELECT lego_fold_within(sketch, 4095) FROM s;
 SELECT lego_fold_within(lego_empty(65536, 0, 'paper'), 8192); -- one brick is larger
 SELECT sketch + lego_empty(100000) FROM s;
 SELECT sketch - lego_empty(100000) FROM s;
+SELECT sketch + lego_fold(lego_empty(131072), 680) FROM s; -- a third of the one and half of the other is common
 SELECT lego_merge_agg(x) FROM (SELECT lego_agg(1, b) FROM unnest('{65536, 100000}'::int[]) b GROUP BY b
     ORDER BY b) t(x);
 SELECT sketch + lego_empty(65536, 1, 'compact') FROM s;
