@@ -69,14 +69,6 @@ class levels
     }
 };
 
-static unsigned row_bits(const cells &a, const cells &b)
-{
-    levels code;
-    for (int64_t v : a) code.add(v);
-    for (int64_t v : b) code.add(v);
-    return code.best() + head;
-}
-
 // n prints that have `sum` bits together: their leading q bits in unary, the others as they are.
 static unsigned unary_bits(unsigned n, unsigned sum)
 {
@@ -176,53 +168,65 @@ static unsigned power_above(unsigned cells)
     return power;
 }
 
-// A row may be folded in part: its last cells are then with those half a power of two before them.
-static unsigned cell_of(uint64_t hash, unsigned known, unsigned salt, unsigned cells)
-{
-    unsigned power = power_above(cells), cell = mix((hash >> (64 - known)) + salt) & (power - 1);
-    return cell < cells ? cell : cell - power / 2;
-}
+// A row begins with a power of two of cells. It may be folded in part: its last cells are then with those half a power
+// of two before them.
+struct row {
+    unsigned start, known;
+    uint32_t multiplier;
+    cells sum;
+
+    unsigned cell(uint64_t hash) const
+    {
+        unsigned power = power_above(sum.size());
+        unsigned first = uint64_t(uint32_t(hash >> (64 - known)) * multiplier) * start >> 32,
+                 cell = first & (power - 1);
+        return cell < sum.size() ? cell : cell - power / 2;
+    }
+    int64_t at(uint64_t hash) const
+    {
+        return sum[cell(hash)];
+    }
+};
 
 static unsigned fold(unsigned cells)
 {
     return cells - std::max(1u, power_above(cells) / 2 / folds);
 }
 
-static cells make_row(const items &block, unsigned known, unsigned salt, unsigned size)
+static row make_row(const items &block, row made, unsigned size)
 {
-    cells row(size);
-    for (const item &i : block) row[cell_of(i.hash, known, salt, size)] += i.count;
-    return row;
+    made.sum.assign(size, 0);
+    for (const item &i : block) made.sum[made.cell(i.hash)] += i.count;
+    return made;
 }
 
-struct rows {
-    cells row[2];
-
-    int64_t least(uint64_t hash) const
-    {
-        return std::min(row[0][cell_of(hash, share, 0, row[0].size())], row[1][cell_of(hash, share, 1, row[1].size())]);
-    }
-};
+static unsigned row_bits(const std::vector<row> &rows)
+{
+    levels code;
+    for (const row &one : rows)
+        for (int64_t v : one.sum) code.add(v);
+    return code.best() + head;
+}
 
 // Two rows, of which the longer one is folded next, until they fit.
-static rows make_rows(const items &block)
+static std::vector<row> make_rows(const items &block)
 {
-    unsigned size[2] = {bits / 4, bits / 8};
+    row first{bits / 4, share, 0x9e3779b1u, {}}, second{bits / 8, share, 0x85ebca6bu, {}};
+    unsigned size[2] = {first.start, second.start};
     for (;;) {
-        rows made{{make_row(block, share, 0, size[0]), make_row(block, share, 1, size[1])}};
-        if (size[1] <= 2 || row_bits(made.row[0], made.row[1]) <= bits) return made;
+        std::vector<row> made = {make_row(block, first, size[0]), make_row(block, second, size[1])};
+        if (size[1] <= 2 || row_bits(made) <= bits) return made;
         unsigned power[2] = {power_above(size[0]), power_above(size[1])};
         unsigned next = power[0] > power[1] || (power[0] == power[1] && size[0] < power[0]) ? 0 : 1;
         size[next] = fold(size[next]);
     }
 }
 
-// A cap knows the whole hash.
-static cells make_cap(const items &all)
+static row make_cap(const items &all)
 {
     for (unsigned size = 512;; size = fold(size)) {
-        cells row = make_row(all, 64, 2, size);
-        if (size <= 2 || row_bits(row, {}) <= bits) return row;
+        row made = make_row(all, {512, print_most, 0xc2b2ae35u, {}}, size);
+        if (size <= 2 || row_bits({made}) <= bits) return made;
     }
 }
 
@@ -240,17 +244,17 @@ static double error_of(const std::vector<int32_t> &counts, double budget, uint64
         block[at].push_back(one);
         if (page) of_cap[at / page].push_back(one);
     }
-    std::vector<cells> cap;
+    std::vector<row> cap;
     for (const items &all : of_cap) cap.push_back(make_cap(all));
     double sum = 0;
     for (size_t unit = 0; unit < block.size(); unit += subs) {
         std::vector<list> lists = make_lists(&block[unit]);
         for (size_t at = unit; at < unit + subs; at++) {
-            rows shared = lists.empty() ? make_rows(block[at]) : rows();
+            std::vector<row> rows = lists.empty() ? make_rows(block[at]) : std::vector<row>();
             for (const item &i : block[at]) {
-                int64_t most =
-                    lists.empty() ? shared.least(i.hash) : lists[at - unit].entry[lists[at - unit].key(i.hash)];
-                if (page) most = std::min(most, cap[at / page][cell_of(i.hash, 64, 2, cap[at / page].size())]);
+                int64_t most = lists.empty() ? std::min(rows[0].at(i.hash), rows[1].at(i.hash))
+                                             : lists[at - unit].entry.at(lists[at - unit].key(i.hash));
+                if (page) most = std::min(most, cap[at / page].at(i.hash));
                 sum += double(most - i.count);
             }
         }
