@@ -84,7 +84,9 @@ static inline bool is_resident(const lego_sketch *sketch, const void *item, size
 static inline uint64_t check_top(const lego_sketch *sketch, const struct truth *truth)
 {
     lego_info info = info_of(sketch);
-    int64_t light = has_blocks(sketch->model) ? sketch->dense.total : sketch->bricks.total;
+    int64_t light = has_blocks(sketch->model) ? sketch->blocks.total : sketch->bricks.total;
+    bool leaks = top_leaks(&sketch->top);
+    assert_true(top_possible(sketch->top.buckets.d, sketch->top.most) && !(leaks && top_grows(&sketch->top)));
     assert_int_equal(info.total, truth->total);
     assert_int_equal(info.top_total + light, truth->total);
     uint64_t residents = 0, exact = 0;
@@ -97,8 +99,10 @@ static inline uint64_t check_top(const lego_sketch *sketch, const struct truth *
         assert_int_equal(lego_query(sketch, item, size, &e), LEGO_OK);
         assert_true(e.upper >= truth->count[number]);
         assert_true((double)e.lower <= e.value && e.value <= (double)e.upper);
-        if (!is_resident(sketch, item, size, &one)) continue;
-        assert_true(size <= TOP_KEY_MAX);
+        bool here = is_resident(sketch, item, size, &one);
+        if (!leaks && size <= TOP_KEY_MAX) assert_true(here == (truth->count[number] > 0));
+        if (!here) continue;
+        assert_true(size <= TOP_KEY_MAX && (leaks || !one.flagged));
         residents++;
         if (one.flagged) continue;
         exact++;
@@ -115,6 +119,8 @@ static inline uint64_t check_top(const lego_sketch *sketch, const struct truth *
     assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &loaded), LEGO_OK);
     assert_same(sketch, loaded);
     assert_int_equal(loaded->top.votes, sketch->top.votes);
+    assert_int_equal(loaded->top.most, sketch->top.most);
+    assert_int_equal(loaded->top.buckets.d, top_least(&sketch->top));
     lego_destroy(loaded);
     free(bytes.p);
     return exact;

@@ -207,6 +207,86 @@ static void every_allocation_may_fail(void **unused)
     }
 }
 
+/* While it grows an addition may need memory: without it nothing changes, and with it all goes on. */
+static void growing_may_fail(void **unused)
+{
+    (void)unused;
+    struct books books;
+    lego_allocator allocator = books_allocator(&books);
+    lego_options options = {1 << 17, 1 << 15, NULL, 7, &allocator};
+    lego_sketch *sketch, *other;
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_create(&options, &other), LEGO_OK);
+    uint32_t failed = 0;
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint32_t buckets = sketch->top.buckets.d;
+        struct bytes before = {NULL, 0}, after;
+        bool grows = top_grows(&sketch->top);
+        if (grows) before = sketch_to_bytes(sketch);
+        books.fail_at = grows ? books.calls + 1 : 0;
+        lego_status status = lego_add_u64(sketch, i * i, 1);
+        books.fail_at = 0;
+        if (status != LEGO_OK) {
+            assert_int_equal(status, LEGO_ERR_MEMORY);
+            assert_int_equal(sketch->top.buckets.d, buckets);
+            after = sketch_to_bytes(sketch);
+            assert_int_equal(after.size, before.size);
+            assert_memory_equal(after.p, before.p, before.size);
+            free(after.p);
+            failed++;
+            assert_int_equal(lego_add_u64(sketch, i * i, 1), LEGO_OK);
+        }
+        assert_int_equal(lego_add_u64(other, i * i, 1), LEGO_OK);
+        free(before.p);
+    }
+    assert_true(failed > 3 && !top_grows(&sketch->top));
+    assert_same(sketch, other);
+    lego_destroy(sketch);
+    lego_destroy(other);
+    assert_int_equal(books.now, 0);
+}
+
+/* So may a merge of two that do not leak yet. */
+static void merging_young_ones_may_fail(void **unused)
+{
+    (void)unused;
+    lego_status status = LEGO_ERR_MEMORY;
+    long at = 1;
+    for (; status != LEGO_OK; at++) {
+        struct books books;
+        lego_allocator allocator = books_allocator(&books);
+        lego_options options = {1 << 17, 1 << 15, NULL, 7, &allocator};
+        lego_sketch *into, *from, *whole;
+        assert_int_equal(lego_create(&options, &into), LEGO_OK);
+        assert_int_equal(lego_create(&options, &from), LEGO_OK);
+        assert_int_equal(lego_create(&options, &whole), LEGO_OK);
+        for (uint64_t i = 0; i < 2000; i++) {
+            lego_add_u64(i < 100 ? into : from, i, 1);
+            lego_add_u64(whole, i, 1);
+        }
+        struct bytes before = sketch_to_bytes(into), after;
+        books.calls = 0;
+        books.fail_at = at;
+        status = lego_merge(into, from);
+        books.fail_at = 0;
+        after = sketch_to_bytes(into);
+        if (status != LEGO_OK) {
+            assert_int_equal(status, LEGO_ERR_MEMORY);
+            assert_int_equal(after.size, before.size);
+            assert_memory_equal(after.p, before.p, before.size);
+        } else {
+            assert_same(into, whole);
+        }
+        free(before.p);
+        free(after.p);
+        lego_destroy(into);
+        lego_destroy(from);
+        lego_destroy(whole);
+        assert_int_equal(books.now, 0);
+    }
+    assert_true(at > 2); /* it failed at least once */
+}
+
 struct sink {
     long calls, fail_at;
 };
@@ -240,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_is_seen),      cmocka_unit_test(heads_must_agree_with_buckets),
         cmocka_unit_test(a_bucket_is_as_documented), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(growing_may_fail),          cmocka_unit_test(merging_young_ones_may_fail),
         cmocka_unit_test(every_write_may_fail),
     };
     return cmocka_run_group_tests_name("top files", tests, NULL, NULL);

@@ -77,6 +77,12 @@ static double bound(double h)
     return h > 1 ? 1 + outside * (h - 1) : h < 0 ? outside * h : h;
 }
 
+/* How far the answer is above the count. Lists answer themselves. */
+static double error_of(const struct compact_task *task, int c, double h)
+{
+    return (task->shares[c] ? bound(h) : 1) * (double)task->least[c] - (double)task->count[c];
+}
+
 static void net_gradient(const struct compact_task *task, const real *w, struct workspace *s, double *gradient,
                          struct compact_losses *losses)
 {
@@ -84,8 +90,8 @@ static void net_gradient(const struct compact_task *task, const real *w, struct 
     decode_forward(w, task, s);
     struct compact_losses l = {0};
     for (int c = 0; c < ITEMS; c++) {
-        double count = (double)task->count[c], part = (double)task->part[c], least = (double)task->least[c];
-        double e = fabs(bound((double)s->h[0][c]) * least - count), rule = fabs(least - count);
+        double count = (double)task->count[c], part = (double)task->part[c];
+        double e = fabs(error_of(task, c, (double)s->h[0][c])), rule = fabs((double)task->least[c] - count);
         l.aae += part * e;
         l.are += part * e / count;
         l.rule_aae += part * rule;
@@ -93,11 +99,10 @@ static void net_gradient(const struct compact_task *task, const real *w, struct 
     }
     l.total = log(l.aae + floor_of_errors) + worth_of_are * log(l.are + floor_of_errors);
     for (int c = 0; c < ITEMS; c++) {
-        double count = (double)task->count[c], least = (double)task->least[c], h = (double)s->h[0][c];
-        double e = bound(h) * least - count;
+        double count = (double)task->count[c], h = (double)s->h[0][c], e = error_of(task, c, h);
         double worth = 1 / (l.aae + floor_of_errors) + worth_of_are / count / (l.are + floor_of_errors);
-        double slope = (double)task->part[c] * worth * least * (h > 1 || h < 0 ? outside : 1);
-        s->dh[0][c] = (real)(e > 0 ? slope : e < 0 ? -slope : 0);
+        double slope = (double)task->part[c] * worth * (double)task->least[c] * (h > 1 || h < 0 ? outside : 1);
+        s->dh[0][c] = !task->shares[c] ? 0 : (real)(e > 0 ? slope : e < 0 ? -slope : 0);
     }
     net_backward(w, s, gradient);
     *losses = l;

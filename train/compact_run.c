@@ -46,9 +46,9 @@ static lego_status save(const struct recipe *recipe, const struct state *state, 
 {
     (void)recipe;
     struct lego_model model = {.kind = MODEL_COMPACT,
-                               .rows = BLOCK_ROWS,
-                               .columns = 128, /* of the longest row of an empty block */
-                               .quantum = BLOCK_ROWS,
+                               .rows = COMPACT_ROWS,
+                               .columns = COMPACT_COLUMNS,
+                               .quantum = COMPACT_QUANTUM,
                                .table_size = 1,
                                .table = {1},
                                .weights = state->average};

@@ -1,11 +1,11 @@
 /* compact_run: training of the networks of a compact model (src/model/compact.h), on the CPU, in minutes.
  *
- * A **task** is a stream in a dense sketch of 256 blocks, stored by the library itself, with 0.25 to 8 bytes a distinct
- * item; one in four has 64 blocks and 0.02 to 0.25 bytes, one in sixteen 1,200 items and 8 to 1,000 bytes for each. Its
- * counts are one of five kinds: Zipf (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, a flat body
- * with a heavy head, a geometric body with a Zipf head, and all equal. In one stream of eight all of them are multiples
- * of a number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are asked: the 64 most
- * frequent, and others drawn at random, which stand for all the rest.
+ * A **task** is a stream in 8 to 64 blocks, stored by the library itself, with 0.25 to 2 bytes a distinct item; in one of
+ * four 0.02 to 0.25. Streams of which all blocks still list are drawn again. Its counts are one of five kinds: Zipf
+ * (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, a flat body with a heavy head, a geometric body with
+ * a Zipf head, and all equal. In one stream of eight all of them are multiples of a number up to 1,000, and in one of
+ * sixteen an item is half of all or more. 512 items of it are asked: the 64 most frequent, and others drawn at random,
+ * which stand for all the rest. Those in blocks that list count in the errors; the networks can do nothing about them.
  *
  * The 8,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most
  * of the time: 16 tasks, whose loss is
@@ -33,10 +33,11 @@ struct compact_losses {
     double total, aae, are, rule_aae, rule_are;
 };
 
-/* What a task is asked: what the networks see of each item, its least read, its count, and what part it is of all. */
+/* What a task is asked: what the networks see of each item, its least read, its count, what part it is of all. */
 struct compact_task {
     struct compact_view view;
     float reads[COMPACT_READS][COMPACT_ITEMS], least[COMPACT_ITEMS], count[COMPACT_ITEMS], part[COMPACT_ITEMS];
+    bool shares[COMPACT_ITEMS]; /* or it is in a list */
 };
 
 /* Makes the task of this number in the pool; false if there is not enough memory. */

@@ -1,9 +1,9 @@
-/* compact_tasks: streams of many shapes in dense sketches, and what is asked of them. See compact_run.h. */
+/* compact_tasks: streams of many shapes in blocks, and what is asked of them. See compact_run.h. */
 #include "compact_run.h"
 
 #include <stdlib.h>
 
-enum { BLOCKS = 256, BLOCKS_CROWDED = 64, ITEMS_LIGHT = 1200, TOP = COMPACT_ITEMS / 8 };
+enum { BLOCKS_LEAST = 8, BLOCKS_MOST = 64, BLOCKS_CROWDED = 24, TOP = COMPACT_ITEMS / 8 };
 static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -128,66 +128,88 @@ static struct hash item_hash(uint64_t key, int j)
     return (struct hash){split_mix(key, 2 * (uint64_t)j + 1), split_mix(key, 2 * (uint64_t)j + 2)};
 }
 
-static void ask(const struct dense *dense, uint64_t key, int j, double count, double part, int i,
+/* The answer of a list is its entry, or the cap's cell if that is less; the networks have no part in it. */
+static void ask(const struct blocks *blocks, uint64_t key, int j, double count, double part, int i,
                 struct compact_task *task)
 {
-    int64_t value[BLOCK_ROWS], least;
-    uint32_t columns[BLOCK_ROWS];
-    float reads[COMPACT_READS];
-    unsigned rows = dense_read(dense, item_hash(key, j), value, columns);
-    compact_reads(dense, rows, value, columns, reads);
-    least = value[0];
-    for (unsigned k = 1; k < rows; k++) least = value[k] < least ? value[k] : least;
+    struct reading reading;
+    float reads[COMPACT_READS] = {0};
+    blocks_read(blocks, spot_of(blocks->blocks, item_hash(key, j)), &reading);
+    int64_t least = reading.value[0];
+    for (unsigned k = 1; k < reading.values; k++) least = reading.value[k] < least ? reading.value[k] : least;
+    if (!step_lists(reading.step)) compact_reads(blocks, &reading, reads);
     for (int r = 0; r < COMPACT_READS; r++) task->reads[r][i] = reads[r];
+    task->shares[i] = !step_lists(reading.step);
     task->least[i] = (float)least;
     task->count[i] = (float)count;
     task->part[i] = (float)part;
 }
 
-/* How many items, and how many blocks for them: in one task of four far too few, in one of sixteen more than enough. */
-static int draw_load(uint64_t *state, uint32_t *blocks)
+/* A stream in blocks. */
+struct stream {
+    uint64_t key;
+    int n;
+    double *count;
+    struct blocks blocks;
+    void *bytes;
+};
+
+/* How many items, and how many blocks for them: in one task of four far too few. */
+static int draw_load(uint64_t *state, uint32_t *number)
 {
-    uint64_t load = next(state) % 16;
-    if (load == 4) {
-        *blocks = (uint32_t)(ITEMS_LIGHT * between_logs(state, 8, 1000) / sizeof(struct block));
-        return ITEMS_LIGHT;
-    }
-    *blocks = load < 4 ? BLOCKS_CROWDED : BLOCKS;
-    double bytes_each = load < 4 ? between_logs(state, 0.02, 0.25) : between_logs(state, 0.25, 8);
-    return (int)(*blocks * sizeof(struct block) / bytes_each);
+    bool crowded = next(state) % 4 == 0;
+    *number = (uint32_t)between_logs(state, BLOCKS_LEAST, (crowded ? BLOCKS_CROWDED : BLOCKS_MOST) + 1);
+    double bytes_each = crowded ? between_logs(state, 0.02, 0.25) : between_logs(state, 0.25, 2);
+    return (int)(((double)blocks_bytes(*number, *number) - BLOCKS_LINE) / bytes_each);
 }
 
+static bool stream_make(uint64_t *state, struct stream *stream)
+{
+    uint32_t number;
+    int n = draw_load(state, &number);
+    stream->key = next(state);
+    stream->count = malloc((size_t)n * sizeof *stream->count);
+    stream->bytes = malloc((size_t)blocks_bytes(number, number));
+    if (!stream->count || !stream->bytes) return false;
+    do stream->n = draw_counts(state, stream->count, n);
+    while (stream->n <= COMPACT_ITEMS);
+    qsort(stream->count, (size_t)stream->n, sizeof *stream->count, more_first);
+    if (next(state) % 16 == 0) add_giant(state, stream->count, stream->n);
+    blocks_init(&stream->blocks, number, number, stream->bytes);
+    for (int j = 0; j < stream->n; j++) {
+        blocks_add(&stream->blocks, item_hash(stream->key, j), (int64_t)stream->count[j]);
+        stream->blocks.total += (int64_t)stream->count[j];
+    }
+    return true;
+}
+
+static void stream_free(struct stream *stream)
+{
+    free(stream->count);
+    free(stream->bytes);
+}
+
+static void ask_all(uint64_t *state, const struct stream *stream, struct compact_task *task)
+{
+    int n = stream->n;
+    for (int i = 0; i < COMPACT_ITEMS; i++) {
+        int j = i < TOP ? i : TOP + (int)(next(state) % (uint64_t)(n - TOP));
+        double part = (i < TOP ? 1 : (double)(n - TOP) / (COMPACT_ITEMS - TOP)) / n;
+        ask(&stream->blocks, stream->key, j, stream->count[j], part, i, task);
+    }
+}
+
+/* Streams are drawn until one has blocks that share. */
 bool compact_task_make(const struct recipe *recipe, uint32_t number, struct compact_task *task)
 {
-    uint64_t state = task_key(recipe->seed, number), key = next(&state);
-    uint32_t blocks;
-    int n = draw_load(&state, &blocks);
-    double *count = malloc((size_t)n * sizeof *count);
-    void *bytes = malloc((size_t)dense_bytes(blocks));
-    if (count && bytes) {
-        do n = draw_counts(&state, count, n);
-        while (n <= COMPACT_ITEMS);
-        qsort(count, (size_t)n, sizeof *count, more_first);
-        if (next(&state) % 16 == 0) add_giant(&state, count, n);
-        struct dense dense;
-        dense_init(&dense, blocks, bytes);
-        for (int j = 0; j < n; j++) {
-            for (unsigned which = 0; which < 2; which++) {
-                struct half half = dense_half(&dense, item_hash(key, j), which);
-                dense_add_half(&dense, &half, which, (int64_t)count[j]);
-            }
-            dense.total += (int64_t)count[j];
-        }
-        struct compact_counts counts;
-        compact_count(&dense, &counts);
-        compact_look(&counts, &task->view);
-        for (int i = 0; i < COMPACT_ITEMS; i++) {
-            int j = i < TOP ? i : TOP + (int)(next(&state) % (uint64_t)(n - TOP));
-            ask(&dense, key, j, count[j], (i < TOP ? 1 : (double)(n - TOP) / (COMPACT_ITEMS - TOP)) / n, i, task);
-        }
+    uint64_t state = task_key(recipe->seed, number);
+    bool shares = false, ok = true;
+    while (ok && !shares) {
+        struct stream stream;
+        ok = stream_make(&state, &stream);
+        shares = ok && compact_look(&stream.blocks, &task->view);
+        if (shares) ask_all(&state, &stream, task);
+        stream_free(&stream);
     }
-    bool ok = count && bytes;
-    free(count);
-    free(bytes);
     return ok;
 }

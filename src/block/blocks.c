@@ -54,15 +54,19 @@ static bool settle(struct blocks *blocks, uint32_t block, struct content *conten
     return true;
 }
 
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
+{
+    struct content content;
+    if (blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count)) return true;
+    blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
+    content_add(&content, blocks->whole, spot.key, count);
+    return settle(blocks, spot.block, &content);
+}
+
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
     struct spot spot = spot_of(blocks->blocks, hash);
-    struct content content;
-    if (!blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count)) {
-        blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
-        content_add(&content, blocks->whole, spot.key, count);
-        if (!settle(blocks, spot.block, &content)) return false;
-    }
+    if (!blocks_put(blocks, spot, count)) return false;
     blocks->loose |= count < 0;
     if (!blocks_grow(blocks)) add_to_cap(blocks, spot.block, spot.key, count);
     return true;

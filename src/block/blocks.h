@@ -15,7 +15,7 @@
 
 #include "block/kernels.h"
 
-enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38 };
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_MOST = 1 << 28 };
 
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
@@ -118,6 +118,9 @@ static inline void blocks_prefetch(const struct blocks *blocks, struct hash hash
 /* Adds an item. False, and nothing has changed, if there must be more blocks first. The total is left to the caller. */
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
 
+/* The same of its block alone: the cap is left to the caller, but made if it is needed. */
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count);
+
 /* Adds a content, times sign, to a block; likewise false if there must be more blocks first. Both are brought to the later
  * of their steps, and on. The cap is left to the caller, but made if it is needed. */
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign);
@@ -135,3 +138,12 @@ struct reading {
 };
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
+
+/* The least of the values, which is never below the item's count if no count is negative. */
+static inline int64_t reading_upper(const struct reading *reading)
+{
+    int64_t upper = reading->value[0];
+    for (unsigned i = 1; i < reading->values; i++)
+        if (reading->value[i] < upper) upper = reading->value[i];
+    return upper;
+}

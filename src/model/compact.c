@@ -6,6 +6,8 @@
 
 #include "model/network.h"
 
+/* ---- the scan ---------------------------------------------------------------------------------------------------- */
+
 /* 0 to 8 as they are, then two an octave. */
 static unsigned bucket(int64_t value)
 {
@@ -13,11 +15,6 @@ static unsigned bucket(int64_t value)
     unsigned octave = 63 - (unsigned)__builtin_clzll((uint64_t)value), upper = (uint64_t)value >> (octave - 1) & 1;
     unsigned b = 9 + 2 * (octave - 3) + upper;
     return b < COMPACT_BUCKETS ? b : COMPACT_BUCKETS - 1;
-}
-
-static unsigned log2_of(uint32_t power)
-{
-    return 31 - (unsigned)__builtin_clz(power);
 }
 
 /* By how many bits values are shifted down: none below a mean of 2^17 a block. */
@@ -29,87 +26,116 @@ static int shift_for(double mean)
     return exponent - 17;
 }
 
-/* Which count a cell belongs to. */
-static unsigned place_of(const struct compact_counts *counts, uint32_t columns, int64_t value)
+/* The scanned blocks: the first that share. How many. */
+static unsigned find_scanned(const struct blocks *blocks, uint32_t scanned[COMPACT_SCANNED])
 {
-    return (log2_of(columns) - 1) * COMPACT_BUCKETS + bucket(value >> counts->shift);
+    uint32_t end = blocks->blocks < COMPACT_AMONG ? blocks->blocks : COMPACT_AMONG;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < end && n < COMPACT_SCANNED; i++)
+        if (!step_lists(block_step(&blocks->block[i]))) scanned[n++] = i;
+    return n;
 }
 
-static double mean_of(const struct compact_counts *counts)
+/* What is counted of them. */
+struct counts {
+    double mass; /* of row 0 */
+    uint32_t cells, widths;
+    uint32_t count[COMPACT_HISTOGRAM];
+};
+
+/* Cells of one width. */
+static void count_cells(const int64_t value[], unsigned n, unsigned width, int shift, struct counts *counts)
 {
-    return counts->mass > 0 ? (double)counts->mass / counts->blocks : 0;
+    unsigned log2 = (unsigned)__builtin_ctz(width);
+    for (unsigned i = 0; i < n; i++)
+        counts->count[(log2 - COMPACT_LEAST) * COMPACT_BUCKETS + bucket(value[i] >> shift)]++;
+    counts->cells += n;
+    counts->widths += n * log2;
+}
+
+/* Of a row, those cells that two have become are in the middle: step_width(). */
+static void count_row(const int64_t value[], struct row row, int shift, struct counts *counts)
+{
+    unsigned half = row.from / 2, first = row.cells - half;
+    count_cells(value, first, row.from, shift, counts);
+    count_cells(value + first, half - first, half, shift, counts);
+    count_cells(value + half, first, row.from, shift, counts);
 }
 
 /* With values shifted by so much. */
-static void count_blocks(const struct dense *dense, int shift, struct compact_counts *counts)
+static void count_blocks(const struct blocks *blocks, const uint32_t scanned[], unsigned n, int shift,
+                         struct counts *counts)
 {
-    *counts = (struct compact_counts){.blocks = dense->blocks < COMPACT_SCANNED ? dense->blocks : COMPACT_SCANNED,
-                                      .shift = shift};
-    for (uint32_t i = 0; i < counts->blocks; i++) {
-        int64_t value[BLOCK_CELLS], *at = value;
-        dense->kernels->unpack(&dense->block[i], value);
-        for (unsigned k = 0; k < 2; k++) {
-            uint32_t columns = block_columns[block_step(&dense->block[i])][k];
-            for (uint32_t c = 0; c < columns; c++, at++) {
-                if (k == 0) counts->mass += *at;
-                counts->count[place_of(counts, columns, *at)]++;
-            }
-            counts->cells += columns;
-            counts->widths += columns * log2_of(columns);
-        }
+    struct content content;
+    memset(counts, 0, sizeof *counts);
+    for (unsigned i = 0; i < n; i++) {
+        blocks->kernels->open(&blocks->block[scanned[i]], blocks->whole, &content);
+        struct row row = step_row(content.step, 0);
+        for (unsigned c = 0; c < row.cells; c++) counts->mass += (double)content.value[c];
+        count_row(content.value, row, shift, counts);
+        count_row(content.value + row.cells, step_row(content.step, 1), shift, counts);
     }
 }
 
-void compact_count(const struct dense *dense, struct compact_counts *counts)
+bool compact_look(const struct blocks *blocks, struct compact_view *view)
 {
-    count_blocks(dense, 0, counts);
-    int shift = shift_for(mean_of(counts));
-    if (shift > 0) count_blocks(dense, shift, counts);
-}
-
-bool compact_recount(struct compact_counts *counts, unsigned row, uint32_t columns, int64_t before, int64_t after)
-{
-    counts->count[place_of(counts, columns, before)]--;
-    counts->count[place_of(counts, columns, after)]++;
-    if (row != 0) return true;
-    counts->mass += after - before;
-    return shift_for(mean_of(counts)) == counts->shift;
-}
-
-void compact_look(const struct compact_counts *counts, struct compact_view *view)
-{
-    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++)
-        view->cells[i] = counts->count[i] ? (float)(4 * sqrt((double)counts->count[i] / counts->cells)) : 0;
-    view->facts[0] = (float)(log(ldexp(mean_of(counts), -counts->shift) + 1) / 5);
-    view->facts[1] = (float)((double)counts->widths / counts->cells / 8);
-}
-
-static double mean_mass(const struct dense *dense)
-{
-    return (dense->total > 0 ? (double)dense->total : 0) / dense->blocks;
-}
-
-void compact_reads(const struct dense *dense, unsigned rows, const int64_t value[], const uint32_t columns[],
-                   float reads[COMPACT_READS])
-{
-    double mean = mean_mass(dense);
+    uint32_t scanned[COMPACT_SCANNED];
+    struct counts counts;
+    unsigned n = find_scanned(blocks, scanned);
+    if (n == 0) return false;
+    count_blocks(blocks, scanned, n, 0, &counts);
+    double mean = fmax(counts.mass, 0) / n;
     int shift = shift_for(mean);
-    unsigned order[BLOCK_ROWS];
-    for (unsigned k = 0; k < rows; k++) { /* insertion sort, least read first */
+    if (shift > 0) count_blocks(blocks, scanned, n, shift, &counts);
+    for (unsigned i = 0; i < COMPACT_HISTOGRAM; i++)
+        view->cells[i] = counts.count[i] ? (float)(4 * sqrt((double)counts.count[i] / counts.cells)) : 0;
+    view->facts[0] = (float)(log(ldexp(mean, -shift) + 1) / 5);
+    view->facts[1] = (float)((double)counts.widths / counts.cells / 8);
+    return true;
+}
+
+/* ---- an item ----------------------------------------------------------------------------------------------------- */
+
+static double mean_mass(const struct blocks *blocks)
+{
+    return (blocks->total > 0 ? (double)blocks->total : 0) / blocks->blocks;
+}
+
+/* Blocks that add to a cap. (The last may have fewer.) */
+static unsigned blocks_in_cap(const struct blocks *blocks)
+{
+    return blocks->blocks < BLOCKS_A_CAP ? blocks->blocks : BLOCKS_A_CAP;
+}
+
+/* Least first, and of equal ones the first first. */
+static void sort_values(const struct reading *reading, unsigned order[DECODE_VALUES])
+{
+    for (unsigned k = 0; k < DECODE_VALUES; k++) {
         unsigned i = k;
-        for (; i > 0 && value[order[i - 1]] > value[k]; i--) order[i] = order[i - 1];
+        for (; i > 0 && decode_seen(reading->value[order[i - 1]]) > decode_seen(reading->value[k]); i--)
+            order[i] = order[i - 1];
         order[i] = k;
     }
-    memset(reads, 0, COMPACT_READS * sizeof *reads);
-    for (unsigned i = 0; i < rows; i++) {
-        unsigned k = order[i];
-        double m = ldexp(value[k] > 0 ? (double)value[k] : 0, -shift), noise = ldexp(mean, -shift) / columns[k];
-        reads[i] = (float)(log1p(m) / 5) - (i > 0 ? reads[0] : 0);
-        reads[4 + i] = (float)log2_of(columns[k]) / 8;
-        reads[8 + i] = (float)(log((m + 0.5) / (noise + 0.5)) / 3);
-        if (i >= 2) reads[10 + i] = 1;
-    }
 }
+
+void compact_reads(const struct blocks *blocks, const struct reading *reading, float reads[COMPACT_READS])
+{
+    double mean = mean_mass(blocks);
+    int shift = shift_for(mean);
+    unsigned order[DECODE_VALUES];
+    sort_values(reading, order);
+    for (unsigned i = 0; i < DECODE_VALUES; i++) {
+        unsigned k = order[i], crowd = k == 2 ? blocks_in_cap(blocks) : 1;
+        double m = ldexp((double)decode_seen(reading->value[k]), -shift);
+        double noise = crowd * ldexp(mean, -shift) / reading->width[k];
+        reads[i] = (float)(log1p(m) / 5) - (i > 0 ? reads[0] : 0);
+        reads[3 + i] = (float)__builtin_ctz(reading->width[k]) / 8;
+        reads[6 + i] = (float)(log((m + 0.5) / (noise + 0.5)) / 3);
+    }
+    reads[9] = (float)(reading->step - STEP_SHARE) / 32;
+}
+
+/* ---- the networks ------------------------------------------------------------------------------------------------ */
 
 /* y = act(W x + b); the scalar truth, in doubles. */
 static void layer(const float *w, int in, int out, double slope, const double x[], double y[])
@@ -195,10 +221,21 @@ void compact_bias(const float *weights, const double stream[COMPACT_STREAM], flo
     }
 }
 
-void compact_scale(const struct dense *dense, struct decode_stream *stream)
+void compact_bias_of(const lego_model *model, const struct blocks *blocks, float bias[DECODE_HIDDEN_ROOM], bool *any)
 {
-    double mean = mean_mass(dense);
+    struct compact_view view;
+    double stream[COMPACT_STREAM];
+    *any = compact_look(blocks, &view);
+    if (!*any) return;
+    compact_scan(model->weights, &view, stream);
+    compact_bias(model->weights, stream, bias);
+}
+
+void compact_scale(const struct blocks *blocks, struct decode_stream *stream)
+{
+    double mean = mean_mass(blocks);
     int shift = shift_for(mean);
     stream->scale = shift > 0 ? (float)ldexp(1, -shift) : 1;
     stream->mean = shift > 0 ? (float)ldexp(mean, -shift) : (float)mean;
+    stream->cap_mean = stream->mean * (float)blocks_in_cap(blocks);
 }

@@ -5,7 +5,6 @@
  *     SUPPORTED                whether this CPU can run them
  *     LANES                    floats in a vector register
  *     FUSED(a, b, c)           a * b + c of vectors, rounded once
- *     LOOK_UP(table, index)    table[index], lane by lane; index is below 8
  *     TILE_READS, TILE_MIX     outputs of these layers that are summed in registers at once ...
  *     TILE_VECTORS             ... for so many vectors of items
  *
@@ -14,7 +13,8 @@
  * outputs, gets the bits that it gets in a batch, and it gets them on every machine. */
 #pragma once
 
-#include "block/kernels.h"
+#include "block/block.h"
+#include "model/kernels.h"
 
 #include <string.h>
 
@@ -24,8 +24,6 @@
 #define SUPPORTED true
 #define LANES 4
 #define FUSED(a, b, c) ((a) * (b) + (c))
-#define LOOK_UP(table, index)                                                                                          \
-    ((vec){(table)[(index)[0]], (table)[(index)[1]], (table)[(index)[2]], (table)[(index)[3]]})
 #define TILE_READS 4
 #define TILE_MIX 4
 #define TILE_VECTORS 2
@@ -51,7 +49,7 @@ enum {
     HIDDEN = DECODE_HIDDEN,
     MIXED = DECODE_MIXED,
     ALONE = 8, /* up to so many are faster one by one */
-    TABLE = LANES > 8 ? LANES : 8
+    PARTS = LANES > 8 ? LANES : 8
 };
 
 INLINE vec load(const float *p)
@@ -67,12 +65,6 @@ INLINE void store(float *p, vec x)
 INLINE vec splat(float x)
 {
     return x - (vec){0}; /* 0 + x would turn -0 into 0, so the compiler could not drop it */
-}
-
-/* x or 0. */
-INLINE vec where(ints mask, vec x)
-{
-    return (vec)((ints)x & mask);
 }
 
 /* The LeakyReLU. */
@@ -107,55 +99,63 @@ INLINE vec log_of(vec x)
 
 /* The reads of items, least first. */
 struct sorted {
-    float value[4][MANY];   /* not below 0 */
-    int32_t width[4][MANY]; /* log2 of the row's columns, 0 for a row that is not there */
+    float value[DECODE_VALUES][MANY];   /* not below 0 */
+    int32_t width[DECODE_VALUES][MANY]; /* log2 of the width of its cell */
+    float mass[DECODE_VALUES][MANY];    /* what is spread over such cells */
 };
 
-/* Written so that it is compiled to vectors: all items go the same way through a network of five comparisons. */
-INLINE void sort_reads(struct decode_items *items, struct sorted *sorted)
+/* A key sorts by value, and tells which of the item's values it is. */
+INLINE int64_t key_of(int64_t value, int which)
 {
-    int64_t(*key)[MANY] = items->key;
-#define ORDER(a, b)                                                                                                    \
-    for (int c = 0; c < MANY; c++) {                                                                                   \
-        int64_t x = key[a][c], y = key[b][c];                                                                          \
-        key[a][c] = x < y ? x : y;                                                                                     \
-        key[b][c] = x < y ? y : x;                                                                                     \
+    return decode_seen(value) << 2 | which;
+}
+
+#define ORDER(p, q)                                                                                                    \
+    {                                                                                                                  \
+        int64_t one = p, other = q;                                                                                    \
+        p = one < other ? one : other;                                                                                 \
+        q = one < other ? other : one;                                                                                 \
     }
-    ORDER(0, 1)
-    ORDER(2, 3)
-    ORDER(0, 2)
-    ORDER(1, 3)
-    ORDER(1, 2)
-#undef ORDER
-    for (int i = 0; i < 4; i++) {
+
+/* Written so that it is compiled to vectors: all items go the same way through three comparisons. */
+INLINE void sort_reads(const struct decode_stream *stream, const struct decode_items *items, struct sorted *sorted)
+{
+    int64_t key[DECODE_VALUES][MANY];
+    for (int i = 0; i < DECODE_VALUES; i++)
+        for (int c = 0; c < MANY; c++) key[i][c] = key_of(items->value[i][c], i);
+    for (int c = 0; c < MANY; c++) ORDER(key[0][c], key[1][c])
+    for (int c = 0; c < MANY; c++) ORDER(key[1][c], key[2][c])
+    for (int c = 0; c < MANY; c++) ORDER(key[0][c], key[1][c])
+    for (int i = 0; i < DECODE_VALUES; i++) {
+        for (int c = 0; c < MANY; c++) sorted->value[i][c] = (float)(key[i][c] >> 2);
         for (int c = 0; c < MANY; c++) {
-            int64_t value = key[i][c] >> 2;
-            sorted->value[i][c] = (float)(value > 0 ? value : 0);
+            int32_t which = (int32_t)key[i][c] & 3, w0 = items->width[0][c], w1 = items->width[1][c];
+            int32_t w2 = items->width[2][c];
+            sorted->width[i][c] = which == 0 ? w0 : which == 1 ? w1 : w2;
+            sorted->mass[i][c] = which == 2 ? stream->cap_mean : stream->mean;
         }
-        for (int c = 0; c < MANY; c++)
-            sorted->width[i][c] = (int32_t)(items->widths[c] >> (4 * ((uint32_t)key[i][c] & 3)) & 15);
     }
 }
 
 /* As compact_reads(). */
-INLINE void see_reads(const struct decode_stream *stream, const struct sorted *sorted, float x[DECODE_READS][MANY])
+INLINE void see_reads(const struct decode_stream *stream, const struct decode_items *items, const struct sorted *sorted,
+                      float x[DECODE_READS][MANY])
 {
-    float noise[TABLE]; /* by width */
-    for (int i = 0; i < TABLE; i++) noise[i] = 1 / (stream->mean / (float)(1 << (i & 7)) + 0.5F);
     for (int at = 0; at < MANY; at += LANES) {
         vec least = {0};
-        UNROLL for (int i = 0; i < 4; i++)
+        UNROLL for (int i = 0; i < DECODE_VALUES; i++)
         {
             vec m = load(&sorted->value[i][at]) * stream->scale;
-            ints width = *(const ints_in_memory *)&sorted->width[i][at], there = width > (ints){0};
-            vec size = log_of(m + 1.0F) * 0.2F - least, over = log_of((m + 0.5F) * LOOK_UP(noise, width)) * (1 / 3.0F);
+            ints width = *(const ints_in_memory *)&sorted->width[i][at];
+            vec noise = load(&sorted->mass[i][at]) * (vec)((127 - width) << 23); /* the mass times 2^-width */
+            vec size = log_of(m + 1.0F) * 0.2F - least;
             if (i == 0) least = size;
-            store(&x[i][at], i < 2 ? size : where(there, size));
-            store(&x[4 + i][at], __builtin_convertvector(width, vec) * 0.125F);
-            store(&x[8 + i][at], i < 2 ? over : where(there, over));
-            if (i >= 2) store(&x[10 + i][at], where(there, splat(1)));
+            store(&x[i][at], size);
+            store(&x[3 + i][at], __builtin_convertvector(width, vec) * 0.125F);
+            store(&x[6 + i][at], log_of((m + 0.5F) / (noise + 0.5F)) * (1 / 3.0F));
         }
     }
+    for (int c = 0; c < MANY; c++) x[9][c] = (float)(items->step[c] - STEP_SHARE) * 0.03125F;
 }
 
 /* The same for one item, whose logarithms are in the lanes of a vector. Its numbers become vectors without a way
@@ -164,41 +164,35 @@ typedef float four_floats __attribute__((vector_size(16)));
 typedef int32_t four_ints __attribute__((vector_size(16)));
 typedef int64_t four_keys __attribute__((vector_size(32)));
 
-INLINE void see_one(const struct decode_stream *stream, struct decode_items *items, unsigned c, float x[DECODE_READS])
+INLINE void see_one(const struct decode_stream *stream, const struct decode_items *items, unsigned c,
+                    float x[DECODE_READS])
 {
-    int64_t key[4];
-    for (int i = 0; i < 4; i++) key[i] = items->key[i][c];
-#define ORDER(a, b)                                                                                                    \
-    {                                                                                                                  \
-        int64_t p = key[a], q = key[b];                                                                                \
-        key[a] = p < q ? p : q;                                                                                        \
-        key[b] = p < q ? q : p;                                                                                        \
-    }
-    ORDER(0, 1)
-    ORDER(2, 3)
-    ORDER(0, 2)
-    ORDER(1, 3)
-    ORDER(1, 2)
-#undef ORDER
-    items->key[0][c] = key[0];
-    four_keys sorted = {key[0], key[1], key[2], key[3]};
-    four_floats m = __builtin_convertvector((sorted >> 2) & (sorted > 0), four_floats) * stream->scale;
-    four_ints w = (int32_t)items->widths[c] >> (4 * (__builtin_convertvector(sorted, four_ints) & 3)) & 15;
-    four_floats width = __builtin_convertvector(w, four_floats), size = m + 1.0F;
-    four_floats over = (m + 0.5F) * (1 / (stream->mean / __builtin_convertvector(1 << w, four_floats) + 0.5F));
+    int64_t key[DECODE_VALUES];
+    for (int i = 0; i < DECODE_VALUES; i++) key[i] = key_of(items->value[i][c], i);
+    ORDER(key[0], key[1])
+    ORDER(key[1], key[2])
+    ORDER(key[0], key[1])
+    four_keys sorted = {key[0], key[1], key[2], 0};
+    uint32_t widths =
+        (uint32_t)items->width[0][c] | (uint32_t)items->width[1][c] << 8 | (uint32_t)items->width[2][c] << 16;
+    four_ints which = __builtin_convertvector(sorted & 3, four_ints), is_cap = which == 2;
+    four_ints width = (int32_t)widths >> 8 * which & 255;
+    four_floats mean = stream->mean - (four_floats){0}, cap_mean = stream->cap_mean - (four_floats){0};
+    four_floats mass = (four_floats)(((four_ints)cap_mean & is_cap) | ((four_ints)mean & ~is_cap));
+    four_floats m = __builtin_convertvector(sorted >> 2, four_floats) * stream->scale, size = m + 1.0F;
+    four_floats over = (m + 0.5F) / (mass * (four_floats)((127 - width) << 23) + 0.5F);
 #if LANES == 4
     size = log_of(size), over = log_of(over);
 #else
     vec log = log_of((vec){size[0], size[1], size[2], size[3], over[0], over[1], over[2], over[3]});
     size = (four_floats){log[0], log[1], log[2], log[3]}, over = (four_floats){log[4], log[5], log[6], log[7]};
 #endif
-    for (int i = 0; i < 4; i++) {
-        float there = i < 2 || width[i] > 0 ? 1 : 0;
-        x[i] = there > 0 ? size[i] * 0.2F - (i > 0 ? x[0] : 0) : 0;
-        x[4 + i] = width[i] * 0.125F;
-        x[8 + i] = there > 0 ? over[i] * (1 / 3.0F) : 0;
-        if (i >= 2) x[10 + i] = there;
+    for (int i = 0; i < DECODE_VALUES; i++) {
+        x[i] = size[i] * 0.2F - (i > 0 ? x[0] : 0);
+        x[3 + i] = (float)width[i] * 0.125F;
+        x[6 + i] = over[i] * (1 / 3.0F);
     }
+    x[9] = (float)(items->step[c] - STEP_SHARE) * 0.03125F;
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -276,7 +270,7 @@ INLINE void answer_many(const struct decode_weights *w, const float b[MIXED][MAN
 
 INLINE float answer_one(const struct decode_weights *w, const float b[DECODE_MIXED_ROOM])
 {
-    float part[TABLE];
+    float part[PARTS];
     UNROLL for (int i = 0; i < 8; i += LANES)
     {
         vec sum = load(w->answer + i) * load(b + i);
@@ -287,20 +281,20 @@ INLINE float answer_one(const struct decode_weights *w, const float b[DECODE_MIX
     return ((part[0] + part[2]) + (part[1] + part[3])) + w->answer_bias;
 }
 
-static void decode_many(const struct decode_weights *w, const struct decode_stream *stream, struct decode_items *items,
-                        float h[MANY])
+static void decode_many(const struct decode_weights *w, const struct decode_stream *stream,
+                        const struct decode_items *items, float h[MANY])
 {
     struct sorted sorted;
     float x[DECODE_READS][MANY], a[HIDDEN][MANY], b[MIXED][MANY];
-    sort_reads(items, &sorted);
-    see_reads(stream, &sorted, x);
+    sort_reads(stream, items, &sorted);
+    see_reads(stream, items, &sorted, x);
     layer_many(DECODE_READS, HIDDEN, DECODE_HIDDEN_ROOM, TILE_READS, 1, stream->bias, w->reads[0], x[0], a[0]);
     layer_many(HIDDEN, MIXED, DECODE_MIXED_ROOM, TILE_MIX, 2, w->mix_bias, w->mix[0], a[0], b[0]);
     answer_many(w, (const float(*)[MANY])b, h);
 }
 
-static void decode_one(const struct decode_weights *w, const struct decode_stream *stream, struct decode_items *items,
-                       unsigned c, float *h)
+static void decode_one(const struct decode_weights *w, const struct decode_stream *stream,
+                       const struct decode_items *items, unsigned c, float *h)
 {
     float x[DECODE_READS], a[DECODE_HIDDEN_ROOM], b[DECODE_MIXED_ROOM];
     see_one(stream, items, c, x);
@@ -317,8 +311,8 @@ static void decode_items(const struct decode_weights *w, const struct decode_str
         return;
     }
     for (unsigned c = n; c < MANY; c++) { /* those that are not asked for are empty */
-        for (int i = 0; i < 4; i++) items->key[i][c] = 0;
-        items->widths[c] = 0;
+        for (int i = 0; i < DECODE_VALUES; i++) items->value[i][c] = items->width[i][c] = 0;
+        items->step[c] = STEP_SHARE;
     }
     decode_many(w, stream, items, h);
 }

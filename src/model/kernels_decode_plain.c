@@ -69,6 +69,4 @@ static inline four fused_lanes(four a, four b, four c)
 #endif
 #endif
 
-#define LOOK_UP(table, index)                                                                                          \
-    ((vec){(table)[(index)[0]], (table)[(index)[1]], (table)[(index)[2]], (table)[(index)[3]]})
 #include "model/kernels_decode.h"

@@ -1,6 +1,6 @@
 /* model: what is learnt. The table V of embedding weights and the networks that scan a brick and decode an item.
  *
- * The room model holds the weights (model), the scan and decoder of blocks (compact, kernels_decode*, x86/), and what
+ * The room model holds the weights (model), the scan and decoder of blocks (compact, kernels*, x86/), and what
  * cells alone say of a count (bounds). It may include core and block. */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 enum model_kind {
     MODEL_PAPER = 1,   /* bricks (paper/bricks.h) and the paper's networks */
-    MODEL_COMPACT = 2, /* blocks of one cache line (block/dense.h), all weights 1 */
+    MODEL_COMPACT = 2, /* blocks that list and share (block/blocks.h), all weights 1 */
 };
 
 enum { LAYER_WIDTH_MAX = 32, SCAN_IMPLICIT = 4 };

@@ -1,5 +1,5 @@
 /* add: item -> hash -> top, if the sketch keeps one -> blocks or bricks. */
-#include "sketch/blocks_query.h"
+#include "sketch/batch.h"
 #include "sketch/sketch.h"
 
 lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
@@ -16,24 +16,23 @@ lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_
 
 /* ---- the light part ---------------------------------------------------------------------------------------------- */
 
-static void add_to_blocks(lego_sketch *sketch, struct hash hash, int64_t count)
+lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
 {
-    struct dense *dense = &sketch->dense;
-    const struct half half[2] = {dense_half(dense, hash, 0), dense_half(dense, hash, 1)};
-    dense->total += count;
-    __builtin_prefetch(&dense->block[half[1].block], 1); /* while the first is added to */
-    for (unsigned which = 0; which < 2; which++) {
-        if (half[which].block < COMPACT_SCANNED) blocks_add_scanned(sketch, &half[which], which, count);
-        else dense_add_half(dense, &half[which], which, count);
+    if (!has_blocks(sketch->model)) {
+        bricks_add(&sketch->bricks, hash, count);
+        return LEGO_OK;
     }
+    while (!blocks_add(&sketch->blocks, hash, count)) {
+        lego_status status = grow_blocks(sketch);
+        if (status != LEGO_OK) return status;
+    }
+    sketch->blocks.total += count;
+    if (sketch->summary && compact_scans(&sketch->blocks, spot_of(sketch->blocks.blocks, hash).block))
+        blocks_changed(sketch);
+    return LEGO_OK;
 }
 
-void light_add(lego_sketch *sketch, struct hash hash, int64_t count)
-{
-    if (has_blocks(sketch->model)) add_to_blocks(sketch, hash, count);
-    else bricks_add(&sketch->bricks, hash, count);
-}
-
+/* From a top that has grown, whose light part has grown too: it always takes. */
 static void take_item(void *context, const void *item, size_t size, int64_t count)
 {
     lego_sketch *sketch = context;
@@ -46,12 +45,9 @@ static int64_t upper_of(const void *context, const void *item, size_t size)
     const lego_sketch *sketch = context;
     struct hash hash = hash_bytes(item, size, sketch->seed);
     if (!has_blocks(sketch->model)) return bricks_upper(&sketch->bricks, hash);
-    int64_t value[BLOCK_ROWS], upper = INT64_MAX;
-    uint32_t columns[BLOCK_ROWS];
-    unsigned rows = dense_read(&sketch->dense, hash, value, columns);
-    for (unsigned k = 0; k < rows; k++)
-        if (value[k] < upper) upper = value[k];
-    return upper;
+    struct reading reading;
+    blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
+    return reading_upper(&reading);
 }
 
 struct top_light light_of(lego_sketch *sketch)
@@ -61,22 +57,33 @@ struct top_light light_of(lego_sketch *sketch)
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
-static void add_item(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
+static lego_status add_item(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
 {
     if (has_top(sketch)) {
         struct top_light light = light_of(sketch);
+        lego_status status = LEGO_OK;
+        while (status == LEGO_OK && top_wants_more(&sketch->top, hash, item, size, count)) status = grow_top(sketch);
+        if (status != LEGO_OK) return status;
         count = top_add(&sketch->top, hash, item, size, count, &light);
-        if (count == 0) return;
+        if (count == 0) return LEGO_OK;
     }
-    light_add(sketch, hash, count);
+    return light_add(sketch, hash, count);
+}
+
+static lego_status add_one(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
+{
+    uint64_t mass = sketch->mass;
+    lego_status status = sketch_take_counts(sketch, &count, 1);
+    if (status != LEGO_OK) return status;
+    status = add_item(sketch, hash, item, size, count);
+    if (status != LEGO_OK) sketch->mass = mass;
+    return status;
 }
 
 lego_status lego_add(lego_sketch *sketch, const void *item, size_t size, int64_t count)
 {
     if (!item && size > 0) return LEGO_ERR_ARGUMENT;
-    lego_status status = sketch_take_counts(sketch, &count, 1);
-    if (status == LEGO_OK) add_item(sketch, hash_bytes(item, size, sketch->seed), item, size, count);
-    return status;
+    return add_one(sketch, hash_bytes(item, size, sketch->seed), item, size, count);
 }
 
 lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
@@ -84,10 +91,8 @@ lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
     unsigned char integer[8];
     size_t size = 0;
     const void *bytes = NULL; /* which only a top asks for */
-    lego_status status = sketch_take_counts(sketch, &count, 1);
     if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
-    if (status == LEGO_OK) add_item(sketch, hash_u64(item, sketch->seed), bytes, size, count);
-    return status;
+    return add_one(sketch, hash_u64(item, sketch->seed), bytes, size, count);
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
@@ -112,35 +117,98 @@ bool items_valid(const lego_items *items)
     return items->bytes || items->offsets[items->n] == items->offsets[0];
 }
 
+static int64_t count_of(const lego_items *items, size_t i)
+{
+    return items->counts ? items->counts[i] : 1;
+}
+
 enum { AHEAD = 16 }; /* items whose buckets and blocks are on their way while others are counted */
 
 /* In the order of the items, on which the top depends. */
-static void add_through_top(lego_sketch *sketch, const lego_items *items)
+static lego_status add_through_top(lego_sketch *sketch, const lego_items *items)
 {
     struct hash hash[AHEAD];
+    lego_status status = LEGO_OK;
     for (size_t start = 0; start < items->n; start += AHEAD) {
         size_t n = items->n - start < AHEAD ? items->n - start : AHEAD;
         for (size_t i = 0; i < n; i++) {
             hash[i] = items_hash(items, start + i, sketch->seed);
             top_prefetch(&sketch->top, hash[i]);
-            if (has_blocks(sketch->model)) dense_prefetch(&sketch->dense, hash[i]);
+            if (has_blocks(sketch->model)) blocks_prefetch(&sketch->blocks, hash[i]);
         }
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && status == LEGO_OK; i++) {
             unsigned char integer[8];
             size_t size;
             const void *item = items_bytes(items, start + i, integer, &size);
-            add_item(sketch, hash[i], item, size, items->counts ? items->counts[start + i] : 1);
+            status = add_item(sketch, hash[i], item, size, count_of(items, start + i));
         }
     }
+    return status;
+}
+
+/* What has grown needs no more memory. While it grows, the items are counted by a copy, which takes the place of the
+ * sketch when all are there. */
+static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
+{
+    bool grows = sketch->top.buckets.d < sketch->top.most || (has_blocks(sketch->model) && blocks_grow(&sketch->blocks));
+    lego_sketch *copy;
+    if (!grows) return add_through_top(sketch, items);
+    lego_status status = lego_copy(sketch, &copy);
+    if (status != LEGO_OK) return status;
+    copy->threads = sketch->threads;
+    status = add_through_top(copy, items);
+    if (status == LEGO_OK) {
+        lego_sketch old = *sketch;
+        *sketch = *copy;
+        *copy = old;
+    }
+    lego_destroy(copy);
+    return status;
+}
+
+/* To blocks that grow, one by one. While they do, whatever was added can be taken away again without a trace. */
+static lego_status add_growing(lego_sketch *sketch, const lego_items *items, size_t *done)
+{
+    lego_status status = LEGO_OK;
+    for (*done = 0; *done < items->n && blocks_grow(&sketch->blocks); ++*done) {
+        status = light_add(sketch, items_hash(items, *done, sketch->seed), count_of(items, *done));
+        if (status != LEGO_OK) break;
+    }
+    for (size_t i = *done; status != LEGO_OK && i-- > 0;) /* back the way it came, so there is room at each step */
+        light_add(sketch, items_hash(items, i, sketch->seed), -count_of(items, i));
+    return status;
+}
+
+/* The rest of the items, from one on. */
+static lego_items items_from(const lego_items *items, size_t first)
+{
+    lego_items rest = *items;
+    rest.n -= first;
+    if (items->integers) rest.integers += first;
+    else if (items->offsets) rest.offsets += first;
+    if (items->counts) rest.counts += first;
+    return rest;
+}
+
+static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
+{
+    size_t done;
+    lego_status status = add_growing(sketch, items, &done);
+    if (status != LEGO_OK || done == items->n) return status;
+    lego_items rest = items_from(items, done);
+    batch_add(sketch, &rest);
+    return LEGO_OK;
 }
 
 lego_status lego_add_items(lego_sketch *sketch, const lego_items *items)
 {
     if (!items_valid(items)) return LEGO_ERR_ARGUMENT;
+    uint64_t mass = sketch->mass;
     lego_status status = sketch_take_counts(sketch, items->counts, items->n);
     if (status != LEGO_OK) return status;
-    if (has_top(sketch)) add_through_top(sketch, items);
-    else if (has_blocks(sketch->model)) batch_add(sketch, items);
+    if (has_top(sketch)) status = add_growing_top(sketch, items);
+    else if (has_blocks(sketch->model)) status = add_to_blocks(sketch, items);
     else bricks_add_items(&sketch->bricks, items, sketch->seed, sketch->threads);
-    return LEGO_OK;
+    if (status != LEGO_OK) sketch->mass = mass;
+    return status;
 }

@@ -1,108 +1,184 @@
-/* batch: many items to blocks in one call, on one thread or several. batch.h has the ways to add them. */
+/* batch: see batch.h. */
 #include "sketch/batch.h"
 
 #include <string.h>
 
+#include "core/parallel.h"
+#include "sketch/partition.h"
+#include "sketch/tally.h"
+
 enum {
-    FEW = 1024,        /* items, fewer than which no notes are taken of */
-    HOT_MANY = 1 << 12 /* items, from which on the hot ones are looked for: that takes 2 us */
+    FEW = 256,       /* items, fewer than which are added as they come */
+    ALONE = 1 << 15, /* items, fewer than which are left to one thread */
+    AHEAD = 16       /* items whose blocks are on their way while others are added */
+};
+#define WORDS_MOST (UINT64_C(1) << 22) /* of all parts: 32 MB */
+
+struct batch {
+    struct blocks *blocks;
+    const lego_items *items;
+    uint64_t seed;
+    const struct batch_growth *growth;
 };
 
-void items_place(const lego_items *items, size_t first, unsigned n, const lego_sketch *sketch,
-                 struct decode_places *places)
+static inline int64_t count_of(const lego_items *items, size_t i)
 {
-    const struct dense *dense = &sketch->dense;
-    struct hashes hashes;
-    if (items->integers) {
-        dense->kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
-    } else {
-        for (unsigned i = 0; i < n; i++) {
-            struct hash hash = items_hash(items, first + i, sketch->seed);
-            hashes.lo[i] = hash.lo;
-            hashes.hi[i] = hash.hi;
-        }
-    }
-    dense->kernels->place(&hashes, n, dense->odd, dense->mask, places);
+    return items->counts ? items->counts[i] : 1;
 }
 
-unsigned reader_next(struct reader *reader, struct decode_places *places, int64_t counts[])
-{
-    const struct batch *batch = reader->batch;
-    const lego_items *items = batch->items;
-    if (!batch->hot) {
-        size_t left = reader->end - reader->next;
-        unsigned n = left < DECODE_MOST ? (unsigned)left : DECODE_MOST;
-        items_place(items, reader->next, n, batch->sketch, places);
-        for (unsigned i = 0; i < n; i++) counts[i] = batch_count(batch, reader->next + i);
-        reader->next += n;
-        return n;
-    }
-    while (reader->rests < DECODE_MOST && reader->next < reader->end) {
-        size_t left = reader->end - reader->next, n = left < DECODE_MOST ? left : DECODE_MOST;
-        uint64_t *rest = reader->rest + reader->rests;
-        reader->rests += hot_pass(batch->hot, items->integers + reader->next, n, reader->times, rest);
-        reader->next += n;
-    }
-    unsigned n = reader->rests < DECODE_MOST ? reader->rests : DECODE_MOST;
-    items_place(&(lego_items){.integers = reader->rest}, 0, n, batch->sketch, places);
-    for (unsigned i = 0; i < n; i++) counts[i] = 1;
-    reader->rests -= n;
-    memmove(reader->rest, reader->rest + n, reader->rests * sizeof *reader->rest);
-    return n;
-}
+/* ---- one by one -------------------------------------------------------------------------------------------------- */
 
-bool batch_next_hot(const struct batch *batch, const uint32_t times[], unsigned *slot, struct half half[2])
+static bool add_one(const struct batch *batch, struct hash hash, int64_t count)
 {
-    while (batch->hot && *slot < HOT_SLOTS && times[*slot] == 0) ++*slot;
-    if (!batch->hot || *slot == HOT_SLOTS) return false;
-    struct hash hash = hash_u64(batch->hot->key[*slot], batch->sketch->seed);
-    for (unsigned which = 0; which < 2; which++) half[which] = dense_half(&batch->sketch->dense, hash, which);
+    while (!blocks_add(batch->blocks, hash, count))
+        if (!batch->growth->grow(batch->blocks, batch->growth->context)) return false;
     return true;
 }
 
-/* Adds items to dense blocks as they come: while those of some are on their way, the ones before them are added. */
-static void add_dense(const struct batch *batch)
+/* Takes the first n items back, the last first: what there was has room. */
+static void take_back(const struct batch *batch, size_t n)
 {
-    struct dense *dense = &batch->sketch->dense;
-    uint32_t times[HOT_SLOTS];
-    struct reader reader = {.batch = batch, .end = batch->items->n, .times = times};
-    if (batch->hot) memset(times, 0, sizeof times);
-    struct decode_places places[2];
-    int64_t counts[2][DECODE_MOST];
-    for (unsigned before = 0, n = 1, turn = 0; n > 0; before = n, turn ^= 1) {
-        n = reader_next(&reader, &places[turn], counts[turn]);
-        for (unsigned i = 0; i < n; i++)
-            for (unsigned which = 0; which < 2; which++)
-                __builtin_prefetch(&dense->block[places[turn].block[which][i]], 1);
-        const struct decode_places *p = &places[turn ^ 1];
-        for (unsigned i = 0; i < before; i++)
-            for (unsigned which = 0; which < 2; which++) {
-                struct half half = {p->block[which][i], {p->column[which][0][i], p->column[which][1][i]}};
-                dense_add_half(dense, &half, which, counts[turn ^ 1][i]);
-            }
+    for (size_t i = n; i-- > 0;) add_one(batch, items_hash(batch->items, i, batch->seed), -count_of(batch->items, i));
+}
+
+static bool add_as_they_come(const struct batch *batch)
+{
+    const lego_items *items = batch->items;
+    struct hash hash[AHEAD];
+    for (size_t i = 0; i < items->n + AHEAD; i++) {
+        if (i >= AHEAD && !add_one(batch, hash[i % AHEAD], count_of(items, i - AHEAD))) {
+            take_back(batch, i - AHEAD);
+            return false;
+        }
+        if (i >= items->n) continue;
+        hash[i % AHEAD] = items_hash(items, i, batch->seed);
+        blocks_prefetch(batch->blocks, hash[i % AHEAD]);
     }
-    struct half half[2];
-    for (unsigned slot = 0; batch_next_hot(batch, times, &slot, half); slot++)
-        for (unsigned which = 0; which < 2; which++) dense_add_half(dense, &half[which], which, times[slot]);
+    return true;
 }
 
-static int64_t sum_counts(const lego_items *items)
+/* ---- in parts ---------------------------------------------------------------------------------------------------- */
+
+/* Of each thread. */
+struct worker {
+    struct parts parts;
+    struct tally tally;
+    bool more;
+};
+
+struct job {
+    const struct batch *batch;
+    struct worker *worker;
+    uint64_t *pool;
+    uint32_t *before;
+    uint64_t chunks; /* of all threads: how many these are the system says later */
+    bool failed;     /* to grow, when there is one thread */
+};
+
+/* Adds what all workers have for a part. */
+static bool add_part(struct job *job, unsigned members, unsigned part, struct tally *tally)
 {
-    int64_t sum = items->counts ? 0 : (int64_t)items->n;
-    for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
-    return sum;
+    for (unsigned w = 0; w < members; w++) {
+        const struct parts *parts = &job->worker[w].parts;
+        uint32_t first = (uint32_t)part << parts->shift, last = first + (UINT32_C(1) << parts->shift);
+        uint32_t end = parts->end[part];
+        const uint64_t *word;
+        unsigned words;
+        if (w == 0) tally_range(tally, parts->blocks, first, last < parts->blocks ? last : parts->blocks);
+        while ((word = parts_walk(parts, &end, &words)))
+            if (!tally_take(tally, word, words, parts->counted)) return false;
+    }
+    return tally_flush(tally);
 }
 
-void batch_add(lego_sketch *sketch, const lego_items *items)
+/* Takes back what the blocks got of the parts up to this one, of which they got so many items. There is one thread. */
+static void take_parts_back(struct job *job, unsigned part, uint64_t items)
 {
-    struct batch batch = {sketch, items, NULL};
-    struct hot hot;
-    bool done = false;
-    if (items->integers && !items->counts && items->n >= HOT_MANY && hot_find(&hot, items->integers, items->n))
-        batch.hot = &hot;
-    blocks_changed(sketch);
-    if (batch_tally_fits(&batch)) done = batch_tally(&batch);
-    if (!done && items->n >= FEW) done = batch_notes(&batch);
-    if (!done) add_dense(&batch);
-    sketch->dense.total += sum_counts(items);
+    const struct parts *parts = &job->worker->parts;
+    const unsigned size = 1 + parts->counted;
+    for (unsigned p = 0; p <= part; p++) {
+        uint32_t end = parts->end[p];
+        const uint64_t *word;
+        unsigned words;
+        uint64_t left = p < part ? UINT64_MAX : items;
+        while ((word = parts_walk(parts, &end, &words)))
+            for (unsigned i = 0; i < words && left > 0; i += size, left--)
+                add_one(job->batch, word_hash(word[i]), -(parts->counted ? (int64_t)word[i + 1] : 1));
+    }
+}
+
+static void work(void *context, struct team *team, unsigned index, unsigned members)
+{
+    struct job *job = context;
+    const struct batch *batch = job->batch;
+    struct worker *self = &job->worker[index];
+    const size_t n = batch->items->n, end = n / members * (index + 1) + (index + 1 == members ? n % members : 0);
+    size_t next = n / members * index;
+    const uint64_t chunks = job->chunks / members;
+    self->parts = (struct parts){.pool = job->pool + index * chunks * PART_CHUNK,
+                                 .before = job->before + index * chunks,
+                                 .chunks = (uint32_t)chunks,
+                                 .counted = batch->items->counts != NULL};
+    tally_start(&self->tally, batch->blocks, batch->growth);
+    for (bool more = true; more && !job->failed;) {
+        size_t first = next;
+        parts_start(&self->parts, batch->blocks->blocks);
+        next = parts_take(&self->parts, batch->items, first, end, batch->seed, batch->blocks->kernels);
+        self->more = next < end;
+        parallel_wait(team);
+        more = false;
+        for (unsigned w = 0; w < members; w++) more |= job->worker[w].more;
+        const unsigned parts = ((self->parts.blocks - 1) >> self->parts.shift) + 1;
+        for (unsigned part = index; part < parts && !job->failed; part += members) {
+            if (add_part(job, members, part, &self->tally)) continue;
+            job->failed = true;
+            take_parts_back(job, part, self->tally.added);
+            take_back(batch, first);
+        }
+        parallel_wait(team);
+    }
+}
+
+/* False if there is no memory for it: then nothing has changed. */
+static bool add_in_parts(const struct batch *batch, unsigned threads, const lego_allocator *a, bool *failed)
+{
+    const bool counted = batch->items->counts != NULL;
+    const uint64_t words = (uint64_t)batch->items->n * (1 + counted);
+    const uint64_t items = (words < WORDS_MOST ? words : WORDS_MOST) / (1 + counted) / threads + 1;
+    struct job job = {.batch = batch, .chunks = threads * parts_chunks(items, counted)};
+    const size_t size =
+        threads * sizeof *job.worker + job.chunks * (PART_CHUNK * sizeof *job.pool + sizeof *job.before);
+    job.worker = a->alloc(a->context, size);
+    if (!job.worker) return false;
+    job.pool = (uint64_t *)(void *)(job.worker + threads);
+    job.before = (uint32_t *)(void *)(job.pool + job.chunks * PART_CHUNK);
+    parallel_run(threads, work, &job);
+    a->free(a->context, job.worker, size);
+    *failed = job.failed;
+    return true;
+}
+
+/* ---- which way --------------------------------------------------------------------------------------------------- */
+
+/* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block goes
+ * depends on what it once held: then items are added as they come. */
+static bool only_grows(const struct blocks *blocks, const lego_items *items)
+{
+    const uint64_t all = (uint64_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
+    for (size_t i = 0; items->counts && i < items->n; i++)
+        if (items->counts[i] < 0) return false;
+    for (uint64_t i = 0; blocks->loose && i < all; i++)
+        if (block_signed(&blocks->block[i])) return false;
+    return true;
+}
+
+bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, unsigned threads,
+               const lego_allocator *allocator, const struct batch_growth *growth)
+{
+    const struct batch batch = {blocks, items, seed, growth};
+    bool failed = false;
+    if (items->n < FEW || !only_grows(blocks, items)) return add_as_they_come(&batch);
+    if (items->n < ALONE || blocks_grow(blocks)) threads = 1; /* blocks that grow are of one thread */
+    if (!add_in_parts(&batch, threads, allocator, &failed)) return add_as_they_come(&batch);
+    return !failed;
 }

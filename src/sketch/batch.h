@@ -1,44 +1,21 @@
-/* batch: ways to add many items to blocks at once. batch.c chooses.
+/* batch: many items to blocks in one call, on one thread or several.
  *
- *     batch_notes.c   notes are taken of the items, sorted by block, and then each block is opened once
- *     batch_tally.c   each thread counts into plain integers of its own, which are added up in the end
+ *     partition.c   items are hashed and put by where their blocks are, so that what follows stays in a cache
+ *     tally.c       of a part, equal items are added up, and each block gets all of its own at once
+ *     batch.c       memory, threads, and what to do where there is none
  *
- * Both return false, and nothing has changed, if there is no memory for it. The sketch's total is left to the
- * caller. */
+ * What becomes of the blocks is what adding the items one by one makes of them. */
 #pragma once
 
-#include "core/parallel.h"
-#include "sketch/blocks_query.h"
-#include "sketch/hot.h"
+#include "block/blocks.h"
 
-struct batch {
-    lego_sketch *sketch;
-    const lego_items *items;
-    const struct hot *hot; /* keys that are counted aside; then there are no counts. Or NULL */
+/* Where a sketch that grows gets more blocks: false if there is no memory for them, and nothing has changed. Else `blocks`
+ * has blocks_next() of them, with the same content. */
+struct batch_growth {
+    bool (*grow)(struct blocks *blocks, void *context);
+    void *context;
 };
 
-static inline int64_t batch_count(const struct batch *batch, size_t i)
-{
-    return batch->items->counts ? batch->items->counts[i] : 1;
-}
-
-/* Items on their way from a batch to blocks, without those that are hot. */
-struct reader {
-    const struct batch *batch;
-    size_t next, end;
-    uint64_t rest[2 * DECODE_MOST]; /* keys that are not hot */
-    unsigned rests;
-    uint32_t *times; /* how often the hot ones came, HOT_SLOTS of them */
-};
-
-/* The places of the next items, and their counts, at most DECODE_MOST; returns how many these are, and 0 in the end. */
-unsigned reader_next(struct reader *reader, struct decode_places *places, int64_t counts[]);
-
-/* Where the hot items that came are, with how often: one after the other, from *slot on. */
-bool batch_next_hot(const struct batch *batch, const uint32_t times[], unsigned *slot, struct half half[2]);
-
-bool batch_notes(const struct batch *batch);
-
-/* Whether there are items enough for it, and whether their counts fit. */
-bool batch_tally_fits(const struct batch *batch);
-bool batch_tally(const struct batch *batch);
+/* Adds the items. The total is left to the caller. False if the blocks could not grow: then nothing has changed. */
+bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, unsigned threads,
+               const lego_allocator *allocator, const struct batch_growth *growth);

@@ -1,43 +1,164 @@
-/* combine: merge, subtract and fold. What sketches count only adds up, so all of these are sums of cells, exact or
- * refused: sizes that do not nest would leave next to nothing in common. */
+/* combine: merge, subtract and fold. What sketches count only adds up, so all of these are sums, exact or refused: sizes
+ * that do not nest would leave next to nothing in common. A sketch whose keys are whole merges into any other. */
 #include "sketch/sketch.h"
 
-/* Adds the light part of `from`, times sign, to that of `into`, whose number of blocks divides its. */
-static void add_light(lego_sketch *into, const lego_sketch *from, int sign)
+/* ---- blocks to blocks -------------------------------------------------------------------------------------------- */
+
+/* Adds the items of a sketch whose keys are whole, from the first on, times sign, until one can not be added; returns how
+ * many were. At most `most` of them. */
+static uint64_t add_whole(lego_sketch *into, const struct blocks *from, int sign, uint64_t most, lego_status *status)
 {
-    blocks_changed(into);
-    if (has_blocks(into->model)) dense_add_all(&into->dense, &from->dense, sign);
-    else bricks_merge(&into->bricks, &from->bricks, sign);
+    uint64_t done = 0;
+    struct content list;
+    for (uint32_t b = 0; b < from->blocks; b++) {
+        from->kernels->open(&from->block[b], from->whole, &list);
+        for (unsigned i = 0; i < list.n; i++, done++) {
+            if (done == most || *status != LEGO_OK) return done;
+            *status = light_add(into, spot_hash(from->blocks, (struct spot){b, list.key[i]}), sign * list.value[i]);
+            if (*status != LEGO_OK) return done;
+        }
+    }
+    return done;
 }
 
-/* Counts everything that a top holds in a light part. */
-static void add_residents(lego_sketch *into, const struct top *top)
+/* All of them, or none. */
+static lego_status pour_whole(lego_sketch *into, const struct blocks *from, int sign)
 {
-    struct top_light light = light_of(into);
+    lego_status status = LEGO_OK, undone = LEGO_OK;
+    uint64_t done = add_whole(into, from, sign, UINT64_MAX, &status);
+    if (status != LEGO_OK) add_whole(into, from, -sign, done, &undone);
+    return status;
+}
+
+/* A block of `from` as it would be in `into`, whose number divides its: whole keys change with the number. */
+static void open_as(const struct blocks *into, const struct blocks *from, uint32_t block, struct content *content)
+{
+    from->kernels->open(&from->block[block], from->whole, content);
+    if (content->step != STEP_WHOLE || into->blocks == from->blocks) return;
+    for (unsigned i = 0; i < content->n; i++) {
+        struct hash hash = spot_hash(from->blocks, (struct spot){block, content->key[i]});
+        content->key[i] = spot_of(into->blocks, hash).key;
+    }
+}
+
+/* Adds a row, or the entries of a list, to a cap that counts. */
+static void add_to_cap(struct blocks *into, struct block *cap, struct content *from, int sign)
+{
+    struct content row;
+    into->kernels->open(cap, into->whole, &row);
+    if (step_lists(from->step)) {
+        for (unsigned i = 0; i < from->n; i++) content_add(&row, into->whole, from->key[i], sign * from->value[i]);
+    } else {
+        unsigned step = row.step > from->step ? row.step : from->step;
+        content_lower(&row, step, into->whole);
+        content_lower(from, step, into->whole);
+        content_join(&row, from, sign);
+    }
+    into->kernels->settle(cap, into->whole, &row);
+}
+
+/* Adds the blocks of one cap. If that counts, it is added to the cap of `into` at once; if only the other counts, or comes
+ * to count, block by block: it is made of what there is before the block for which it is made. */
+static void pour_cap(struct blocks *into, const struct blocks *from, uint32_t index, int sign)
+{
+    uint32_t parts = from->blocks / into->blocks, first = cap_first(index), end = cap_end(from, index);
+    const struct block *theirs = &from->block[from->blocks + index];
+    struct block *cap = cap_of(into, first / parts);
+    struct content content;
+    bool at_once = cap_counts(theirs);
+    if (at_once) {
+        blocks_make_cap(into, first / parts);
+        from->kernels->open(theirs, from->whole, &content);
+        add_to_cap(into, cap, &content, sign);
+    }
+    for (uint32_t b = first; b < end; b++) {
+        open_as(into, from, b, &content);
+        if (content.step == STEP_WHOLE && content.n == 0) continue;
+        blocks_join(into, b / parts, &content, sign);
+        if (at_once || !cap_counts(cap)) continue;
+        open_as(into, from, b, &content);
+        add_to_cap(into, cap, &content, sign);
+    }
+}
+
+/* Adds all blocks of a sketch that has grown, whose number is a multiple of those of `into`, which has grown as well. */
+static void pour_blocks(lego_sketch *into, const struct blocks *from, int sign)
+{
+    for (uint32_t i = 0; i < blocks_caps(from->blocks, from->most); i++) pour_cap(&into->blocks, from, i, sign);
+    into->blocks.total += sign * from->total;
+    into->blocks.loose |= sign < 0 || from->loose;
+}
+
+/* Adds the light part of `from`, times sign, to that of `into`. Where keys are not whole, `into` has grown, and its number
+ * of blocks divides the other's. */
+static lego_status pour(lego_sketch *into, const lego_sketch *from, int sign)
+{
+    blocks_changed(into);
+    if (!has_blocks(into->model)) bricks_merge(&into->bricks, &from->bricks, sign);
+    else if (blocks_whole(&from->blocks)) return pour_whole(into, &from->blocks, sign);
+    else pour_blocks(into, &from->blocks, sign);
+    return LEGO_OK;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* Counts everything that a top holds in a light part. */
+static lego_status pour_residents(lego_sketch *into, const struct top *top)
+{
     struct resident one;
+    lego_status status = LEGO_OK;
     for (uint32_t b = 0; b < top->buckets.d; b++)
-        for (struct top_place next = {0, 0}; top_next(&top->bucket[b], &next, &one);) {
+        for (struct top_place next = {0, 0}; status == LEGO_OK && top_next(&top->bucket[b], &next, &one);) {
             unsigned char integer[8];
             size_t size;
             const void *item = top_item(&one.key, integer, &size);
-            light.take(light.sketch, item, size, (int64_t)one.votes);
+            status = light_add(into, hash_bytes(item, size, into->seed), (int64_t)one.votes);
         }
+    return status;
 }
 
-/* Replaces the sketch's memory by one of the shape, to which it folds, with the same content. */
-static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
+/* Adds a top to a top, which grows as it must. */
+static lego_status pour_top(lego_sketch *into, const struct top *from)
 {
-    lego_sketch made = *sketch;
-    lego_status status = sketch_allocate(&made, shape);
+    struct top_light light = light_of(into);
+    struct top_progress progress = {0};
+    lego_status status = LEGO_OK;
+    while (status == LEGO_OK && !top_add_all(&into->top, from, &progress, into->seed, &light)) status = grow_top(into);
+    return status;
+}
+
+/* Makes a sketch of the shape, to which this one folds, with the same content: as large as it must be, or grown. */
+static lego_status make_shaped(const lego_sketch *sketch, const struct shape *shape, bool grown, lego_sketch **made)
+{
+    bool young = has_blocks(sketch->model) && !grown && blocks_whole(&sketch->blocks);
+    bool small = has_top(sketch) && !grown && !top_leaks(&sketch->top);
+    lego_status status = sketch_make(sketch->model, sketch->seed, shape, young ? 1 : shape->blocks,
+                                     small ? 1 : shape->buckets, &sketch->allocator, made);
     if (status != LEGO_OK) return status;
-    add_light(&made, sketch, 1);
-    if (has_top(sketch)) {
-        struct top_light light = light_of(&made);
-        top_add_all(&made.top, &sketch->top, &light);
-    }
-    sketch_free(sketch);
-    *sketch = made;
-    return LEGO_OK;
+    (*made)->threads = sketch->threads;
+    (*made)->mass = sketch->mass;
+    if (has_blocks(sketch->model)) (*made)->blocks.loose = !young;
+    status = pour(*made, sketch, 1);
+    if (status == LEGO_OK && has_top(sketch)) status = pour_top(*made, &sketch->top);
+    if (status != LEGO_OK) lego_destroy(*made);
+    return status;
+}
+
+/* The sketch becomes another, which is gone then. */
+static void become(lego_sketch *sketch, lego_sketch *made)
+{
+    lego_sketch old = *sketch;
+    *sketch = *made;
+    *made = old;
+    lego_destroy(made);
+}
+
+static lego_status reshape(lego_sketch *sketch, const struct shape *shape, bool grown)
+{
+    lego_sketch *made;
+    lego_status status = make_shaped(sketch, shape, grown, &made);
+    if (status == LEGO_OK) become(sketch, made);
+    return status;
 }
 
 static bool nests(uint32_t a, uint32_t b)
@@ -50,45 +171,79 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* The shape of two sketches together, or LEGO_ERR_SHAPE. */
+/* The shape of two sketches together, or LEGO_ERR_SHAPE. What is young goes into any shape. */
 static lego_status common_shape(const lego_sketch *into, const lego_sketch *from, struct shape *shape)
 {
     struct shape a = sketch_shape(into), b = sketch_shape(from);
     *shape = a;
-    if (a.columns != b.columns || !nests(a.blocks, b.blocks)) return LEGO_ERR_SHAPE;
-    shape->blocks = least(a.blocks, b.blocks);
-    if (!a.buckets || !b.buckets) return LEGO_OK;
+    if (a.columns != b.columns) return LEGO_ERR_SHAPE;
+    if (!has_blocks(into->model) || !blocks_whole(&from->blocks)) {
+        if (!nests(a.blocks, b.blocks)) return LEGO_ERR_SHAPE;
+        shape->blocks = least(a.blocks, b.blocks);
+    }
+    if (!a.buckets || !b.buckets || !top_leaks(&from->top)) return LEGO_OK;
     shape->buckets = least(a.buckets, b.buckets);
     return nests(a.buckets, b.buckets) ? LEGO_OK : LEGO_ERR_SHAPE;
 }
+
+/* ---- merge and subtract ------------------------------------------------------------------------------------------ */
 
 /* Whether a light part is as it was made: it may still hold nothing but sums that cancel each other if it is not. */
 static bool is_untouched(const lego_sketch *sketch)
 {
     const struct bricks *bricks = &sketch->bricks;
     uint64_t any = 0, size = 0;
-    for (uint32_t i = 0; has_blocks(sketch->model) && i < sketch->dense.blocks; i++) {
-        struct block block = sketch->dense.kernels->canonical(&sketch->dense.block[i]);
-        for (int j = 0; j < 8; j++) any |= block.word[j];
-    }
+    for (uint32_t i = 0; has_blocks(sketch->model) && i < sketch->blocks.blocks; i++)
+        any |= sketch->blocks.block[i].word[0];
     if (!has_blocks(sketch->model)) size = bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d);
     for (uint64_t i = 0; i < size; i++) any |= bricks->cells[i];
     return any == 0;
 }
 
-static void add_all(lego_sketch *into, const lego_sketch *from, int sign)
+/* Into a sketch of the common shape, which has grown where it must. */
+static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
 {
-    struct top_light light = light_of(into);
+    lego_status status = pour(into, from, sign);
+    if (status != LEGO_OK) return status;
     into->mass += from->mass;
-    add_light(into, from, sign);
-    if (has_top(into) && has_top(from)) top_add_all(&into->top, &from->top, &light);
-    else if (has_top(from)) add_residents(into, &from->top);
-    else if (has_top(into) && !is_untouched(from)) top_mix(&into->top);
+    if (has_top(into) && has_top(from)) return pour_top(into, &from->top);
+    if (has_top(from)) return pour_residents(into, &from->top);
+    if (has_top(into) && !is_untouched(from)) top_mix(&into->top);
+    return LEGO_OK;
+}
+
+/* Whether into must have grown before `from` is added: where that has lost bits or sent residents away, and where its items
+ * come to the light part of a sketch that keeps a top. */
+static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
+{
+    if (has_top(into) != has_top(from)) return has_top(into) && !is_untouched(from);
+    return (has_top(from) && top_leaks(&from->top)) || (has_blocks(from->model) && !blocks_whole(&from->blocks));
+}
+
+static bool has_grown(const lego_sketch *sketch)
+{
+    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) && !(has_top(sketch) && top_grows(&sketch->top));
+}
+
+/* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to. Otherwise
+ * in a new sketch. */
+static lego_status combine_shaped(lego_sketch *into, const lego_sketch *from, const struct shape *shape, int sign)
+{
+    struct shape own = sketch_shape(into);
+    bool grown = needs_grown(into, from), same = own.blocks == shape->blocks && own.buckets == shape->buckets;
+    if (same && (has_grown(into) || (!grown && !has_top(into) && !has_top(from)))) return add_all(into, from, sign);
+    lego_sketch *made;
+    lego_status status = make_shaped(into, shape, grown, &made);
+    if (status != LEGO_OK) return status;
+    status = add_all(made, from, sign);
+    if (status == LEGO_OK) become(into, made);
+    else lego_destroy(made);
+    return status;
 }
 
 static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
-    struct shape shape, own = sketch_shape(into);
+    struct shape shape;
     if (!model_same(into->model, from->model)) return LEGO_ERR_MODEL;
     if (into->seed != from->seed) return LEGO_ERR_SEED;
     if (sign < 0 && (has_top(into) || has_top(from))) return LEGO_ERR_TOP;
@@ -98,9 +253,7 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
     if (into == from) status = lego_copy(from, &twin);
-    if (status == LEGO_OK && (shape.blocks != own.blocks || shape.buckets != own.buckets))
-        status = reshape(into, &shape);
-    if (status == LEGO_OK) add_all(into, twin ? twin : from, sign);
+    if (status == LEGO_OK) status = combine_shaped(into, twin ? twin : from, &shape, sign);
     lego_destroy(twin);
     return status;
 }
@@ -123,7 +276,7 @@ lego_status lego_fold(lego_sketch *sketch, uint32_t blocks)
     if (blocks == 0 || shape.blocks % blocks != 0) return LEGO_ERR_SHAPE;
     if (blocks == shape.blocks) return LEGO_OK;
     shape.blocks = blocks;
-    return reshape(sketch, &shape);
+    return reshape(sketch, &shape, false);
 }
 
 /* The largest divisor of n that is at most `most`; 0 if that is 0. */
@@ -161,5 +314,5 @@ lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget)
         }
         if (h <= 1 || top < most) break;
     }
-    return most > 0 ? reshape(sketch, &best) : LEGO_ERR_SHAPE;
+    return most > 0 ? reshape(sketch, &best, false) : LEGO_ERR_SHAPE;
 }

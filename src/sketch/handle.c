@@ -1,4 +1,4 @@
-/* handle: what a sketch is. The shape that a budget gives, its memory, its life, and what is known of it. */
+/* handle: what a sketch is. The shape that a budget gives, its memory and its life. */
 #include <string.h>
 
 #include "core/allocate.h"
@@ -10,58 +10,66 @@
 
 struct shape sketch_shape(const lego_sketch *sketch)
 {
-    uint32_t buckets = has_top(sketch) ? sketch->top.buckets.d : 0;
-    if (has_blocks(sketch->model)) return (struct shape){sketch->dense.blocks, 0, buckets};
+    uint32_t buckets = has_top(sketch) ? sketch->top.most : 0;
+    if (has_blocks(sketch->model)) return (struct shape){sketch->blocks.most, 0, buckets};
     return (struct shape){sketch->bricks.bricks.d, sketch->bricks.columns.d, buckets};
 }
 
-static uint64_t light_bytes(const lego_model *model, const struct shape *shape)
+static uint64_t light_bytes(const lego_model *model, const struct shape *shape, uint32_t blocks)
 {
-    return has_blocks(model) ? dense_bytes(shape->blocks) : bricks_bytes(model, shape->blocks, shape->columns);
+    return has_blocks(model) ? blocks_bytes(blocks, shape->blocks) : bricks_bytes(model, shape->blocks, shape->columns);
 }
 
-static uint64_t cache_bytes(const lego_model *model, const struct shape *shape)
+static uint64_t cache_bytes(const lego_model *model, const struct shape *shape, uint32_t blocks)
 {
-    return has_blocks(model) ? sizeof(struct blocks_summary) : bricks_cache_bytes(model, shape->blocks);
+    if (has_blocks(model)) return blocks < shape->blocks ? 0 : sizeof(struct blocks_summary);
+    return bricks_cache_bytes(model, shape->blocks);
 }
 
 uint64_t sketch_bytes(const lego_model *model, const struct shape *shape)
 {
-    return sizeof(struct lego_sketch) + light_bytes(model, shape) + top_bytes(shape->buckets);
+    return sizeof(struct lego_sketch) + light_bytes(model, shape, shape->blocks) + top_bytes(shape->buckets);
 }
 
-/* An odd number of blocks is found in 32 bits of a hash, so it must be small beside them. */
-static bool blocks_valid(const struct shape *shape)
+uint64_t sketch_cache_bytes(const lego_sketch *sketch)
 {
-    uint32_t odd = shape->blocks ? shape->blocks / (shape->blocks & -shape->blocks) : 0;
-    return odd >= 1 && odd <= BRICKS_MAX && shape->columns == 0 && dense_bytes(shape->blocks) <= LEGO_BUDGET_MAX;
+    struct shape shape = sketch_shape(sketch);
+    return cache_bytes(sketch->model, &shape, sketch->blocks.blocks);
+}
+
+uint64_t sketch_bytes_now(const lego_sketch *sketch)
+{
+    uint64_t top = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0;
+    return sizeof *sketch + sketch->size - sketch_cache_bytes(sketch) + top;
 }
 
 bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
 {
-    if (has_blocks(model) ? !blocks_valid(shape) : !bricks_valid_shape(model, shape->blocks, shape->columns))
-        return false;
-    return sketch_bytes(model, shape) <= LEGO_BUDGET_MAX;
+    bool valid = has_blocks(model) ? shape->blocks > 0 && shape->blocks <= BLOCKS_MOST && shape->columns == 0
+                                   : bricks_valid_shape(model, shape->blocks, shape->columns);
+    return valid && sketch_bytes(model, shape) <= LEGO_BUDGET_MAX;
 }
 
-/* The most, less what is beyond its nine highest bits, at most 0.4 %: so that twice the budget has twice as many blocks
- * or buckets, and such sketches merge. */
+/* The most, less what is beyond its eight highest bits, at most 0.8 %: so that twice the budget has twice as many blocks,
+ * and such sketches merge. */
 static uint32_t whole_number(uint64_t most)
 {
     unsigned shift = 0;
-    while (most >> shift >= 512) shift++;
+    while (most >> shift >= 256) shift++;
     return (uint32_t)(most >> shift << shift);
-}
-
-static uint32_t buckets_within(uint64_t top)
-{
-    return top < LEGO_TOP_MIN ? 0 : whole_number((top - TOP_LINE) / TOP_BUCKET);
 }
 
 /* What is beside the blocks and buckets and has a fixed size. */
 static uint64_t fixed_bytes(bool top)
 {
-    return sizeof(struct lego_sketch) + DENSE_LINE + (top ? TOP_LINE : 0);
+    return sizeof(struct lego_sketch) + BLOCKS_LINE + (top ? TOP_LINE : 0);
+}
+
+/* How many blocks fit, each with its part of a cap. */
+static uint64_t blocks_within(uint64_t bytes)
+{
+    uint64_t unit = sizeof(struct block), fit = bytes / unit;
+    return fit <= BLOCKS_A_CAP ? fit - 1 : bytes * BLOCKS_A_CAP / (unit * (BLOCKS_A_CAP + 1));
 }
 
 /* The shape that fills a budget. Beside blocks, what has a fixed size is paid for with a 256th of the budget or what it
@@ -71,22 +79,28 @@ static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64
     *shape = (struct shape){0, 0, 0};
     if (budget < LEGO_BUDGET_MIN || budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
     if (top > 0 && (top < LEGO_TOP_MIN || top > budget - LEGO_BUDGET_MIN)) return LEGO_ERR_BUDGET;
-    shape->buckets = buckets_within(top);
-    uint64_t fixed = fixed_bytes(top > 0), unit = sizeof(struct block);
+    shape->buckets = top_most(top);
+    uint64_t fixed = fixed_bytes(top > 0);
     budget -= shape->buckets * (uint64_t)TOP_BUCKET;
     if (!has_blocks(model))
         return bricks_fit(model, budget - fixed, &shape->blocks, &shape->columns) ? LEGO_OK : LEGO_ERR_BUDGET;
-    shape->blocks = whole_number(budget / 256 < fixed ? (budget - fixed) / unit : budget * 255 / (256 * unit));
+    shape->blocks = whole_number(blocks_within(budget / 256 < fixed ? budget - fixed : budget - (budget + 255) / 256));
     return LEGO_OK;
 }
 
-/* The least budget that gives this shape. */
-static uint64_t least_budget(const lego_model *model, const struct shape *shape)
+uint64_t sketch_budget(const lego_model *model, const struct shape *shape)
 {
-    uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET, fixed = fixed_bytes(top > 0);
-    uint64_t blocks = shape->blocks * (uint64_t)sizeof(struct block);
-    if (!has_blocks(model)) return bricks_least(model, shape->blocks, shape->columns) + fixed + top;
-    return top + ((blocks + fixed) / 256 < fixed ? blocks + fixed : (blocks * 256 + 254) / 255);
+    struct shape found;
+    uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET, low = LEGO_BUDGET_MIN, high = LEGO_BUDGET_MAX;
+    if (!has_blocks(model))
+        return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(top > 0) + top;
+    while (low < high) { /* the number of blocks never falls with the budget */
+        uint64_t middle = low + (high - low) / 2;
+        choose_shape(model, middle, 0, &found);
+        if (found.blocks < shape->blocks) low = middle + 1;
+        else high = middle;
+    }
+    return low + (top ? TOP_LINE + top : 0);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -96,45 +110,68 @@ static void *allocate(const lego_allocator *allocator, uint64_t size)
     return size > SIZE_MAX ? NULL : allocator->alloc(allocator->context, (size_t)size);
 }
 
-lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape)
+lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks)
+{
+    uint64_t size = light_bytes(handle->model, shape, blocks), cache = cache_bytes(handle->model, shape, blocks);
+    void *bytes = allocate(&handle->allocator, size + cache);
+    if (!bytes) return LEGO_ERR_MEMORY;
+    handle->bytes = bytes;
+    handle->size = size + cache;
+    handle->summary = NULL;
+    if (!has_blocks(handle->model)) {
+        bricks_init(&handle->bricks, handle->model, shape->blocks, shape->columns, handle->bytes);
+        return LEGO_OK;
+    }
+    blocks_init(&handle->blocks, blocks, shape->blocks, handle->bytes);
+    if (cache) handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + size);
+    blocks_changed(handle);
+    return LEGO_OK;
+}
+
+void light_free(lego_sketch *handle)
+{
+    handle->allocator.free(handle->allocator.context, handle->bytes, (size_t)handle->size);
+}
+
+lego_status top_allocate(lego_sketch *handle, uint32_t most, uint32_t buckets)
+{
+    void *bytes = allocate(&handle->allocator, top_bytes(buckets));
+    if (!bytes) return LEGO_ERR_MEMORY;
+    handle->top_bytes = bytes;
+    top_init(&handle->top, buckets, most, bytes);
+    return LEGO_OK;
+}
+
+void top_free(lego_sketch *handle)
 {
     const lego_allocator *a = &handle->allocator;
-    uint64_t size = light_bytes(handle->model, shape), whole = size + cache_bytes(handle->model, shape);
-    handle->bytes = allocate(a, whole);
-    handle->top_bytes = handle->bytes && shape->buckets ? allocate(a, top_bytes(shape->buckets)) : NULL;
-    if (!handle->bytes || (shape->buckets && !handle->top_bytes)) {
-        if (handle->bytes) a->free(a->context, handle->bytes, (size_t)whole);
-        return LEGO_ERR_MEMORY;
-    }
-    if (shape->buckets) top_init(&handle->top, shape->buckets, handle->top_bytes);
-    handle->summary = NULL;
-    if (has_blocks(handle->model)) {
-        dense_init(&handle->dense, shape->blocks, handle->bytes);
-        handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + size);
-        blocks_changed(handle);
-    } else {
-        bricks_init(&handle->bricks, handle->model, shape->blocks, shape->columns, handle->bytes);
-    }
-    return LEGO_OK;
+    if (has_top(handle)) a->free(a->context, handle->top_bytes, (size_t)top_bytes(handle->top.buckets.d));
+}
+
+lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks, uint32_t buckets)
+{
+    lego_status status = light_allocate(handle, shape, blocks);
+    handle->top_bytes = NULL;
+    if (status != LEGO_OK || shape->buckets == 0) return status;
+    status = top_allocate(handle, shape->buckets, buckets);
+    if (status != LEGO_OK) light_free(handle);
+    return status;
 }
 
 void sketch_free(lego_sketch *handle)
 {
-    const lego_allocator *a = &handle->allocator;
-    struct shape shape = sketch_shape(handle);
-    a->free(a->context, handle->bytes,
-            (size_t)(light_bytes(handle->model, &shape) + cache_bytes(handle->model, &shape)));
-    if (has_top(handle)) a->free(a->context, handle->top_bytes, (size_t)top_bytes(shape.buckets));
+    light_free(handle);
+    top_free(handle);
 }
 
-lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
-                        const lego_allocator *allocator, lego_sketch **sketch)
+lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape, uint32_t blocks,
+                        uint32_t buckets, const lego_allocator *allocator, lego_sketch **sketch)
 {
     lego_allocator a = allocator_or_default(allocator);
     lego_sketch *made = a.alloc(a.context, sizeof *made);
     if (!made) return LEGO_ERR_MEMORY;
     *made = (lego_sketch){.model = model, .seed = seed, .allocator = a, .threads = 1};
-    lego_status status = sketch_allocate(made, shape);
+    lego_status status = sketch_allocate(made, shape, blocks, buckets);
     if (status == LEGO_OK) *sketch = made;
     else a.free(a.context, made, sizeof *made);
     return status;
@@ -152,15 +189,15 @@ lego_status lego_create(const lego_options *options, lego_sketch **sketch)
     struct shape shape;
     lego_status status = choose_shape(model_of(options), options->budget, options->top, &shape);
     if (status != LEGO_OK) return status;
-    return sketch_make(model_of(options), options->seed, &shape, options->allocator, sketch);
+    return sketch_make(model_of(options), options->seed, &shape, 1, 1, options->allocator, sketch);
 }
 
 lego_status lego_lab_create(const lego_options *options, uint32_t blocks, uint32_t columns, lego_sketch **sketch)
 {
-    struct shape shape = {blocks, columns, buckets_within(options->top)};
+    struct shape shape = {blocks, columns, top_most(options->top)};
     if (options->top > 0 && (options->top < LEGO_TOP_MIN || options->top > LEGO_BUDGET_MAX)) return LEGO_ERR_BUDGET;
     if (!sketch_shape_valid(model_of(options), &shape)) return LEGO_ERR_ARGUMENT;
-    return sketch_make(model_of(options), options->seed, &shape, options->allocator, sketch);
+    return sketch_make(model_of(options), options->seed, &shape, 1, 1, options->allocator, sketch);
 }
 
 void lego_destroy(lego_sketch *sketch)
@@ -170,33 +207,51 @@ void lego_destroy(lego_sketch *sketch)
     sketch->allocator.free(sketch->allocator.context, sketch, sizeof *sketch);
 }
 
+static void copy_blocks(struct blocks *to, const struct blocks *from)
+{
+    size_t caps = blocks_caps(from->blocks, from->most);
+    memcpy(to->block, from->block, (from->blocks + caps) * sizeof *from->block);
+    to->total = from->total;
+    to->loose = from->loose;
+}
+
 lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy)
 {
     lego_sketch *made;
     struct shape shape = sketch_shape(sketch);
-    lego_status status = sketch_make(sketch->model, sketch->seed, &shape, &sketch->allocator, &made);
+    uint32_t blocks = sketch->blocks.blocks, buckets = has_top(sketch) ? sketch->top.buckets.d : 0;
+    lego_status status =
+        sketch_make(sketch->model, sketch->seed, &shape, blocks, buckets, &sketch->allocator, &made);
     if (status != LEGO_OK) return status;
     made->mass = sketch->mass;
-    if (has_blocks(sketch->model)) {
-        memcpy(made->dense.block, sketch->dense.block, sketch->dense.blocks * sizeof(struct block));
-        made->dense.total = sketch->dense.total;
-    } else {
-        bricks_copy(&made->bricks, &sketch->bricks);
-    }
+    if (has_blocks(sketch->model)) copy_blocks(&made->blocks, &sketch->blocks);
+    else bricks_copy(&made->bricks, &sketch->bricks);
     if (has_top(sketch)) {
-        memcpy(made->top.bucket, sketch->top.bucket, (size_t)shape.buckets * TOP_BUCKET);
+        memcpy(made->top.bucket, sketch->top.bucket, (size_t)buckets * TOP_BUCKET);
         made->top.votes = sketch->top.votes;
     }
     *copy = made;
     return LEGO_OK;
 }
 
+/* As small as it was made, if the little memory that takes can be had; else empty in its own. */
 void lego_clear(lego_sketch *sketch)
 {
-    sketch->mass = 0;
-    blocks_changed(sketch);
-    if (has_blocks(sketch->model)) dense_clear(&sketch->dense);
-    else bricks_clear(&sketch->bricks);
+    lego_sketch made = *sketch;
+    struct shape shape = sketch_shape(sketch);
+    sketch->mass = made.mass = 0;
+    if (has_blocks(sketch->model) && sketch_allocate(&made, &shape, 1, 1) == LEGO_OK) {
+        sketch_free(sketch);
+        *sketch = made;
+        return;
+    }
+    if (has_blocks(sketch->model)) {
+        blocks_init(&sketch->blocks, sketch->blocks.blocks, shape.blocks, sketch->bytes);
+        sketch->blocks.loose = true;
+        blocks_changed(sketch);
+    } else {
+        bricks_clear(&sketch->bricks);
+    }
     if (has_top(sketch)) top_clear(&sketch->top);
 }
 
@@ -205,24 +260,7 @@ void lego_set_threads(lego_sketch *sketch, unsigned threads)
     sketch->threads = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------------- */
-
-void lego_describe(const lego_sketch *sketch, lego_info *info)
-{
-    struct shape shape = sketch_shape(sketch);
-    int64_t light = has_blocks(sketch->model) ? sketch->dense.total : sketch->bricks.total;
-    int64_t top = has_top(sketch) ? (int64_t)sketch->top.votes : 0;
-    *info = (lego_info){.model = sketch->model,
-                        .seed = sketch->seed,
-                        .total = light + top,
-                        .bytes = sketch_bytes(sketch->model, &shape),
-                        .budget = least_budget(sketch->model, &shape),
-                        .cache_bytes = cache_bytes(sketch->model, &shape),
-                        .blocks = shape.blocks,
-                        .columns = shape.columns,
-                        .top_bytes = top_bytes(shape.buckets),
-                        .top_total = top};
-}
+/* ---- the lab ------------------------------------------------------------------------------------------------------- */
 
 lego_status lego_lab_scan_brick(const lego_sketch *sketch, uint32_t brick, lego_lab_scan *scan)
 {

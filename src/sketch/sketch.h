@@ -1,30 +1,30 @@
 /* sketch: the room of the public functions, in the order of an item's way.
  *
- *     handle.c         what a sketch is: its shape, its memory, its life
- *     add.c, query.c   one item or many: the top, if there is one, then the light part
- *     batch*.c         many items to blocks: tallied, or noted and sorted by block (notes, hot)
- *     blocks_query.c   answers from blocks, and the scan that they share
- *     combine.c        merge, subtract, fold
+ *     handle.c              what a sketch is: its shape, its memory, its life
+ *     grow.c                more blocks and buckets as the content asks for them
+ *     add.c, query.c        one item or many: the top, if there is one, then the light part
+ *     batch*.c              many items to the blocks of a sketch that has grown
+ *     answer.c              answers from blocks, and the scan that they share
+ *     combine.c             merge, subtract, fold
+ *     describe.c            what a look at all blocks tells
  *
  * It may include core, block, model, paper and top. */
 #pragma once
 
 #include <stdatomic.h>
 
-#include "block/dense.h"
+#include "block/blocks.h"
 #include "model/compact.h"
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What a scan of the blocks found, kept until one of the blocks that it looks at changes. Its counts follow a store;
- * then what the networks make of them is behind: COUNTED. Readers may fill it at the same time: the first to move state
- * to BUSY writes. */
-enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY, SUMMARY_COUNTED };
+/* What the networks made of a scan of the blocks, kept until one of the blocks that it looks at changes. Readers may fill
+ * it at the same time: the first to move state to BUSY writes. */
+enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
-    uint32_t lag;                   /* changes since the networks have run */
+    bool any;                       /* whether a scanned block shares */
     float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
-    struct compact_counts counts;
 };
 
 struct lego_sketch {
@@ -32,18 +32,20 @@ struct lego_sketch {
     uint64_t seed;
     lego_allocator allocator;
     unsigned threads;
-    uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
-    void *bytes;   /* of the light part and what is cached of it: one allocation */
-    union {        /* the light part, by the model: */
-        struct dense dense;
+    uint64_t mass;  /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
+    void *bytes;    /* of the light part and what is cached of it: one allocation */
+    uint64_t size;  /* of it */
+    union {         /* the light part, by the model: */
+        struct blocks blocks;
         struct bricks bricks;
     };
-    struct blocks_summary *summary; /* of blocks, behind them; NULL for bricks */
+    struct blocks_summary *summary; /* behind blocks that have grown; NULL for young ones, which are exact, and for bricks */
     void *top_bytes;                /* of the top: one allocation, or NULL if the sketch keeps none */
     struct top top;
 };
 
-/* How many blocks or bricks, how many columns a brick has (0: they are blocks), and how many buckets the top. */
+/* How many blocks or bricks when it has grown, how many columns a brick has (0: they are blocks), and how many buckets the
+ * top has when it has grown. */
 struct shape {
     uint32_t blocks, columns, buckets;
 };
@@ -66,17 +68,51 @@ struct shape sketch_shape(const lego_sketch *sketch);
 /* Whether a shape is possible with the model, whatever the budget. */
 bool sketch_shape_valid(const lego_model *model, const struct shape *shape);
 
-/* All bytes of a sketch of this shape, handle included. */
+/* All bytes that a sketch of this shape takes when it has grown, handle included. */
 uint64_t sketch_bytes(const lego_model *model, const struct shape *shape);
 
-/* An empty sketch of this shape, which must be valid. */
-lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape,
-                        const lego_allocator *allocator, lego_sketch **sketch);
+/* The least budget that gives this shape. */
+uint64_t sketch_budget(const lego_model *model, const struct shape *shape);
 
-/* Memory for an empty sketch of this shape into a handle that has model and allocator, and whose memory, if it has any,
- * is left to the caller; and that memory back. */
-lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape);
+/* What a sketch takes now, and beside that for what is cached. */
+uint64_t sketch_bytes_now(const lego_sketch *sketch);
+uint64_t sketch_cache_bytes(const lego_sketch *sketch);
+
+/* An empty sketch of this shape, which must be valid, that has so many blocks and buckets (ignored where it has none). */
+lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape, uint32_t blocks,
+                        uint32_t buckets, const lego_allocator *allocator, lego_sketch **sketch);
+
+/* Memory for an empty sketch, likewise, into a handle that has model and allocator, and whose memory, if it has any, is left
+ * to the caller; and that memory back. */
+lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks, uint32_t buckets);
 void sketch_free(lego_sketch *handle);
+
+/* The same of the light part alone, and of the top. */
+lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks);
+void light_free(lego_sketch *handle);
+lego_status top_allocate(lego_sketch *handle, uint32_t most, uint32_t buckets);
+void top_free(lego_sketch *handle);
+
+/* ---- growing ----------------------------------------------------------------------------------------------------- */
+
+/* More blocks, so that they may hold more with whole keys: the next number at which what they have fits, or all of them. */
+lego_status grow_blocks(lego_sketch *sketch);
+
+/* All blocks at once, though fewer might do. */
+lego_status grow_to_most(lego_sketch *sketch);
+
+/* More buckets of the top. With the last of them come all the blocks, so that what leaves the top always finds room. */
+lego_status grow_top(lego_sketch *sketch);
+
+/* The items of a block in the order of their keys, if there were `number` blocks; false if they are more than a list holds.
+ * All blocks list whole keys. */
+bool gather_block(const struct blocks *blocks, uint32_t number, uint32_t block, struct content *content);
+
+/* The least number of blocks at which all list whole keys; blocks->most if they do not now. */
+uint32_t blocks_least(const struct blocks *blocks);
+
+/* Whether all keys are whole: then the sketch is exact. */
+bool blocks_whole(const struct blocks *blocks);
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */
 
@@ -91,8 +127,14 @@ lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_
 
 /* ---- the light part ---------------------------------------------------------------------------------------------- */
 
-void light_add(lego_sketch *sketch, struct hash hash, int64_t count);
+/* Adds an item; LEGO_ERR_MEMORY, and nothing has changed, if it must grow and can not. */
+lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count);
 lego_estimate light_query(const lego_sketch *sketch, struct hash hash);
+
+/* What blocks that have grown, or those that list an item, say of it. */
+lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash);
+void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
+                        lego_estimate *estimates);
 
 /* The light part as the top sees it. */
 struct top_light light_of(lego_sketch *sketch);

@@ -6,7 +6,6 @@
 #define SUPPORTED __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")
 #define LANES 8
 #define FUSED(a, b, c) ((vec)_mm256_fmadd_ps(a, b, c))
-#define LOOK_UP(table, index) ((vec)_mm256_permutevar8x32_ps(load(table), (__m256i)(index)))
 #define TILE_READS 5
 #define TILE_MIX 6
 #define TILE_VECTORS 2

@@ -9,7 +9,6 @@
         __builtin_cpu_supports("bmi2")
 #define LANES 16
 #define FUSED(a, b, c) ((vec)_mm512_fmadd_ps(a, b, c))
-#define LOOK_UP(table, index) ((vec)_mm512_permutexvar_ps((__m512i)(index), load(table)))
 #define TILE_READS 5
 #define TILE_MIX 6
 #define TILE_VECTORS 4

@@ -1,0 +1,115 @@
+/* grow: more blocks and buckets as the content asks for them.
+ *
+ * Blocks double while all list whole keys; where the next power of two is beyond the budget's number, that number comes next.
+ * The old memory is held until the new one is filled, so an allocation that fails changes nothing. */
+#include "sketch/sketch.h"
+
+bool blocks_whole(const struct blocks *blocks)
+{
+    bool whole = true;
+    if (blocks_grow(blocks)) return true;
+    for (uint32_t i = 0; i < blocks->blocks && whole; i++) whole = block_step(&blocks->block[i]) == STEP_WHOLE;
+    return whole;
+}
+
+/* ---- the same content in another number of blocks ---------------------------------------------------------------- */
+
+/* Adds those entries of a block whose items would be in `block` of `number` blocks. Within a block they stay in order:
+ * equal prints are in the order of X, as blocks are. */
+static bool gather_from(const struct blocks *blocks, uint32_t from, uint32_t number, uint32_t block,
+                        struct content *content)
+{
+    struct content list;
+    unsigned whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number);
+    blocks->kernels->open(&blocks->block[from], blocks->whole, &list);
+    for (unsigned i = 0; i < list.n; i++) {
+        struct spot spot = spot_of(number, spot_hash(blocks->blocks, (struct spot){from, list.key[i]}));
+        if (spot.block != block) continue;
+        if (content->n == BLOCK_ENTRIES) return false;
+        content_add(content, whole, spot.key, list.value[i]);
+    }
+    return true;
+}
+
+bool gather_block(const struct blocks *blocks, uint32_t number, uint32_t block, struct content *content)
+{
+    uint32_t first = (uint32_t)((uint64_t)block * blocks->blocks / number);
+    uint32_t end = (uint32_t)((((uint64_t)block + 1) * blocks->blocks + number - 1) / number);
+    content_start(content, STEP_WHOLE);
+    for (uint32_t from = first; from < end; from++)
+        if (!gather_from(blocks, from, number, block, content)) return false;
+    return true;
+}
+
+static bool fits_in(const struct blocks *blocks, uint32_t number)
+{
+    struct content content;
+    struct block made;
+    unsigned whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number);
+    for (uint32_t i = 0; i < number; i++)
+        if (!gather_block(blocks, number, i, &content) || !blocks->kernels->close(&made, whole, &content)) return false;
+    return true;
+}
+
+uint32_t blocks_least(const struct blocks *blocks)
+{
+    uint32_t number = blocks->blocks, fewer = 1;
+    if (!blocks_whole(blocks)) return blocks->most;
+    while (fewer < (number + 1) / 2) fewer *= 2;
+    for (; fewer >= 1 && fewer < number && fits_in(blocks, fewer); fewer /= 2) number = fewer;
+    return number;
+}
+
+/* ---- growing ----------------------------------------------------------------------------------------------------- */
+
+/* Fills more blocks with what fewer have; false if one of them cannot list it with whole keys. */
+static bool spread_blocks(struct blocks *to, const struct blocks *from)
+{
+    struct content content;
+    for (uint32_t i = 0; i < to->blocks; i++)
+        if (!gather_block(from, to->blocks, i, &content) ||
+            !to->kernels->close(&to->block[i], to->whole, &content))
+            return false;
+    to->total = from->total;
+    to->loose = from->loose;
+    return true;
+}
+
+static lego_status grow_to(lego_sketch *sketch, uint32_t number)
+{
+    lego_sketch made = *sketch;
+    struct shape shape = sketch_shape(sketch);
+    lego_status status = light_allocate(&made, &shape, number);
+    if (status != LEGO_OK) return status;
+    spread_blocks(&made.blocks, &sketch->blocks); /* what fits fewer blocks fits more */
+    light_free(sketch);
+    *sketch = made;
+    return LEGO_OK;
+}
+
+lego_status grow_blocks(lego_sketch *sketch)
+{
+    return grow_to(sketch, blocks_next(&sketch->blocks));
+}
+
+lego_status grow_to_most(lego_sketch *sketch)
+{
+    if (!has_blocks(sketch->model) || !blocks_grow(&sketch->blocks)) return LEGO_OK;
+    lego_status status = grow_to(sketch, sketch->blocks.most);
+    if (status == LEGO_OK) sketch->blocks.loose = true;
+    return status;
+}
+
+/* With the last buckets come all the blocks, so that what leaves the top finds room. */
+lego_status grow_top(lego_sketch *sketch)
+{
+    uint32_t buckets = top_larger(&sketch->top), most = sketch->top.most;
+    lego_status status = buckets == most ? grow_to_most(sketch) : LEGO_OK;
+    lego_sketch made = *sketch;
+    if (status == LEGO_OK) status = top_allocate(&made, most, buckets);
+    if (status != LEGO_OK) return status;
+    top_grow(&made.top, &sketch->top, sketch->seed);
+    top_free(sketch);
+    *sketch = made;
+    return LEGO_OK;
+}

@@ -1,0 +1,49 @@
+/* partition: items of a batch, put by ranges of blocks. What is kept of an item is a word, its 62 bits of hash that blocks
+ * know (blocks.h), the 38 of its place above those of its print; and its count, if the batch has counts. */
+#pragma once
+
+#include "block/blocks.h"
+
+enum {
+    PARTS_MOST = 512,
+    PART_CHUNK = 64 /* words of a part that are in one place */
+};
+
+struct parts {
+    uint64_t *pool;   /* chunks */
+    uint32_t *before; /* of each chunk, where the one before it in its part ends; 0: it is the first */
+    uint32_t chunks, used;
+    uint32_t blocks; /* in all */
+    unsigned shift;  /* a part has 2^shift blocks */
+    bool counted;
+    uint32_t end[PARTS_MOST]; /* in the pool; 0: nothing there */
+};
+
+/* At least those of a cap: a part is of one thread, and so is a cap. */
+static inline unsigned parts_shift(uint32_t blocks)
+{
+    unsigned shift = 5; /* BLOCKS_A_CAP */
+    while ((blocks - 1) >> shift >= PARTS_MOST) shift++;
+    return shift;
+}
+
+static inline struct hash word_hash(uint64_t word)
+{
+    return (struct hash){word >> BLOCK_PRINT << (64 - HASH_PLACE), word << (64 - BLOCK_PRINT)};
+}
+
+/* Chunks that surely have room for so many items. Chunk 0 is never used. */
+static inline uint64_t parts_chunks(uint64_t items, bool counted)
+{
+    return items * (1 + counted) / PART_CHUNK + PARTS_MOST + HASHES_MOST + 1;
+}
+
+void parts_start(struct parts *parts, uint32_t blocks);
+
+/* Takes items from `first` on, as many as there is room for, and returns the first that it did not take. */
+size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
+                  const struct block_kernels *kernels);
+
+/* Goes through the chunks of a part, the last first: *words words at the address; NULL after the first one. *end is the
+ * part's at first. */
+const uint64_t *parts_walk(const struct parts *parts, uint32_t *end, unsigned *words);
