@@ -1,5 +1,5 @@
-/* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time. All of it for each
- * of the kernels that this CPU can run. */
+/* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time. All of it for
+ * each of the kernels that this CPU can run. */
 #include "block/kernels.h"
 #include "slow_block.h"
 
@@ -159,8 +159,8 @@ static void check_reads(struct trial *t, const struct block *block, const struct
     }
 }
 
-/* close() gives the bits of the comment, with the best g; open() gives the content back, whatever g is; what does not fit is
- * refused, and the block stays as it was. */
+/* close() gives the bits of the comment, with the best g; open() gives the content back, whatever g is; what does not
+ * fit is refused, and the block stays as it was. */
 static void codes_are_those_of_the_comment(void)
 {
     static struct content content, opened;
@@ -355,8 +355,8 @@ static void steps_and_sums_commute(void **unused)
 
 /* ---- the proof that codes are monotone, attacked ----------------------------------------------------------------- */
 
-/* Of content without anything negative and an item or a count more: with every g, so with the best of them, and at every step,
- * the code does not get shorter. So what did not fit does not fit later. */
+/* Of content without anything negative and an item or a count more: with every g, so with the best of them, and at
+ * every step, the code does not get shorter. So what did not fit does not fit later. */
 static void codes_only_get_longer(void **unused)
 {
     (void)unused;

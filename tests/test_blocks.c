@@ -1,5 +1,5 @@
-/* The laws of the blocks of a sketch, on random streams and numbers of blocks: bytes are compared, canonical ones. The room
- * sketch, which decides when there must be more blocks, has its own tests. */
+/* The laws of the blocks of a sketch, on random streams and numbers of blocks: bytes are compared, canonical ones. The
+ * room sketch, which decides when there must be more blocks, has its own tests. */
 #include "block/blocks.h"
 #include "slow_block.h"
 
@@ -176,8 +176,8 @@ static void slow_cap(struct content *content, const struct slow_items *items)
         content->value[row[0].cell[slow_first(content->step, 0, items->key[i])]] += items->count[i];
 }
 
-/* Each block at the first step that its items fit; a cap for every 32, with all that they have, if one of them is at step 2
- * or later, else empty. */
+/* Each block at the first step that its items fit; a cap for every 32, with all that they have, if one of them is at
+ * step 2 or later, else empty. */
 static void check_blocks(const struct blocks *blocks, const struct stream *s)
 {
     static struct slow_items items[80];
@@ -325,8 +325,8 @@ static void join_counting(struct blocks *into, struct blocks *from, uint32_t cap
     join_cap(into, first, &content, sign);
 }
 
-/* Of one that counts in neither: it may be made on the way, of all that is there by then. From then on, and of the block itself,
- * entries are added. */
+/* Of one that counts in neither: it may be made on the way, of all that is there by then. From then on, and of the
+ * block itself, entries are added. */
 static void join_lists(struct blocks *into, struct blocks *from, uint32_t cap, int sign)
 {
     static struct content list, row;
@@ -450,8 +450,8 @@ static struct blocks grown(struct blocks *from)
     return to;
 }
 
-/* What does not fit changes nothing, and there are as many blocks in the end as the content asks for, in any order; they have
- * the bytes of those that were made so many. */
+/* What does not fit changes nothing, and there are as many blocks in the end as the content asks for, in any order;
+ * they have the bytes of those that were made so many. */
 static void growth_is_made_large(void **unused)
 {
     (void)unused;
@@ -527,7 +527,8 @@ static void whole_deletions_are_undone(void **unused)
     assert_true(checked > ROUNDS(400) / 2);
 }
 
-/* With deletions steps may be further on than the content asks for; what blocks hold, caps included, are still the sums. */
+/* With deletions steps may be further on than the content asks for; what blocks hold, caps included, are still the
+ * sums. */
 static void deletions_are_linear(void **unused)
 {
     (void)unused;
