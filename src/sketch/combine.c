@@ -37,7 +37,7 @@ static void open_as(const struct blocks *into, const struct blocks *from, uint32
     if (content->step != STEP_WHOLE || into->blocks == from->blocks) return;
     for (unsigned i = 0; i < content->n; i++) {
         struct hash hash = spot_hash(from->blocks, (struct spot){block, content->key[i]});
-        content->key[i] = spot_of(into->blocks, hash).key;
+        content->key[i] = key_cut(spot_of(into->blocks, hash).key, into->whole);
     }
 }
 
