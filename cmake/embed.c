@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 {
     bool done = true, words = argc == 4 && strcmp(argv[1], "--words") == 0;
     if (words) done = embed_words(argv[2], argv[3]);
-    else printf("#include \"block/kernels.h\"\n#include \"model/model.h\"\n");
+    else printf("#include \"model/kernels.h\"\n#include \"model/model.h\"\n");
     for (int i = 1; i < argc && !words && done; i++) done = embed_model(argv[i]);
     if (!done || fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "lego_embed: can not make C of %s\n", argv[argc - 1]);

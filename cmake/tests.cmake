@@ -39,10 +39,6 @@ if(LEGO_BUILD_CLI)
   target_link_options(test_lab_estimators PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc)
 endif()
 
-# What kernels do for an item, without a GPU.
-target_sources(test_cuda_item PRIVATE src/cuda/prepare.c)
-target_compile_options(test_cuda_item PRIVATE -ffp-contract=off)
-
 # Where there is no GPU, as in CI, they are built and skipped.
 if(LEGO_CUDA)
   foreach(name cuda_test_train cuda_test_train_ms)
@@ -50,10 +46,7 @@ if(LEGO_CUDA)
     target_include_directories(${name} PRIVATE include ${XXHASH_INCLUDE_DIR})
     target_link_libraries(${name} PRIVATE lego_flags lego_train PkgConfig::CMOCKA Threads::Threads m)
   endforeach()
-  # What users get, the shared library.
-  add_executable(cuda_test_sketch tests/cuda_test_sketch.c)
-  target_link_libraries(cuda_test_sketch PRIVATE lego_flags legosketch_cuda CUDA::cudart_static PkgConfig::CMOCKA)
-  foreach(name cuda_test_train cuda_test_train_ms cuda_test_sketch)
+  foreach(name cuda_test_train cuda_test_train_ms)
     foreach(room ${source}/src ${rooms})
       target_compile_options(${name} PRIVATE -iquote${room})
     endforeach()

@@ -37,8 +37,8 @@ static void start(const struct recipe *recipe, struct state *state)
     for (size_t l = 0; l < sizeof layers / sizeof *layers; l++)
         for (int i = 0; i < (layers[l].in + 1) * layers[l].out; i++)
             *at++ = (float)((2 * split_mix_unit(from, k++) - 1) / sqrt(layers[l].in));
-    memset(state->parameters + COMPACT_AT_ANSWER, 0, 24 * sizeof(float));
-    state->parameters[COMPACT_AT_ANSWER + 24] = 1;
+    memset(state->parameters + COMPACT_AT_ANSWER, 0, COMPACT_IN_ANSWER * sizeof(float));
+    state->parameters[COMPACT_AT_ANSWER + COMPACT_IN_ANSWER] = 1;
 }
 
 static lego_status save(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,

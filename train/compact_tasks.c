@@ -66,6 +66,15 @@ static void log_normal(uint64_t *state, double *count, int n)
     for (int j = 0; j < n; j++) count[j] = ceil(fmin(most, exp(sigma * normal(state) + mean)));
 }
 
+/* A log-normal body that goes over into a power law: the double Pareto-lognormal law of sizes, whose lower end is left
+ * out (Reed, Jorgensen 2004). */
+static void log_normal_with_tail(uint64_t *state, double *count, int n)
+{
+    double sigma = between(state, 0.2, 1.8), mean = between(state, -0.5, 3), alpha = between_logs(state, 0.8, 3);
+    for (int j = 0; j < n; j++)
+        count[j] = ceil(fmin(most, exp(sigma * normal(state) + mean - log(unit(state)) / alpha)));
+}
+
 static void flat_with_head(uint64_t *state, double *count, int n)
 {
     double body = between_logs(state, 1, 100), alpha = between(state, 0.6, 1.5);
@@ -102,12 +111,13 @@ static void add_giant(uint64_t *state, double *count, int n)
  * of packets or cents do. */
 static int draw_counts(uint64_t *state, double *count, int n)
 {
-    uint64_t kind = next(state) % 9;
+    uint64_t kind = next(state) % 12;
     double factor = next(state) % 8 == 0 ? floor(between_logs(state, 2, 1000)) : 1;
     if (kind < 4) zipf(state, count, n);
     else if (kind < 6) log_normal(state, count, n);
-    else if (kind == 6) flat_with_head(state, count, n);
-    else if (kind == 7) geometric_with_head(state, count, n);
+    else if (kind < 9) log_normal_with_tail(state, count, n);
+    else if (kind == 9) flat_with_head(state, count, n);
+    else if (kind == 10) geometric_with_head(state, count, n);
     else all_equal(state, count, n);
     int kept = 0;
     for (int j = 0; j < n; j++)
@@ -152,15 +162,44 @@ struct stream {
     double *count;
     struct blocks blocks;
     void *bytes;
+    struct content *waiting; /* items that are not in their block yet, for each, and behind them the caps */
 };
 
-/* How many items, and how many blocks for them: in one task of four far too few. */
+/* How many items, and how many blocks for them: in one task of six far too few. */
 static int draw_load(uint64_t *state, uint32_t *number)
 {
-    bool crowded = next(state) % 4 == 0;
+    bool crowded = next(state) % 6 == 0;
     *number = (uint32_t)between_logs(state, BLOCKS_LEAST, (crowded ? BLOCKS_CROWDED : BLOCKS_MOST) + 1);
     double bytes_each = crowded ? between_logs(state, 0.02, 0.25) : between_logs(state, 0.25, 2);
     return (int)(((double)blocks_bytes(*number, *number) - BLOCKS_LINE) / bytes_each);
+}
+
+static void flush(struct stream *stream, uint32_t block)
+{
+    blocks_join(&stream->blocks, block, &stream->waiting[block], 1);
+    content_start(&stream->waiting[block], STEP_WHOLE);
+}
+
+/* One by one it would take about twice as long: a block that is nearly full is made anew for most items. */
+static void store(struct stream *stream)
+{
+    struct blocks *blocks = &stream->blocks;
+    struct content *waiting = stream->waiting, *cap = waiting + blocks->blocks;
+    uint32_t caps = blocks_caps(blocks->blocks, blocks->most);
+    for (uint32_t i = 0; i < blocks->blocks; i++) content_start(&waiting[i], STEP_WHOLE);
+    for (uint32_t i = 0; i < caps; i++) content_start(&cap[i], STEP_CAP);
+    for (int j = 0; j < stream->n; j++) {
+        struct spot spot = spot_of(blocks->blocks, item_hash(stream->key, j));
+        int64_t count = (int64_t)stream->count[j];
+        if (waiting[spot.block].n == BLOCK_ENTRIES) flush(stream, spot.block);
+        content_add(&waiting[spot.block], blocks->whole, spot.key, count);
+        content_add(&cap[spot.block / BLOCKS_A_CAP], blocks->whole, spot.key, count);
+        blocks->total += count;
+    }
+    for (uint32_t i = 0; i < blocks->blocks; i++) flush(stream, i);
+    for (uint32_t i = 0; i < caps; i++)
+        if (cap_counts(&blocks->block[blocks->blocks + i]))
+            blocks->kernels->settle(&blocks->block[blocks->blocks + i], blocks->whole, &cap[i]);
 }
 
 static bool stream_make(uint64_t *state, struct stream *stream)
@@ -170,16 +209,14 @@ static bool stream_make(uint64_t *state, struct stream *stream)
     stream->key = next(state);
     stream->count = malloc((size_t)n * sizeof *stream->count);
     stream->bytes = malloc((size_t)blocks_bytes(number, number));
-    if (!stream->count || !stream->bytes) return false;
+    stream->waiting = malloc((number + blocks_caps(number, number)) * sizeof *stream->waiting);
+    if (!stream->count || !stream->bytes || !stream->waiting) return false;
     do stream->n = draw_counts(state, stream->count, n);
     while (stream->n <= COMPACT_ITEMS);
     qsort(stream->count, (size_t)stream->n, sizeof *stream->count, more_first);
     if (next(state) % 16 == 0) add_giant(state, stream->count, stream->n);
     blocks_init(&stream->blocks, number, number, stream->bytes);
-    for (int j = 0; j < stream->n; j++) {
-        blocks_add(&stream->blocks, item_hash(stream->key, j), (int64_t)stream->count[j]);
-        stream->blocks.total += (int64_t)stream->count[j];
-    }
+    store(stream);
     return true;
 }
 
@@ -187,6 +224,7 @@ static void stream_free(struct stream *stream)
 {
     free(stream->count);
     free(stream->bytes);
+    free(stream->waiting);
 }
 
 static void ask_all(uint64_t *state, const struct stream *stream, struct compact_task *task)

@@ -9,7 +9,7 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
     *blocks = (struct blocks){.block = (struct block *)at,
                               .blocks = number,
                               .most = most,
-                              .whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number),
+                              .whole = key_bits(number),
                               .kernels = block_kernels_best()};
     memset(blocks->block, 0, ((size_t)number + blocks_caps(number, most)) * sizeof(struct block));
 }
@@ -33,11 +33,7 @@ void blocks_make_cap(struct blocks *blocks, uint32_t block)
 static void add_to_cap(struct blocks *blocks, uint32_t block, uint64_t key, int64_t count)
 {
     struct block *cap = cap_of(blocks, block);
-    struct content row;
-    if (!cap_counts(cap) || blocks->kernels->add(cap, blocks->whole, key, count)) return;
-    blocks->kernels->open(cap, blocks->whole, &row);
-    content_add(&row, blocks->whole, key, count);
-    blocks->kernels->settle(cap, blocks->whole, &row);
+    if (cap_counts(cap)) blocks->kernels->add_on(cap, blocks->whole, key, count);
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
@@ -46,8 +42,7 @@ static void add_to_cap(struct blocks *blocks, uint32_t block, uint64_t key, int6
 static bool settle(struct blocks *blocks, uint32_t block, struct content *content)
 {
     struct block made;
-    if (blocks->kernels->close(&blocks->block[block], blocks->whole, content)) return true;
-    if (blocks_grow(blocks)) return false;
+    if (blocks_grow(blocks)) return blocks->kernels->close(&blocks->block[block], blocks->whole, content);
     blocks->kernels->settle(&made, blocks->whole, content);
     if (content->step > STEP_LIST) blocks_make_cap(blocks, block); /* of the list as it still is */
     blocks->block[block] = made;
@@ -56,9 +51,14 @@ static bool settle(struct blocks *blocks, uint32_t block, struct content *conten
 
 bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
 {
+    struct block *block = &blocks->block[spot.block];
     struct content content;
-    if (blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count)) return true;
-    blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
+    if (!blocks_grow(blocks) && cap_counts(cap_of(blocks, spot.block))) { /* no cap has to be made first */
+        blocks->kernels->add_on(block, blocks->whole, spot.key, count);
+        return true;
+    }
+    if (blocks->kernels->add(block, blocks->whole, spot.key, count)) return true;
+    blocks->kernels->open(block, blocks->whole, &content);
     content_add(&content, blocks->whole, spot.key, count);
     return settle(blocks, spot.block, &content);
 }
@@ -99,7 +99,7 @@ void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *
     } else {
         for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, spot.key);
     }
-    if (step <= STEP_LIST || blocks_grow(blocks)) return;
+    if (step <= STEP_LIST || blocks_grow(blocks) || (step_lists(step) && reading->value[0] < BLOCKS_UNCAPPED)) return;
     const struct block *cap = cap_of(blocks, spot.block);
     int64_t value[2];
     blocks->kernels->read(cap, blocks->whole, spot.key, value);

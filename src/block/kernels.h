@@ -25,6 +25,9 @@ struct block_kernels {
     /* Adds an item. False, and nothing has changed, if the block's step has no room for it. */
     bool (*add)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
+    /* The same at the first step from the block's own on that has room. */
+    void (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
+
     void (*open)(const struct block *block, unsigned whole, struct content *content);
 
     /* The block of this content at its step: of all ways to code it the one with the fewest bits, and of those the least

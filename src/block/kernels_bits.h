@@ -33,6 +33,29 @@ static inline unsigned select_one(uint64_t x, unsigned k)
 #endif
 }
 
+/* The lowest bits of x, one for each one of the mask, put where those are; and back. */
+static inline uint64_t spread_bits(uint64_t x, uint64_t mask)
+{
+#ifdef __BMI2__
+    return _pdep_u64(x, mask);
+#else
+    uint64_t y = 0;
+    for (; mask; mask &= mask - 1, x >>= 1) y |= x & 1 ? mask & -mask : 0;
+    return y;
+#endif
+}
+
+static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
+{
+#ifdef __BMI2__
+    return _pext_u64(x, mask);
+#else
+    uint64_t y = 0;
+    for (unsigned i = 0; mask; mask &= mask - 1, i++) y |= (uint64_t)((x & mask & -mask) != 0) << i;
+    return y;
+#endif
+}
+
 static inline bool get_bit(const struct block *block, unsigned at)
 {
     return block->word[at / 64] >> at % 64 & 1;
@@ -43,13 +66,12 @@ static inline void set_bit(struct block *block, unsigned at)
     block->word[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-/* n bits, 0 to 63, that end within the block. */
+/* n bits, 0 to 64, that end within the block. */
 static inline uint64_t get_bits(const struct block *block, unsigned at, unsigned n)
 {
     unsigned i = at / 64, shift = at % 64;
-    uint64_t x = block->word[i % BLOCK_WORDS] >> shift;
-    if (shift + n > 64) x |= block->word[i + 1] << (64 - shift);
-    return lowest(x, n);
+    uint64_t low = block->word[i % BLOCK_WORDS] >> shift, high = block->word[(i + 1) % BLOCK_WORDS] << 1;
+    return lowest(low | high << (63 - shift), n);
 }
 
 /* Writes n bits, 1 to 63, over those that are there. */
@@ -62,6 +84,29 @@ static inline void put_bits(struct block *block, unsigned at, unsigned n, uint64
 }
 
 /* Moves the bits from `at` to `end` up by n, 0 to 63, and writes x in between. Behind the end there are zeros. */
+#ifdef __AVX512F__
+static inline void insert_bits(struct block *block, unsigned at, unsigned end, unsigned n, uint64_t x)
+{
+    (void)end;
+    const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), new = _mm512_set1_epi64((long long)x);
+    const __m512i ones = _mm512_set1_epi64(-1), zeros = _mm512_setzero_si512();
+    const __m128i up = _mm_cvtsi32_si128((int)n), down = _mm_cvtsi32_si128((int)(64 - n));
+    __m512i below = zeros; /* what is moved of the eight words before */
+    for (unsigned i = at / 512; i < BLOCK_WORDS / 8; i++) {
+        __m512i word = _mm512_loadu_si512(block->word + 8 * i);
+        __m512i start = _mm512_sub_epi64(_mm512_set1_epi64((long long)at - 512 * (long long)i), lane);
+        __m512i moves = _mm512_and_si512(word, _mm512_sllv_epi64(ones, _mm512_max_epi64(start, zeros)));
+        __m512i before = _mm512_alignr_epi64(moves, below, 7);
+        __m512i moved = _mm512_or_si512(_mm512_sll_epi64(moves, up), _mm512_srl_epi64(before, down));
+        /* Shifts by 64 and more, which those by less than 0 are, too, leave nothing. */
+        __m512i put =
+            _mm512_or_si512(_mm512_sllv_epi64(new, start), _mm512_srlv_epi64(new, _mm512_sub_epi64(zeros, start)));
+        __m512i stays = _mm512_xor_si512(word, moves);
+        _mm512_storeu_si512(block->word + 8 * i, _mm512_or_si512(_mm512_or_si512(stays, moved), put));
+        below = moves;
+    }
+}
+#else
 static inline void insert_bits(struct block *block, unsigned at, unsigned end, unsigned n, uint64_t x)
 {
     if (n == 0) return;
@@ -71,6 +116,7 @@ static inline void insert_bits(struct block *block, unsigned at, unsigned end, u
     block->word[first] = lowest(here, shift) | here >> shift << shift << n;
     put_bits(block, at, n, x);
 }
+#endif
 
 /* How many of the n bits from `at` on are ones. */
 static inline unsigned count_ones(const struct block *block, unsigned at, unsigned n)
@@ -82,4 +128,63 @@ static inline unsigned count_ones(const struct block *block, unsigned at, unsign
     unsigned sum = ones(head) + ones(block->word[last] << behind);
     for (unsigned i = first + 1; i < last; i++) sum += ones(block->word[i]);
     return sum;
+}
+
+/* Of a map of n bits from `at` on: how many ones there are, and how many before bit number `rank`. */
+struct ranked {
+    unsigned all, before;
+};
+
+static inline struct ranked rank_in(const struct block *block, unsigned at, unsigned n, unsigned rank)
+{
+    struct ranked ranked = {0, 0};
+    for (unsigned i = 0; i < n; i += 64) {
+        uint64_t x = get_bits(block, at + i, n - i < 64 ? n - i : 64);
+        unsigned below = rank > i ? rank - i : 0;
+        ranked.all += ones(x);
+        ranked.before += ones(lowest(x, below < 64 ? below : 64));
+    }
+    return ranked;
+}
+
+/* ---- a block as it is made --------------------------------------------------------------------------------------- */
+
+/* With a word more, so that bits at the end need not be looked at. All zeros at first. */
+struct draft {
+    uint64_t word[BLOCK_WORDS + 1];
+};
+
+/* Writes n bits, 0 to 64, over zeros. */
+static inline void draft_bits(struct draft *draft, unsigned at, uint64_t x)
+{
+    unsigned i = at / 64, shift = at % 64;
+    draft->word[i] |= x << shift;
+    draft->word[i + 1] |= x >> 1 >> (63 - shift);
+}
+
+/* Writes fields of 1 to 63 bits one after the other over zeros. */
+struct pen {
+    uint64_t *word;
+    uint64_t ink; /* not yet in a word */
+    unsigned fill;
+};
+
+static inline struct pen pen_at(struct draft *draft, unsigned at)
+{
+    return (struct pen){&draft->word[at / 64], draft->word[at / 64], at % 64};
+}
+
+static inline void pen_write(struct pen *pen, uint64_t x, unsigned n)
+{
+    pen->ink |= x << pen->fill;
+    pen->fill += n;
+    if (pen->fill < 64) return;
+    *pen->word++ = pen->ink;
+    pen->fill -= 64;
+    pen->ink = x >> (n - pen->fill);
+}
+
+static inline void pen_lift(const struct pen *pen)
+{
+    *pen->word |= pen->ink;
 }

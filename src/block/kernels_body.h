@@ -54,23 +54,18 @@ static unsigned body_read(const struct block *block, unsigned whole, uint64_t ke
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
-    bool is_signed = block_signed(block);
+    bool is_signed = block_signed(block), lists = step_lists(block_step(block));
     uint64_t code[BLOCK_CELLS];
-    content->step = block_step(block);
-    if (step_lists(content->step)) {
-        struct list list = list_of(block, whole);
-        struct levels levels = counts_of(block, &list);
-        content->n = list.n;
-        if (list.n == 0) return;
-        keys_decode(block, &list, content->key);
-        levels_decode(block, &levels, code);
-        for (unsigned i = 0; i < list.n; i++) content->value[i] = from_code(code[i] + 1, is_signed);
-        return;
-    }
     struct levels levels = cells_of(block);
+    content->step = block_step(block);
+    if (lists) {
+        struct list list = list_of(block, whole);
+        levels = counts_of(block, &list);
+        if (list.n > 0) keys_decode(block, &list, content->key);
+    }
     content->n = levels.n;
-    levels_decode(block, &levels, code);
-    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i], is_signed);
+    if (levels.n > 0) levels_decode(block, &levels, code);
+    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, is_signed);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -89,25 +84,38 @@ static void plan_counts(const struct content *content, struct plan *plan)
     for (unsigned i = 0; i < content->n; i++) any |= content->value[i];
     plan->is_signed = any < 0;
     for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->is_signed) - lists;
+    memset(plan->code + content->n, 0, (many_words(content->n) * MANY - content->n) * sizeof *plan->code);
     plan->counts = levels_best(plan->code, content->n, &plan->g);
+}
+
+/* How many keys are in the quarters before this one. */
+static unsigned keys_before(const struct content *content, unsigned quarter)
+{
+    unsigned low = 0, high = quarter ? content->n : 0;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (content->key[middle] >> 62 < quarter) low = middle + 1;
+        else high = middle;
+    }
+    return low;
 }
 
 static void plan_keys(const struct content *content, unsigned whole, struct plan *plan)
 {
-    unsigned quarters = step_quarters(content->step), shorter = 0;
     plan->keys = 0;
     if (!step_lists(content->step) || content->n == 0) return;
-    while (quarters && shorter < content->n && content->key[shorter] >> 62 < quarters) shorter++;
+    unsigned shorter = keys_before(content, step_quarters(content->step));
     plan->keys = keys_size(content->n, shorter, step_print(content->step, whole));
 }
 
 static void write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)
 {
     unsigned at = BLOCK_HEAD, entries = step_lists(content->step) ? content->n : 0;
-    memset(block, 0, sizeof *block);
-    if (entries > 0) at = keys_encode(block, content->step, whole, content->key, entries);
-    levels_encode(block, &(struct levels){at, content->n, plan->g}, plan->code);
-    block->word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->is_signed);
+    struct draft draft = {{0}};
+    if (entries > 0) at = keys_encode(&draft, content->step, whole, content->key, entries);
+    levels_encode(&draft, &(struct levels){at, content->n, plan->g}, plan->code);
+    draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->is_signed);
+    memcpy(block, draft.word, sizeof *block);
 }
 
 static bool too_many(const struct content *content)
@@ -126,16 +134,50 @@ static bool body_close(struct block *block, unsigned whole, const struct content
     return true;
 }
 
+/* Of each quarter's keys the most leading bits that two have in common. */
+static void find_common(const struct content *content, unsigned common[4])
+{
+    unsigned i = 0;
+    for (unsigned quarter = 0; quarter < 4; quarter++) {
+        unsigned end = quarter < 3 ? keys_before(content, quarter + 1) : content->n;
+        uint64_t least = UINT64_MAX;
+        for (i++; i < end; i++) {
+            uint64_t differ = content->key[i] ^ content->key[i - 1];
+            least = differ < least ? differ : least;
+        }
+        common[quarter] = (unsigned)__builtin_clzll(least);
+        i = end;
+    }
+}
+
+/* The first step at which the entries of a list that does not fit do, or two of them become one. */
+static unsigned next_list(const struct content *content, unsigned whole, const struct plan *plan)
+{
+    unsigned common[4], step = content->step, n = content->n;
+    find_common(content, common);
+    while (++step < STEP_SHARE) {
+        unsigned print = step_print(step, whole), quarters = step_quarters(step);
+        for (unsigned quarter = 0; quarter < 4; quarter++)
+            if (common[quarter] >= print - (quarter < quarters)) return step;
+        if (!too_many(content) && keys_size(n, keys_before(content, quarters), print) + plan->counts <= BLOCK_ROOM)
+            return step;
+    }
+    return step;
+}
+
 static void body_settle(struct block *block, unsigned whole, struct content *content)
 {
     struct plan plan;
-    unsigned planned = UINT32_MAX; /* for how many entries or cells */
-    for (;; content_lower(content, content->step + 1, whole)) {
-        if (too_many(content)) continue;
-        if (!step_lists(content->step) || planned != content->n) plan_counts(content, &plan);
-        planned = content->n;
-        plan_keys(content, whole, &plan);
-        if (plan.keys + plan.counts <= BLOCK_ROOM) break;
+    unsigned planned = UINT32_MAX; /* for how many entries */
+    for (;;) {
+        bool lists = step_lists(content->step);
+        if (!too_many(content)) {
+            if (!lists || planned != content->n) plan_counts(content, &plan);
+            planned = content->n;
+            plan_keys(content, whole, &plan);
+            if (plan.keys + plan.counts <= BLOCK_ROOM) break;
+        }
+        content_lower(content, lists ? next_list(content, whole, &plan) : content->step + 1, whole);
     }
     write_plan(block, whole, content, &plan);
 }
@@ -153,15 +195,16 @@ static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint6
     struct list list = list_of(block, whole);
     struct entry entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
-    struct way way = {0};
+    struct way way = {.depth = 0};
     if (entry.there) {
         uint64_t v = levels_find(block, &levels, entry.index, &way) + count;
         if (!has_room(block, levels_extra(&levels, &way, v))) return false;
-        levels_raise(block, &levels, entry.index, &way, v);
+        levels_raise(block, &levels, entry.index, &way, v - count, v);
         return true;
     }
     unsigned bits = 1 + step_length(list.step, whole, key) - list.q + 1 + levels.g;
     if (list.n + 1 > 1u << list.q || !has_room(block, bits + levels_extra(&levels, &way, count - 1))) return false;
+    pass_entries(block, &list, key, &entry);
     insert_entry(block, &list, &entry, key, count - 1);
     return true;
 }
@@ -177,25 +220,37 @@ static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
         bits += levels_extra(&levels, &way[row], v[row]);
     }
     if (!has_room(block, bits)) return false;
-    levels_raise(block, &levels, step_cell(step, 0, key), &way[0], v[0]);
+    levels_raise(block, &levels, step_cell(step, 0, key), &way[0], v[0] - count, v[0]);
     if (rows == 1) return true;
     unsigned cell = step_cell(step, 1, key); /* its way may have moved */
     levels_find(block, &levels, cell, &way[1]);
-    levels_raise(block, &levels, cell, &way[1], v[1]);
+    levels_raise(block, &levels, cell, &way[1], v[1] - count, v[1]);
     return true;
+}
+
+static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    if (count <= 0 || block_signed(block) || block_used(block) == 0) return false;
+    return step_lists(block_step(block)) ? add_to_list(block, whole, key, (uint64_t)count)
+                                         : add_to_cells(block, key, (uint64_t)count);
 }
 
 static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    unsigned step = block_step(block);
-    if (count > 0 && !block_signed(block) && block_used(block) > 0 &&
-        (step_lists(step) ? add_to_list(block, whole, key, (uint64_t)count)
-                          : add_to_cells(block, key, (uint64_t)count)))
-        return true;
+    if (add_in_place(block, whole, key, count)) return true;
     body_open(block, whole, &content);
     content_add(&content, whole, key, count);
     return body_close(block, whole, &content);
+}
+
+static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    struct content content;
+    if (add_in_place(block, whole, key, count)) return;
+    body_open(block, whole, &content);
+    content_add(&content, whole, key, count);
+    body_settle(block, whole, &content);
 }
 
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */
@@ -249,5 +304,5 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,  body_add, body_open,
-                                      body_close,   body_settle,    body_valid, hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_add,   body_add_on,
+                                      body_open,    body_close,     body_settle, body_valid, hash_keys};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "block/kernels_bits.h"
+#include "block/kernels_many.h"
 
 enum { LEVELS = 8 };
 static const unsigned char width[LEVELS + 1] = {0, 1, 1, 1, 2, 4, 8, 16, 31}; /* of a digit on a level, from 1 on */
@@ -22,8 +23,11 @@ static inline void add_used(struct block *block, unsigned bits)
     block->word[0] += bits; /* the head's lowest field, which has room for it */
 }
 
-/* Bits of the levels for a T. It reaches level l if it is at least 1 + 2^w1 (1 + 2^w2 (1 + ...)): these are the
- * constants. */
+/* The least T that has a digit on level l: 1 + 2^w1 (1 + 2^w2 (1 + ...)). The digit is at bit after[l] of T less that. */
+static const uint64_t reach[LEVELS + 1] = {0, 1, 3, 7, 15, 47, 559, 131631, UINT64_C(8590066223)};
+static const unsigned char after[LEVELS + 1] = {0, 0, 1, 2, 3, 5, 9, 17, 33};
+
+/* Bits of the levels for a T. */
 static inline unsigned digit_bits(uint64_t t)
 {
     return (unsigned)(2 * (t >= 1) + 2 * (t >= 3) + 2 * (t >= 7) + 3 * (t >= 15) + 5 * (t >= 47) + 9 * (t >= 559) +
@@ -48,33 +52,44 @@ static inline unsigned next_level(const struct levels *levels, unsigned l, unsig
 /* Goes a level on: the ranks are the ones in the map before. */
 static inline void way_on(const struct block *block, const struct levels *levels, struct way *way, unsigned l)
 {
-    unsigned start = way->start[l], rank = way->rank[l], count = way->count[l];
-    unsigned before = count_ones(block, start, rank);
-    way->start[l + 1] = next_level(levels, l, start, count);
-    way->rank[l + 1] = before;
-    way->count[l + 1] = before + count_ones(block, start + rank, count - rank);
+    struct ranked ranked = rank_in(block, way->start[l], way->count[l], way->rank[l]);
+    way->start[l + 1] = next_level(levels, l, way->start[l], way->count[l]);
+    way->rank[l + 1] = ranked.before;
+    way->count[l + 1] = ranked.all;
 }
 
 /* Integer i, and the way to it. */
 static inline uint64_t levels_find(const struct block *block, const struct levels *levels, unsigned i, struct way *way)
 {
-    *way = (struct way){.start = {levels->at}, .count = {levels->n}, .rank = {i}};
-    uint64_t low = get_bits(block, levels->at + levels->n + i * levels->g, levels->g), t = 0;
-    unsigned l = 0, shift = 0;
+    way->start[0] = levels->at;
+    way->count[0] = levels->n;
+    way->rank[0] = i;
+    uint64_t v = get_bits(block, levels->at + levels->n + i * levels->g, levels->g);
+    unsigned l = 0, shift = levels->g;
     while (l < LEVELS && get_bit(block, way->start[l] + way->rank[l])) {
         way_on(block, levels, way, l++);
         unsigned at = way->start[l] + way->count[l] + way->rank[l] * width[l];
-        t += (1 + get_bits(block, at, width[l])) << shift;
+        v += (1 + get_bits(block, at, width[l])) << shift;
         shift += width[l];
     }
     way->depth = l;
-    return t << levels->g | low;
+    return v;
 }
 
 static inline uint64_t levels_get(const struct block *block, const struct levels *levels, unsigned i)
 {
-    struct way way;
-    return levels_find(block, levels, i, &way);
+    unsigned at = levels->at, n = levels->n, w = levels->g, shift = w;
+    uint64_t v = get_bits(block, at + n + i * w, w);
+    for (unsigned l = 1; l <= LEVELS && get_bit(block, at + i); l++) {
+        struct ranked ranked = rank_in(block, at, n, i);
+        at += n * (1 + w);
+        n = ranked.all;
+        i = ranked.before;
+        w = width[l];
+        v += (1 + get_bits(block, at + n + i * w, w)) << shift;
+        shift += w;
+    }
+    return v;
 }
 
 /* How many more bits integer v takes than one that has `depth` levels. */
@@ -84,13 +99,16 @@ static inline unsigned levels_extra(const struct levels *levels, const struct wa
     return digit_bits(v >> levels->g) - before[way->depth];
 }
 
-/* Writes the digits of T on the levels that there are, and returns what is left behind them. */
-static inline uint64_t put_digits(struct block *block, const struct way *way, uint64_t t)
+/* Writes the digits of T in the place of those of `old` on the levels that there are, and returns what is left behind
+ * them. */
+static inline uint64_t put_digits(struct block *block, const struct way *way, uint64_t t, uint64_t old)
 {
     for (unsigned l = 1; l <= way->depth; l++) {
+        if (t == old) return 0; /* which has nothing left either */
         unsigned at = way->start[l] + way->count[l] + way->rank[l] * width[l];
         put_bits(block, at, width[l], lowest(t - 1, width[l]));
         t = (t - 1) >> width[l];
+        old = (old - 1) >> width[l];
     }
     return t;
 }
@@ -112,12 +130,12 @@ static inline void grow_levels(struct block *block, const struct levels *levels,
     }
 }
 
-/* Gives integer i, found by this way, a value v that is not less. There is room for it. */
+/* Gives integer i, found by this way to be `old`, a value v that is not less. There is room for it. */
 static inline void levels_raise(struct block *block, const struct levels *levels, unsigned i, struct way *way,
-                                uint64_t v)
+                                uint64_t old, uint64_t v)
 {
     if (levels->g) put_bits(block, levels->at + levels->n + i * levels->g, levels->g, lowest(v, levels->g));
-    uint64_t left = put_digits(block, way, v >> levels->g);
+    uint64_t left = put_digits(block, way, v >> levels->g, old >> levels->g);
     if (left > 0) grow_levels(block, levels, way, left);
 }
 
@@ -136,10 +154,20 @@ static inline void levels_insert(struct block *block, struct levels *levels, uns
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
+/* Arrays of them have room for a multiple of MANY, and zeros behind the last one. */
+static inline unsigned many_words(unsigned n)
+{
+    return (n + MANY - 1) / MANY;
+}
+
 static inline unsigned levels_size(const uint64_t v[], unsigned n, unsigned g)
 {
     unsigned sum = n * (1 + g);
-    for (unsigned i = 0; i < n; i++) sum += digit_bits(v[i] >> g);
+    for (unsigned l = 1; l <= LEVELS && reach[l] << g >> g == reach[l]; l++) {
+        unsigned more = many_count(v, n, reach[l] << g);
+        if (more == 0) break;
+        sum += more * (1 + width[l]);
+    }
     return sum;
 }
 
@@ -158,52 +186,81 @@ static unsigned levels_best(const uint64_t v[], unsigned n, unsigned *best_g)
     return best;
 }
 
+/* Adds the digits of level l, w bits wide from bit `at` on, of those of 64 integers that have one there. */
+static inline void add_digits(const struct block *block, unsigned at, unsigned w, uint64_t where, unsigned shift,
+                              uint64_t v[])
+{
+    if (w == 1) {
+        many_add(v, where, UINT64_C(1) << shift);
+        many_add(v, spread_bits(get_bits(block, at, ones(where)), where), UINT64_C(1) << shift);
+        return;
+    }
+    for (; where; where &= where - 1, at += w) v[__builtin_ctzll(where)] += (1 + get_bits(block, at, w)) << shift;
+}
+
 static void levels_decode(const struct block *block, const struct levels *levels, uint64_t v[])
 {
-    uint16_t member[BLOCK_CELLS];
-    unsigned n = 0, at = levels->at;
-    for (unsigned i = 0; i < levels->n; i++) {
-        v[i] = get_bits(block, at + levels->n + i * levels->g, levels->g);
-        member[n] = (uint16_t)i;
-        n += get_bit(block, at + i);
+    uint64_t map[BLOCK_CELLS / MANY]; /* of all integers: which of them have a digit on the level */
+    unsigned n = levels->n, at = levels->at, words = many_words(n), more = 0;
+    for (unsigned i = 0; i < words; i++) {
+        map[i] = get_bits(block, at + MANY * i, n - MANY * i < MANY ? n - MANY * i : MANY);
+        more += ones(map[i]);
     }
-    at += levels->n * (1 + levels->g);
-    for (unsigned l = 1, shift = levels->g; n > 0; shift += width[l], l++) {
-        unsigned more = 0, w = width[l];
-        for (unsigned r = 0; r < n; r++) {
-            uint16_t i = member[r];
-            v[i] += (1 + get_bits(block, at + n + r * w, w)) << shift;
-            member[more] = i;
-            more += get_bit(block, at + r);
+    memset(v, 0, words * MANY * sizeof *v);
+    for (unsigned i = 0; levels->g && i < n; i++) v[i] = get_bits(block, at + n + i * levels->g, levels->g);
+    at += n * (1 + levels->g);
+    for (unsigned l = 1, shift = levels->g; more > 0; shift += width[l++]) {
+        unsigned w = width[l], digits = at + more;
+        n = more;
+        more = 0;
+        for (unsigned i = 0, rank = 0; rank < n; i++) {
+            unsigned here = ones(map[i]);
+            add_digits(block, digits + rank * w, w, map[i], shift, v + MANY * i);
+            map[i] = spread_bits(get_bits(block, at + rank, here), map[i]);
+            rank += here;
+            more += ones(map[i]);
         }
         at += n * (1 + w);
-        n = more;
     }
 }
 
-/* Writes over zeros, and returns where the code ends. */
-static unsigned levels_encode(struct block *block, const struct levels *levels, const uint64_t v[])
+/* Writes the digits of level l of those of 64 integers that have one there. */
+static inline void write_digits(struct draft *draft, unsigned at, unsigned l, uint64_t where, const uint64_t t[])
 {
-    uint64_t t[BLOCK_CELLS];
-    unsigned n = 0, at = levels->at;
-    for (unsigned i = 0; i < levels->n; i++) {
-        if (levels->g) put_bits(block, at + levels->n + i * levels->g, levels->g, lowest(v[i], levels->g));
-        t[n] = v[i] >> levels->g;
-        if (t[n]) set_bit(block, at + i);
-        n += t[n] > 0;
+    if (width[l] == 1) {
+        draft_bits(draft, at, gather_bits(many_bit(t, reach[l], after[l]), where));
+        return;
     }
-    at += levels->n * (1 + levels->g);
-    for (unsigned l = 1; n > 0; l++) {
-        unsigned more = 0, w = width[l];
-        for (unsigned r = 0; r < n; r++) {
-            uint64_t left = (t[r] - 1) >> w;
-            put_bits(block, at + n + r * w, w, lowest(t[r] - 1, w));
-            if (left) set_bit(block, at + r);
-            t[more] = left;
-            more += left > 0;
+    for (; where; where &= where - 1, at += width[l])
+        draft_bits(draft, at, lowest((t[__builtin_ctzll(where)] - reach[l]) >> after[l], width[l]));
+}
+
+static void levels_encode(struct draft *draft, const struct levels *levels, const uint64_t v[])
+{
+    uint64_t t[BLOCK_CELLS], map[BLOCK_CELLS / MANY];
+    unsigned n = levels->n, words = many_words(n), at = levels->at, more = 0;
+    struct pen pen = pen_at(draft, at + n);
+    for (unsigned i = 0; levels->g && i < n; i++) pen_write(&pen, lowest(v[i], levels->g), levels->g);
+    pen_lift(&pen);
+    for (unsigned i = 0; i < words * MANY; i++) t[i] = v[i] >> levels->g;
+    for (unsigned i = 0; i < words; i++) {
+        map[i] = many_reach(t + MANY * i, 1);
+        draft_bits(draft, at + MANY * i, map[i]);
+        more += ones(map[i]);
+    }
+    at += n * (1 + levels->g);
+    for (unsigned l = 1; more > 0; l++) {
+        unsigned w = width[l], digits = at + more;
+        n = more;
+        more = 0;
+        for (unsigned i = 0, rank = 0; rank < n; i++) {
+            uint64_t here = map[i];
+            write_digits(draft, digits + rank * w, l, here, t + MANY * i);
+            map[i] = l < LEVELS ? many_reach(t + MANY * i, reach[l + 1]) : 0;
+            draft_bits(draft, at + rank, gather_bits(map[i], here));
+            rank += ones(here);
+            more += ones(map[i]);
         }
         at += n * (1 + w);
-        n = more;
     }
-    return at;
 }

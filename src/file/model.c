@@ -44,8 +44,8 @@ static bool read_model_head(const unsigned char *p, lego_model *model)
                           .skew_max = get_float(p + 44)};
     memcpy(model->name, p + 48, NAME_SIZE);
     if (model->kind != MODEL_PAPER && (get32(p + 40) != 0 || get32(p + 44) != 0)) return false;
-    if (model->kind == MODEL_COMPACT && (model->rows != BLOCK_ROWS || model->columns != block_columns[0][0] ||
-                                         model->quantum != BLOCK_ROWS || model->table_size != 1))
+    if (model->kind == MODEL_COMPACT && (model->rows != COMPACT_ROWS || model->columns != COMPACT_COLUMNS ||
+                                         model->quantum != COMPACT_QUANTUM || model->table_size != 1))
         return false;
     return (model->kind == MODEL_PAPER || model->kind == MODEL_COMPACT) && model->rows >= 1 &&
            model->rows <= ROWS_MAX && model->columns >= COLUMNS_STEP && model->columns <= COLUMNS_MAX &&

@@ -1,34 +1,83 @@
 /* sketch: bytes <-> sketches, as docs/format.md lays them out: a head, the blocks or bricks, the buckets of the top.
  *
- * Bytes from outside are read once, into the memory of a new sketch, which takes little more than they do (and what
- * scans cache: ten times as much for the narrowest bricks); all of it is checked there before anybody gets it. So it
- * does no harm if another thread writes to them meanwhile. */
+ * Bytes from outside are read once, into the memory of a new sketch, at most 52 times as large as they are (an empty block
+ * has 5 bytes in a file); all of it is checked there before anybody gets it. So it does no harm if another thread writes to
+ * them meanwhile. */
 #include "file/envelope.h"
 #include "sketch/sketch.h"
 
-enum { SKETCH_HEAD = 88, NAME_AT = 40 };
+enum { SKETCH_HEAD = 76, TOP_HEAD_SIZE = 12, NAME_AT = 40 };
 
 static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+/* A block in its one form, as if there were `number` of them; or, behind them, a cap. */
+static void canonical_block(const struct blocks *blocks, uint32_t number, uint32_t index, struct block *block)
+{
+    struct content content;
+    unsigned whole = blocks->whole;
+    if (number == blocks->blocks) {
+        blocks->kernels->open(&blocks->block[index], whole, &content);
+    } else {
+        gather_block(blocks, number, index, &content);
+        whole = key_bits(number);
+    }
+    blocks->kernels->close(block, whole, &content);
+}
+
+/* How many blocks and caps a file has of a sketch. */
+static uint32_t saved_blocks(const struct blocks *blocks, uint32_t number)
+{
+    return number + blocks_caps(number, blocks->most);
+}
+
+static uint32_t saved_number(const struct blocks *blocks)
+{
+    return blocks->loose ? blocks_least(blocks) : blocks->blocks;
+}
+
 static uint64_t light_size(const lego_sketch *sketch)
 {
-    return has_blocks(sketch->model)
-               ? sketch->dense.blocks * (uint64_t)sizeof(struct block)
-               : bricks_saved_size(sketch->model, sketch->bricks.bricks.d, sketch->bricks.columns.d);
+    const struct blocks *blocks = &sketch->blocks;
+    uint64_t size = 0;
+    struct block block;
+    if (!has_blocks(sketch->model))
+        return bricks_saved_size(sketch->model, sketch->bricks.bricks.d, sketch->bricks.columns.d);
+    uint32_t number = saved_number(blocks);
+    for (uint32_t i = 0; i < saved_blocks(blocks, number); i++) {
+        canonical_block(blocks, number, i, &block);
+        size += block_bytes(&block);
+    }
+    return size;
 }
 
 uint64_t lego_saved_size(const lego_sketch *sketch)
 {
-    return SKETCH_HEAD + light_size(sketch) + sketch_shape(sketch).buckets * (uint64_t)TOP_BUCKET + CHECKSUM;
+    uint64_t top = has_top(sketch) ? TOP_HEAD_SIZE + top_least(&sketch->top) * (uint64_t)TOP_BUCKET : 0;
+    return SKETCH_HEAD + light_size(sketch) + top + CHECKSUM;
 }
 
-static void write_blocks(struct writer *writer, const struct dense *dense)
+static void write_blocks(struct writer *writer, const struct blocks *blocks)
 {
-    for (uint32_t i = 0; i < dense->blocks; i++) {
-        struct block block = dense->kernels->canonical(&dense->block[i]);
-        for (int j = 0; j < 8; j++) write_int(writer, block.word[j], 8);
+    uint32_t number = saved_number(blocks);
+    for (uint32_t i = 0; i < saved_blocks(blocks, number); i++) {
+        struct block block;
+        canonical_block(blocks, number, i, &block);
+        for (unsigned at = 0, size = block_bytes(&block); at < size; at += 8)
+            write_int(writer, block.word[at / 8], size - at < 8 ? size - at : 8);
+    }
+}
+
+static void write_top(struct writer *writer, const struct top *top)
+{
+    uint32_t buckets = top_least(top);
+    write_int(writer, buckets, 4);
+    write_int(writer, top->votes, 8);
+    for (uint32_t i = 0; i < buckets; i++) {
+        struct top_bucket bucket;
+        top_gather(top, buckets, i, &bucket);
+        write_bytes(writer, &bucket, sizeof bucket);
     }
 }
 
@@ -43,13 +92,12 @@ lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context
     write_int(&writer, model->fingerprint, 8);
     write_bytes(&writer, model->name, NAME_SIZE);
     write_int(&writer, shape.blocks, 4);
-    write_int(&writer, shape.columns, 4);
-    write_int(&writer, (uint64_t)(has_blocks(model) ? sketch->dense.total : sketch->bricks.total), 8);
-    write_int(&writer, shape.buckets, 8);
-    write_int(&writer, shape.buckets ? sketch->top.votes : 0, 8);
-    if (has_blocks(model)) write_blocks(&writer, &sketch->dense);
+    write_int(&writer, has_blocks(model) ? saved_number(&sketch->blocks) : shape.columns, 4);
+    write_int(&writer, (uint64_t)(has_blocks(model) ? sketch->blocks.total : sketch->bricks.total), 8);
+    write_int(&writer, shape.buckets, 4);
+    if (has_blocks(model)) write_blocks(&writer, &sketch->blocks);
     else write_bytes(&writer, sketch->bricks.cells, (size_t)light_size(sketch));
-    if (shape.buckets) write_bytes(&writer, sketch->top.bucket, (size_t)shape.buckets * TOP_BUCKET);
+    if (has_top(sketch)) write_top(&writer, &sketch->top);
     return writer_finish(&writer);
 }
 
@@ -80,16 +128,20 @@ static const lego_model *find_model(const unsigned char *p, const lego_model *mo
     return agrees ? model : NULL;
 }
 
-/* The shape that the head names, if the bytes are as many as it takes. */
-static lego_status read_shape(const unsigned char *p, size_t size, const lego_model *model, struct shape *shape)
+/* The shape that the head names, and how many blocks there are: no more than the bytes can have. */
+static lego_status read_shape(const unsigned char *p, size_t size, const lego_model *model, struct shape *shape,
+                              uint32_t *blocks)
 {
-    *shape = (struct shape){get32(p + 56), get32(p + 60), get32(p + 72)};
-    if (get32(p + 12) != model->kind || get32(p + 76) != 0 || !sketch_shape_valid(model, shape))
-        return LEGO_ERR_CORRUPT;
-    uint64_t light = has_blocks(model) ? shape->blocks * (uint64_t)sizeof(struct block)
+    *shape = (struct shape){get32(p + 56), 0, get32(p + 72)};
+    *blocks = shape->blocks;
+    if (has_blocks(model)) *blocks = get32(p + 60);
+    else shape->columns = get32(p + 60);
+    if (get32(p + 12) != model->kind || !sketch_shape_valid(model, shape)) return LEGO_ERR_CORRUPT;
+    if (has_blocks(model) && !blocks_possible(*blocks, shape->blocks)) return LEGO_ERR_CORRUPT;
+    uint64_t light = has_blocks(model) ? *blocks * (uint64_t)(BLOCK_HEAD / 8)
                                        : bricks_saved_size(model, shape->blocks, shape->columns);
-    uint64_t whole = SKETCH_HEAD + light + shape->buckets * (uint64_t)TOP_BUCKET + CHECKSUM;
-    return whole == size ? LEGO_OK : LEGO_ERR_TRUNCATED;
+    uint64_t least = SKETCH_HEAD + light + (shape->buckets ? TOP_HEAD_SIZE + TOP_BUCKET : 0) + CHECKSUM;
+    return least <= size ? LEGO_OK : LEGO_ERR_TRUNCATED;
 }
 
 static uint64_t magnitude(int64_t x)
@@ -97,44 +149,99 @@ static uint64_t magnitude(int64_t x)
     return x < 0 ? -(uint64_t)x : (uint64_t)x;
 }
 
-/* Blocks are canonical; half an item is in rows k and k + 2 of a block, so these have equal sums where both are there;
- * rows 0 and 1, which no block gives up, sum to the stream's length each; no sum can overflow. */
-static bool check_blocks(const struct dense *dense, uint64_t *mass)
+/* What the integers of a block or cap come to, row by row; a list counts as either row. */
+struct sums {
+    lego_u128 magnitude[2];
+    __extension__ __int128 sum[2];
+};
+
+static void add_sums(const struct blocks *blocks, const struct block *block, struct sums *sums)
 {
-    lego_u128 magnitudes[BLOCK_ROWS] = {0}, most = magnitude(dense->total);
-    __extension__ __int128 sums[2] = {0};
-    for (uint32_t i = 0; i < dense->blocks; i++) {
-        struct block block = dense->block[i];
-        int64_t value[BLOCK_CELLS];
-        if (!dense->kernels->valid(&block)) return false;
-        dense->kernels->unpack(&block, value);
-        const uint8_t *columns = block_columns[block_step(&block)];
-        const int64_t *at = value;
-        __extension__ __int128 own[BLOCK_ROWS] = {0};
-        for (unsigned k = 0; k < BLOCK_ROWS; k++) {
-            for (unsigned c = columns[k]; c > 0; c--, at++) {
-                magnitudes[k] += magnitude(*at);
-                own[k] += *at;
-            }
-            if (k < 2) sums[k] += own[k];
-            else if (columns[k] > 0 && own[k] != own[k - 2]) return false;
+    struct content content;
+    blocks->kernels->open(block, blocks->whole, &content);
+    bool lists = step_lists(content.step);
+    unsigned first = lists ? 0 : step_row(content.step, 0).cells;
+    for (unsigned i = 0; i < content.n; i++)
+        for (unsigned row = 0; row < 2; row++) {
+            if (!lists && row != (i >= first)) continue;
+            sums->magnitude[row] += magnitude(content.value[i]);
+            sums->sum[row] += content.value[i];
         }
-    }
-    for (unsigned k = 0; k < BLOCK_ROWS; k++)
-        if (magnitudes[k] > most) most = magnitudes[k];
-    *mass = (uint64_t)most * BLOCK_ROWS; /* as sketch_take_counts() would have counted it: a model has Q = BLOCK_ROWS */
-    return most <= INT64_MAX / BLOCK_ROWS && sums[0] == dense->total && sums[1] == dense->total;
 }
 
-static const unsigned char *read_blocks(struct dense *dense, const unsigned char *p)
+static uint64_t most_of(uint64_t most, lego_u128 other)
 {
-    for (uint32_t i = 0; i < dense->blocks; i++)
-        for (int j = 0; j < 8; j++, p += 8) dense->block[i].word[j] = get(p, 8);
-    return p;
+    return other > INT64_MAX ? UINT64_MAX : other > most ? (uint64_t)other : most;
 }
 
-/* Every bucket is possible, their votes add up, and all of them could go to the light part without a sum that
- * overflows. */
+/* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a bit,
+ * and then has the sum of all. */
+static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end, const struct block *cap,
+                      struct sums *all, uint64_t *most)
+{
+    bool counts = false;
+    struct sums own = {0}, row = {0};
+    for (uint32_t i = first; i < end; i++) {
+        const struct block *block = &blocks->block[i];
+        if (block_step(block) > STEP_LAST || !blocks->kernels->valid(block, blocks->whole)) return false;
+        __extension__ __int128 before = own.sum[0] - own.sum[1];
+        add_sums(blocks, block, &own);
+        if (own.sum[0] - own.sum[1] != before) return false;
+        counts |= block_step(block) > STEP_LIST;
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        all->magnitude[k] += own.magnitude[k];
+        all->sum[k] += own.sum[k];
+    }
+    if (!cap) return !counts;
+    if (counts != cap_counts(cap) || !blocks->kernels->valid(cap, blocks->whole)) return false;
+    if (!counts) return block_step(cap) == STEP_WHOLE && block_entries(cap) == 0;
+    add_sums(blocks, cap, &row);
+    *most = most_of(*most, row.magnitude[0]);
+    return row.sum[0] == own.sum[0];
+}
+
+/* All of it is possible, in its one form, and no sum can overflow. */
+static bool check_blocks(const struct blocks *blocks, uint64_t quantum, uint64_t *mass)
+{
+    struct sums all = {0};
+    uint64_t most = magnitude(blocks->total);
+    uint32_t caps = blocks_caps(blocks->blocks, blocks->most);
+    bool valid = caps > 0 || check_cap(blocks, 0, blocks->blocks, NULL, &all, &most);
+    for (uint32_t i = 0; valid && i < caps; i++)
+        valid = check_cap(blocks, cap_first(i), cap_end(blocks, i), &blocks->block[blocks->blocks + i], &all, &most);
+    for (unsigned k = 0; k < 2; k++) most = most_of(most, all.magnitude[k]);
+    if (!valid || all.sum[0] != blocks->total || most > INT64_MAX / quantum) return false;
+    *mass = most * quantum; /* as sketch_take_counts() would have counted it */
+    return blocks_whole(blocks) ? blocks_least(blocks) == blocks->blocks : true;
+}
+
+/* What follows the head, as far as it was read. */
+struct rest {
+    const unsigned char *at, *end;
+    bool fits;
+};
+
+static uint64_t take(struct rest *rest, unsigned bytes)
+{
+    rest->fits = rest->fits && (size_t)(rest->end - rest->at) >= bytes;
+    uint64_t x = rest->fits ? get(rest->at, bytes) : 0;
+    rest->at += rest->fits ? bytes : 0;
+    return x;
+}
+
+static void read_block(struct rest *rest, struct block *block)
+{
+    block->word[0] = take(rest, BLOCK_HEAD / 8);
+    unsigned size = block_bytes(block);
+    if (size > sizeof *block) rest->fits = false;
+    if (size > 5) block->word[0] |= take(rest, size < 8 ? size - 5 : 3) << BLOCK_HEAD;
+    for (unsigned at = 8; at < size && rest->fits; at += 8)
+        block->word[at / 8] = take(rest, size - at < 8 ? size - at : 8);
+}
+
+/* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the light part
+ * without a sum that overflows. */
 static bool check_top(const struct top *top, uint64_t seed, uint64_t quantum, uint64_t *mass)
 {
     uint64_t votes = 0;
@@ -142,26 +249,50 @@ static bool check_top(const struct top *top, uint64_t seed, uint64_t quantum, ui
         if (!top_bucket_valid(&top->bucket[i], i, top->buckets, seed, &votes)) return false;
     if (votes != top->votes || votes > ((uint64_t)INT64_MAX - *mass) / quantum) return false;
     *mass += votes * quantum;
-    return true;
+    return top_least(top) == top->buckets.d;
 }
 
-/* Fills an empty sketch of the shape that the bytes name; whether what it then holds is possible. */
-static bool read_content(lego_sketch *sketch, const unsigned char *p)
+/* The top, for which there is no memory yet. */
+static lego_status read_top(lego_sketch *sketch, uint32_t most, struct rest *rest)
 {
-    const unsigned char *at = p + SKETCH_HEAD;
+    uint32_t buckets = (uint32_t)take(rest, 4);
+    uint64_t votes = take(rest, 8);
+    if (!rest->fits || !top_possible(buckets, most)) return LEGO_ERR_CORRUPT;
+    if ((uint64_t)(rest->end - rest->at) != buckets * (uint64_t)TOP_BUCKET) return LEGO_ERR_TRUNCATED;
+    lego_status status = top_allocate(sketch, most, buckets);
+    if (status != LEGO_OK) return status;
+    sketch->top.votes = votes;
+    memcpy(sketch->top.bucket, rest->at, (size_t)buckets * TOP_BUCKET);
+    rest->at = rest->end;
+    bool valid = check_top(&sketch->top, sketch->seed, sketch->model->quantum, &sketch->mass);
+    return valid ? LEGO_OK : LEGO_ERR_CORRUPT;
+}
+
+static lego_status read_light(lego_sketch *sketch, const unsigned char *p, struct rest *rest)
+{
     bool valid;
     if (has_blocks(sketch->model)) {
-        sketch->dense.total = (int64_t)get(p + 64, 8);
-        at = read_blocks(&sketch->dense, at);
-        valid = check_blocks(&sketch->dense, &sketch->mass);
+        struct blocks *blocks = &sketch->blocks;
+        blocks->total = (int64_t)get(p + 64, 8);
+        for (uint32_t i = 0; i < saved_blocks(blocks, blocks->blocks); i++) read_block(rest, &blocks->block[i]);
+        if (!rest->fits) return LEGO_ERR_TRUNCATED;
+        valid = check_blocks(blocks, sketch->model->quantum, &sketch->mass);
     } else {
-        at = bricks_load(&sketch->bricks, at, (int64_t)get(p + 64, 8));
+        rest->at = bricks_load(&sketch->bricks, rest->at, (int64_t)get(p + 64, 8));
         valid = bricks_check(&sketch->bricks, &sketch->mass);
     }
-    if (!has_top(sketch)) return valid && get(p + 80, 8) == 0;
-    sketch->top.votes = get(p + 80, 8);
-    memcpy(sketch->top.bucket, at, (size_t)sketch->top.buckets.d * TOP_BUCKET);
-    return valid && check_top(&sketch->top, sketch->seed, sketch->model->quantum, &sketch->mass);
+    return valid ? LEGO_OK : LEGO_ERR_CORRUPT;
+}
+
+/* Fills an empty sketch without a top of the shape that the bytes name. A top that has all its buckets wants all blocks. */
+static lego_status read_content(lego_sketch *sketch, const unsigned char *p, size_t size, uint32_t top_most)
+{
+    struct rest rest = {p + SKETCH_HEAD, p + size - CHECKSUM, true};
+    lego_status status = read_light(sketch, p, &rest);
+    if (status == LEGO_OK && top_most > 0) status = read_top(sketch, top_most, &rest);
+    if (status == LEGO_OK && rest.at != rest.end) status = LEGO_ERR_TRUNCATED;
+    if (status == LEGO_OK && top_most > 0 && !top_grows(&sketch->top)) status = grow_to_most(sketch);
+    return status;
 }
 
 lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
@@ -169,18 +300,19 @@ lego_status lego_load(const void *bytes, size_t size, const lego_model *model, c
 {
     const unsigned char *p = bytes;
     struct shape shape;
+    uint32_t blocks;
     lego_sketch *made;
     lego_status status = check_envelope(p, size, sketch_magic, SKETCH_VERSION, SKETCH_HEAD);
     if (status != LEGO_OK) return status;
     model = find_model(p, model);
     if (!model) return LEGO_ERR_MODEL;
-    status = read_shape(p, size, model, &shape);
-    if (status == LEGO_OK) status = sketch_make(model, get(p + 24, 8), &shape, allocator, &made);
+    status = read_shape(p, size, model, &shape, &blocks);
     if (status != LEGO_OK) return status;
-    if (!read_content(made, p)) {
-        lego_destroy(made);
-        return LEGO_ERR_CORRUPT;
-    }
-    *sketch = made;
-    return LEGO_OK;
+    struct shape plain = {shape.blocks, shape.columns, 0}; /* the top gets its memory when its number is known */
+    status = sketch_make(model, get(p + 24, 8), &plain, blocks, 0, allocator, &made);
+    if (status != LEGO_OK) return status;
+    status = read_content(made, p, size, shape.buckets);
+    if (status == LEGO_OK) *sketch = made;
+    else lego_destroy(made);
+    return status;
 }

@@ -181,7 +181,7 @@ void compact_scan(const float *weights, const struct compact_view *view, double 
 
 double compact_decode(const float *weights, const double stream[COMPACT_STREAM], const float reads[COMPACT_READS])
 {
-    double x[COMPACT_READS + COMPACT_STREAM], a[40], b[24], h;
+    double x[COMPACT_IN_READS], a[COMPACT_OUT_READS], b[COMPACT_OUT_MIX], h;
     for (int i = 0; i < COMPACT_READS; i++) x[i] = (double)reads[i];
     memcpy(x + COMPACT_READS, stream, COMPACT_STREAM * sizeof *stream);
     LAYER(READS, NETWORK_LEAKY, x, a);

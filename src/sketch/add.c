@@ -150,7 +150,8 @@ static lego_status add_through_top(lego_sketch *sketch, const lego_items *items)
  * sketch when all are there. */
 static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
 {
-    bool grows = sketch->top.buckets.d < sketch->top.most || (has_blocks(sketch->model) && blocks_grow(&sketch->blocks));
+    bool grows =
+        sketch->top.buckets.d < sketch->top.most || (has_blocks(sketch->model) && blocks_grow(&sketch->blocks));
     lego_sketch *copy;
     if (!grows) return add_through_top(sketch, items);
     lego_status status = lego_copy(sketch, &copy);
@@ -166,37 +167,21 @@ static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
     return status;
 }
 
-/* To blocks that grow, one by one. While they do, whatever was added can be taken away again without a trace. */
-static lego_status add_growing(lego_sketch *sketch, const lego_items *items, size_t *done)
+static bool grow_for_batch(struct blocks *blocks, void *context)
 {
-    lego_status status = LEGO_OK;
-    for (*done = 0; *done < items->n && blocks_grow(&sketch->blocks); ++*done) {
-        status = light_add(sketch, items_hash(items, *done, sketch->seed), count_of(items, *done));
-        if (status != LEGO_OK) break;
-    }
-    for (size_t i = *done; status != LEGO_OK && i-- > 0;) /* back the way it came, so there is room at each step */
-        light_add(sketch, items_hash(items, i, sketch->seed), -count_of(items, i));
-    return status;
-}
-
-/* The rest of the items, from one on. */
-static lego_items items_from(const lego_items *items, size_t first)
-{
-    lego_items rest = *items;
-    rest.n -= first;
-    if (items->integers) rest.integers += first;
-    else if (items->offsets) rest.offsets += first;
-    if (items->counts) rest.counts += first;
-    return rest;
+    (void)blocks; /* of the sketch, which is the context */
+    return grow_blocks(context) == LEGO_OK;
 }
 
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 {
-    size_t done;
-    lego_status status = add_growing(sketch, items, &done);
-    if (status != LEGO_OK || done == items->n) return status;
-    lego_items rest = items_from(items, done);
-    batch_add(sketch, &rest);
+    const struct batch_growth growth = {grow_for_batch, sketch};
+    int64_t sum = items->counts ? 0 : (int64_t)items->n;
+    for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
+    if (!batch_add(&sketch->blocks, items, sketch->seed, sketch->threads, &sketch->allocator, &growth))
+        return LEGO_ERR_MEMORY;
+    sketch->blocks.total += sum;
+    blocks_changed(sketch);
     return LEGO_OK;
 }
 

@@ -80,11 +80,11 @@ static bool add_part(struct job *job, unsigned members, unsigned part, struct ta
 {
     for (unsigned w = 0; w < members; w++) {
         const struct parts *parts = &job->worker[w].parts;
-        uint32_t first = (uint32_t)part << parts->shift, last = first + (UINT32_C(1) << parts->shift);
-        uint32_t end = parts->end[part];
+        uint32_t first = (uint32_t)part << parts->shift, end = parts->end[part];
+        uint32_t after = part == parts_last(parts) ? parts->blocks : first + (UINT32_C(1) << parts->shift);
         const uint64_t *word;
         unsigned words;
-        if (w == 0) tally_range(tally, parts->blocks, first, last < parts->blocks ? last : parts->blocks);
+        if (w == 0) tally_range(tally, parts->blocks, first, after);
         while ((word = parts_walk(parts, &end, &words)))
             if (!tally_take(tally, word, words, parts->counted)) return false;
     }
@@ -122,14 +122,14 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     tally_start(&self->tally, batch->blocks, batch->growth);
     for (bool more = true; more && !job->failed;) {
         size_t first = next;
-        parts_start(&self->parts, batch->blocks->blocks);
+        parts_start(&self->parts, batch->blocks->most);
         next = parts_take(&self->parts, batch->items, first, end, batch->seed, batch->blocks->kernels);
         self->more = next < end;
         parallel_wait(team);
         more = false;
         for (unsigned w = 0; w < members; w++) more |= job->worker[w].more;
-        const unsigned parts = ((self->parts.blocks - 1) >> self->parts.shift) + 1;
-        for (unsigned part = index; part < parts && !job->failed; part += members) {
+        const uint32_t last = parts_last(&self->parts);
+        for (uint32_t part = index; part <= last && !job->failed; part += members) {
             if (add_part(job, members, part, &self->tally)) continue;
             job->failed = true;
             take_parts_back(job, part, self->tally.added);

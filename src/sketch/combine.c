@@ -137,7 +137,6 @@ static lego_status make_shaped(const lego_sketch *sketch, const struct shape *sh
     if (status != LEGO_OK) return status;
     (*made)->threads = sketch->threads;
     (*made)->mass = sketch->mass;
-    if (has_blocks(sketch->model)) (*made)->blocks.loose = !young;
     status = pour(*made, sketch, 1);
     if (status == LEGO_OK && has_top(sketch)) status = pour_top(*made, &sketch->top);
     if (status != LEGO_OK) lego_destroy(*made);
@@ -222,7 +221,8 @@ static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
 
 static bool has_grown(const lego_sketch *sketch)
 {
-    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) && !(has_top(sketch) && top_grows(&sketch->top));
+    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) &&
+           !(has_top(sketch) && top_grows(&sketch->top));
 }
 
 /* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to. Otherwise

@@ -7,10 +7,10 @@
  * equal prints. Where it shares, the cells of row 0 that are empty: with n items a cell that one key in w has is empty with
  * probability exp(-n / w), and n is where as many are empty as there are. */
 struct census {
-    double listed;              /* items of blocks that list */
-    uint64_t listing;           /* blocks that list */
-    uint64_t sharing;           /* blocks that share */
-    uint64_t cells[10], empty;  /* of row 0: by the logarithm of w; and how many are empty, of all */
+    double listed;             /* items of blocks that list */
+    uint64_t listing;          /* blocks that list */
+    uint64_t sharing;          /* blocks that share */
+    uint64_t cells[10], empty; /* of row 0: by the logarithm of w; and how many are empty, of all */
 };
 
 static void count_list(const struct blocks *blocks, const struct block *block, struct census *census)

@@ -20,13 +20,12 @@ static bool gather_from(const struct blocks *blocks, uint32_t from, uint32_t num
                         struct content *content)
 {
     struct content list;
-    unsigned whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number);
     blocks->kernels->open(&blocks->block[from], blocks->whole, &list);
     for (unsigned i = 0; i < list.n; i++) {
         struct spot spot = spot_of(number, spot_hash(blocks->blocks, (struct spot){from, list.key[i]}));
         if (spot.block != block) continue;
         if (content->n == BLOCK_ENTRIES) return false;
-        content_add(content, whole, spot.key, list.value[i]);
+        content_add(content, key_bits(number), spot.key, list.value[i]);
     }
     return true;
 }
@@ -45,9 +44,9 @@ static bool fits_in(const struct blocks *blocks, uint32_t number)
 {
     struct content content;
     struct block made;
-    unsigned whole = BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(number);
     for (uint32_t i = 0; i < number; i++)
-        if (!gather_block(blocks, number, i, &content) || !blocks->kernels->close(&made, whole, &content)) return false;
+        if (!gather_block(blocks, number, i, &content) || !blocks->kernels->close(&made, key_bits(number), &content))
+            return false;
     return true;
 }
 
@@ -62,17 +61,34 @@ uint32_t blocks_least(const struct blocks *blocks)
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
-/* Fills more blocks with what fewer have; false if one of them cannot list it with whole keys. */
-static bool spread_blocks(struct blocks *to, const struct blocks *from)
+/* The cap of blocks that were filled from fewer: of the whole keys that those have. */
+static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t cap)
+{
+    struct content row, list;
+    content_start(&row, STEP_CAP);
+    for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) {
+        gather_block(from, to->blocks, i, &list);
+        for (unsigned k = 0; k < list.n; k++) content_add(&row, to->whole, list.key[k], list.value[k]);
+    }
+    to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
+}
+
+/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of the budget's number, which may
+ * be little more, a block can have items of two, and can have to give up bits at once. */
+static void spread_blocks(struct blocks *to, const struct blocks *from)
 {
     struct content content;
-    for (uint32_t i = 0; i < to->blocks; i++)
-        if (!gather_block(from, to->blocks, i, &content) ||
-            !to->kernels->close(&to->block[i], to->whole, &content))
-            return false;
+    for (uint32_t i = 0; i < to->blocks; i++) {
+        gather_block(from, to->blocks, i, &content);
+        to->kernels->settle(&to->block[i], to->whole, &content);
+    }
+    for (uint32_t cap = 0; cap < blocks_caps(to->blocks, to->most); cap++) {
+        bool lost = false;
+        for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) lost |= block_step(&to->block[i]) > STEP_LIST;
+        if (lost) spread_cap(to, from, cap);
+    }
     to->total = from->total;
     to->loose = from->loose;
-    return true;
 }
 
 static lego_status grow_to(lego_sketch *sketch, uint32_t number)
@@ -81,7 +97,7 @@ static lego_status grow_to(lego_sketch *sketch, uint32_t number)
     struct shape shape = sketch_shape(sketch);
     lego_status status = light_allocate(&made, &shape, number);
     if (status != LEGO_OK) return status;
-    spread_blocks(&made.blocks, &sketch->blocks); /* what fits fewer blocks fits more */
+    spread_blocks(&made.blocks, &sketch->blocks);
     light_free(sketch);
     *sketch = made;
     return LEGO_OK;

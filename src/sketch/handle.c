@@ -45,8 +45,9 @@ uint64_t sketch_bytes_now(const lego_sketch *sketch)
 
 bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
 {
-    bool valid = has_blocks(model) ? shape->blocks > 0 && shape->blocks <= BLOCKS_MOST && shape->columns == 0
+    bool valid = has_blocks(model) ? shape->blocks > 0 && shape->blocks <= BLOCKS_LIMIT && shape->columns == 0
                                    : bricks_valid_shape(model, shape->blocks, shape->columns);
+    valid = valid && (shape->buckets == 0 || top_possible(1, shape->buckets));
     return valid && sketch_bytes(model, shape) <= LEGO_BUDGET_MAX;
 }
 
@@ -92,8 +93,7 @@ uint64_t sketch_budget(const lego_model *model, const struct shape *shape)
 {
     struct shape found;
     uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET, low = LEGO_BUDGET_MIN, high = LEGO_BUDGET_MAX;
-    if (!has_blocks(model))
-        return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(top > 0) + top;
+    if (!has_blocks(model)) return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(top > 0) + top;
     while (low < high) { /* the number of blocks never falls with the budget */
         uint64_t middle = low + (high - low) / 2;
         choose_shape(model, middle, 0, &found);
@@ -123,6 +123,7 @@ lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint3
         return LEGO_OK;
     }
     blocks_init(&handle->blocks, blocks, shape->blocks, handle->bytes);
+    handle->blocks.loose = blocks > 1;
     if (cache) handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + size);
     blocks_changed(handle);
     return LEGO_OK;
@@ -150,7 +151,8 @@ void top_free(lego_sketch *handle)
 
 lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks, uint32_t buckets)
 {
-    lego_status status = light_allocate(handle, shape, blocks);
+    bool all = shape->buckets > 0 && buckets == shape->buckets; /* then blocks must have room for what leaves the top */
+    lego_status status = light_allocate(handle, shape, all ? shape->blocks : blocks);
     handle->top_bytes = NULL;
     if (status != LEGO_OK || shape->buckets == 0) return status;
     status = top_allocate(handle, shape->buckets, buckets);
@@ -220,8 +222,7 @@ lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy)
     lego_sketch *made;
     struct shape shape = sketch_shape(sketch);
     uint32_t blocks = sketch->blocks.blocks, buckets = has_top(sketch) ? sketch->top.buckets.d : 0;
-    lego_status status =
-        sketch_make(sketch->model, sketch->seed, &shape, blocks, buckets, &sketch->allocator, &made);
+    lego_status status = sketch_make(sketch->model, sketch->seed, &shape, blocks, buckets, &sketch->allocator, &made);
     if (status != LEGO_OK) return status;
     made->mass = sketch->mass;
     if (has_blocks(sketch->model)) copy_blocks(&made->blocks, &sketch->blocks);

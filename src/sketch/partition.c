@@ -40,6 +40,7 @@ static void hash_some(const lego_items *items, size_t first, unsigned n, uint64_
 size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
                   const struct block_kernels *kernels)
 {
+    const uint32_t last = parts_last(parts);
     struct hashes hashes;
     while (first < end && parts->chunks - parts->used >= HASHES_MOST) {
         unsigned n = end - first < HASHES_MOST ? (unsigned)(end - first) : HASHES_MOST;
@@ -48,7 +49,7 @@ size_t parts_take(struct parts *parts, const lego_items *items, size_t first, si
             uint64_t place = hashes.lo[i] >> (64 - HASH_PLACE);
             uint64_t word = place << BLOCK_PRINT | hashes.hi[i] >> (64 - BLOCK_PRINT);
             uint32_t part = (uint32_t)((lego_u128)place * parts->blocks >> HASH_PLACE) >> parts->shift;
-            put(parts, part, word, parts->counted ? items->counts + first + i : NULL);
+            put(parts, part < last ? part : last, word, parts->counted ? items->counts + first + i : NULL);
         }
         first += n;
     }

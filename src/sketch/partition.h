@@ -13,18 +13,23 @@ struct parts {
     uint64_t *pool;   /* chunks */
     uint32_t *before; /* of each chunk, where the one before it in its part ends; 0: it is the first */
     uint32_t chunks, used;
-    uint32_t blocks; /* in all */
+    uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
     uint32_t end[PARTS_MOST]; /* in the pool; 0: nothing there */
 };
 
-/* At least those of a cap: a part is of one thread, and so is a cap. */
+/* A part has the blocks of whole caps, so that a cap is of one thread, as a part is; the last has what is left over. */
 static inline unsigned parts_shift(uint32_t blocks)
 {
     unsigned shift = 5; /* BLOCKS_A_CAP */
     while ((blocks - 1) >> shift >= PARTS_MOST) shift++;
     return shift;
+}
+
+static inline uint32_t parts_last(const struct parts *parts)
+{
+    return (blocks_caps(parts->blocks, parts->blocks) - 1) * BLOCKS_A_CAP >> parts->shift;
 }
 
 static inline struct hash word_hash(uint64_t word)

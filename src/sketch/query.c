@@ -1,6 +1,5 @@
 /* query: item -> hash -> top, if the sketch keeps one -> blocks or bricks -> estimate. */
 #include "core/parallel.h"
-#include "sketch/blocks_query.h"
 #include "sketch/sketch.h"
 
 lego_estimate light_query(const lego_sketch *sketch, struct hash hash)

@@ -77,12 +77,11 @@ static void add_to_cap(struct blocks *blocks, const struct addition *addition, u
 {
     struct block *cap = cap_of(blocks, addition->spot.block);
     struct content content;
-    unsigned i = 0;
-    if (n <= FEW_OF_A_CAP)
-        while (i < n && blocks->kernels->add(cap, blocks->whole, addition[i].spot.key, addition[i].count)) i++;
-    if (i == n) return;
+    for (unsigned i = 0; n <= FEW_OF_A_CAP && i < n; i++)
+        blocks->kernels->add_on(cap, blocks->whole, addition[i].spot.key, addition[i].count);
+    if (n <= FEW_OF_A_CAP) return;
     blocks->kernels->open(cap, blocks->whole, &content);
-    for (; i < n; i++) content_add(&content, blocks->whole, addition[i].spot.key, addition[i].count);
+    for (unsigned i = 0; i < n; i++) content_add(&content, blocks->whole, addition[i].spot.key, addition[i].count);
     blocks->kernels->settle(cap, blocks->whole, &content);
 }
 
@@ -112,8 +111,8 @@ static void add_to_group(struct blocks *blocks, const struct addition *addition,
 static void add_to_groups(struct blocks *blocks, const struct addition *addition, unsigned n)
 {
     for (unsigned i = 0, start = 0; i < n; start = i) {
-        uint32_t cap = addition[i].spot.block / BLOCKS_A_CAP;
-        while (i < n && addition[i].spot.block / BLOCKS_A_CAP == cap) i++;
+        uint32_t end = cap_end(blocks, cap_index(blocks, addition[i].spot.block));
+        while (i < n && addition[i].spot.block < end) i++;
         add_to_group(blocks, addition + start, i - start);
     }
 }
