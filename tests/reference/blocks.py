@@ -287,7 +287,7 @@ def unpack(data, whole):
 
 def whole_bits(number):
     """Of a key, if there are so many blocks."""
-    return 62 - ((number & -number).bit_length() - 1)
+    return 62 - (number.bit_length() - 1)
 
 
 def hash62(item, seed):
@@ -304,8 +304,8 @@ def spot(known, number):
 
 
 def spot_hash(block, key, number):
-    """The other way, of a whole key."""
-    return ((block << 38) + (key >> 2) % 2**38) // number, key >> 40
+    """The other way, of a whole key: the first X of which block and fraction are not below."""
+    return -(-((block << 38) + (key >> 2) % 2**38) // number), key >> 40
 
 
 def caps_of(number, most):
@@ -337,8 +337,8 @@ class Sketch:
 
     def upper(self, item):
         block, key = spot(hash62(item, self.seed), len(self.blocks))
-        found = self.blocks[block].read(key)
-        if self.blocks[block].step < 2:
+        found, step = self.blocks[block].read(key), self.blocks[block].step
+        if step < 2 or step < SHARE and found < 64:  # a small count in a list is no giant's
             return found
         return min(found, self.caps[cap_of(block, len(self.caps))].read(key))
 
