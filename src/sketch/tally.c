@@ -67,7 +67,7 @@ static bool add_to_block(struct blocks *blocks, const struct addition *addition,
     content.step = STEP_WHOLE;
     content.n = n;
     for (unsigned i = 0; i < n; i++) {
-        content.key[i] = addition[i].spot.key;
+        content.key[i] = key_cut(addition[i].spot.key, blocks->whole);
         content.value[i] = addition[i].count;
     }
     return blocks_join(blocks, addition->spot.block, &content, 1);
