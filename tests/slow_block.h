@@ -1,5 +1,6 @@
-/* slow_block: the comment over src/block/block.h once more, a bit at a time and with nothing of src/block's kernels: how long a
- * code is, which bits it has, and whether bits from anywhere are one. The tests of blocks compare with it. */
+/* slow_block: the comment over src/block/block.h once more, a bit at a time and with nothing of src/block's kernels:
+ * how long a code is, which bits it has, and whether bits from anywhere are one. The tests of blocks compare with it.
+ * */
 #pragma once
 
 #include "block/content.h"

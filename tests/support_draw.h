@@ -1,4 +1,5 @@
-/* support_draw: what tests of single rooms share: rounds, and random numbers. support.h has what tests of sketches need. */
+/* support_draw: what tests of single rooms share: rounds, and random numbers. support.h has what tests of sketches
+ * need. */
 #pragma once
 
 #include <setjmp.h>

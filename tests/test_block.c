@@ -1,5 +1,5 @@
-/* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time. All of it for each
- * of the kernels that this CPU can run. */
+/* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time. All of it for
+ * each of the kernels that this CPU can run. */
 #include "block/kernels.h"
 #include "slow_block.h"
 
@@ -116,6 +116,28 @@ static void cells_are_folded_quarter_by_quarter(void **unused)
     assert_int_equal(step_cells(SLOW_END - 1), 8);
 }
 
+/* Of the pairs among all 4096 prints that cells know, at most as many share both their cells as by chance (1 / cells of
+ * row 0 / cells of row 1 of them); a cap knows more, so it is asked for prints at random. */
+static void prints_meet_as_by_chance(void **unused)
+{
+    (void)unused;
+    uint64_t state = 1;
+    for (unsigned step = SLOW_SHARE; step < SLOW_END; step += step == SLOW_LAST ? 1 : 4) {
+        static unsigned held[512 * 256];
+        struct slow_row row[2];
+        slow_rows(step, row);
+        unsigned columns = row[1].cells ? row[1].cells : 1;
+        double pairs = 0;
+        memset(held, 0, sizeof held);
+        for (uint64_t print = 0; print < 4096; print++) {
+            uint64_t key = step < SLOW_CAP ? print << 52 : draw(&state);
+            unsigned other = row[1].cells ? step_cell(step, 1, key) - row[0].cells : 0;
+            pairs += held[step_cell(step, 0, key) * columns + other]++;
+        }
+        assert_true(pairs * row[0].cells * columns / (4096.0 * 4095 / 2) < (step < SLOW_CAP ? 1 : 1.05));
+    }
+}
+
 static void prints_give_up_bits_by_quarters(void **unused)
 {
     (void)unused;
@@ -159,13 +181,13 @@ static void check_reads(struct trial *t, const struct block *block, const struct
     }
 }
 
-/* close() gives the bits of the comment, with the best g; open() gives the content back, whatever g is; what does not fit is
- * refused, and the block stays as it was. */
+/* close() gives the bits of the comment, with the best g; open() gives the content back, whatever g is; what does not
+ * fit is refused, and the block stays as it was. */
 static void codes_are_those_of_the_comment(void)
 {
     static struct content content, opened;
     struct block block, untouched;
-    unsigned fit = 0, rounds = ROUNDS(6000);
+    unsigned fit = 0, rounds = ROUNDS(3000);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         trial_content(&t, &content);
@@ -247,7 +269,7 @@ static void additions_are_sums(void)
 {
     static struct slow_items items, so_far;
     static struct content sum, opened;
-    unsigned refused = 0, rounds = ROUNDS(600);
+    unsigned refused = 0, rounds = ROUNDS(400);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         unsigned step = (unsigned)draw_below(&t.state, SLOW_END);
@@ -292,7 +314,7 @@ static void settled_at_the_first_step_that_fits(void)
     static struct slow_items items;
     static struct content slow, content;
     bool seen[SLOW_END] = {false};
-    unsigned steps = 0, rounds = ROUNDS(1500);
+    unsigned steps = 0, rounds = ROUNDS(700);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         unsigned first = draw_below(&t.state, 4) == 0 ? SLOW_CAP : (unsigned)draw_below(&t.state, 3);
@@ -317,6 +339,38 @@ static void settling(void **unused)
 {
     (void)unused;
     each_kernels(settled_at_the_first_step_that_fits);
+}
+
+/* The same item by item: each is added at the first step that has room for it. With something negative a block may be
+ * further on than its content asks for; it still has the sums. */
+static void added_on_from_step_to_step(void)
+{
+    static struct slow_items items;
+    static struct content slow, opened;
+    for (uint64_t seed = 1; seed <= ROUNDS(150); seed++) {
+        struct trial t = make_trial(seed);
+        unsigned first = seed % 4 ? 0 : SLOW_CAP, n = 1 + (unsigned)draw_below(&t.state, seed % 3 ? 300 : 900);
+        slow_content(&(struct slow_items){.n = 0}, first, t.whole, &slow);
+        struct block block = slow_canonical(&slow, t.whole), expected;
+        trial_items(&t, n, &items);
+        for (unsigned i = 0; i < n; i++) {
+            kernels->add_on(&block, t.whole, items.key[i], items.count[i]);
+            if (i % 100 && i + 1 < n) continue;
+            items.n = i + 1;
+            unsigned step = t.is_signed ? block_step(&block) : first;
+            slow_content(&items, step, t.whole, &slow);
+            while (!t.is_signed && !slow_fits(&slow, t.whole)) slow_content(&items, ++step, t.whole, &slow);
+            kernels->open(&block, t.whole, &opened);
+            assert_content(&opened, &slow);
+            assert_true(kernels->close(&expected, t.whole, &opened));
+        }
+    }
+}
+
+static void adding_on(void **unused)
+{
+    (void)unused;
+    each_kernels(added_on_from_step_to_step);
 }
 
 /* Content brought from step to step, and two of them joined, are what the items come to. */
@@ -353,10 +407,67 @@ static void steps_and_sums_commute(void **unused)
     }
 }
 
+/* ---- another language -------------------------------------------------------------------------------------------- */
+
+/* The items of a line of tests/golden/blocks.txt. */
+static void golden_items(uint64_t state, unsigned whole, unsigned bits, unsigned is_signed, struct slow_items *items)
+{
+    for (unsigned i = 0; i < items->n; i++) {
+        items->key[i] = draw(&state) >> (64 - whole) << (64 - whole);
+        uint64_t shift = draw(&state) % (bits + 1), count = draw(&state);
+        int64_t value = (int64_t)(count >> (63 - shift)) + 1;
+        items->count[i] = is_signed && count % 3 == 0 ? -value : value;
+    }
+}
+
+static struct block from_hex(const char *hex)
+{
+    struct block block = {{0}};
+    assert_true(strlen(hex) % 2 == 0 && strlen(hex) <= 512);
+    for (unsigned i = 0, byte; hex[2 * i]; i++) {
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        block.word[i / 8] |= (uint64_t)byte << 8 * (i % 8);
+    }
+    return block;
+}
+
+/* A Python program that knows only docs/format.md wrote them. */
+static void golden_blocks(void)
+{
+    static struct slow_items items;
+    static struct content content;
+    static char line[1024], hex[600];
+    FILE *f = fopen("tests/golden/blocks.txt", "r");
+    assert_non_null(f); /* run the tests from the source folder */
+    unsigned lines = 0, whole, step, bits, is_signed, seed;
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#') continue;
+        assert_int_equal(
+            sscanf(line, "%u %u %u %u %u %u %599s", &whole, &step, &items.n, &bits, &is_signed, &seed, hex), 7);
+        golden_items(seed, whole, bits, is_signed, &items);
+        content_start(&content, step);
+        for (unsigned i = 0; i < items.n; i++) content_add(&content, whole, items.key[i], items.count[i]);
+        struct block block, expected = from_hex(hex);
+        kernels->settle(&block, whole, &content);
+        assert_block(&block, &expected);
+        assert_int_equal(block_bytes(&block), strlen(hex) / 2);
+        assert_true(kernels->valid(&expected, whole));
+        lines++;
+    }
+    fclose(f);
+    assert_true(lines > 100);
+}
+
+static void blocks_of_another_language(void **unused)
+{
+    (void)unused;
+    each_kernels(golden_blocks);
+}
+
 /* ---- the proof that codes are monotone, attacked ----------------------------------------------------------------- */
 
-/* Of content without anything negative and an item or a count more: with every g, so with the best of them, and at every step,
- * the code does not get shorter. So what did not fit does not fit later. */
+/* Of content without anything negative and an item or a count more: with every g, so with the best of them, and at
+ * every step, the code does not get shorter. So what did not fit does not fit later. */
 static void codes_only_get_longer(void **unused)
 {
     (void)unused;
@@ -364,7 +475,7 @@ static void codes_only_get_longer(void **unused)
     static struct content before, after;
     static const unsigned edges[] = {0,  1,  3,  4,  5,   7,   8,   9,   15,  16,  17,
                                      31, 32, 63, 64, 127, 128, 129, 255, 256, 257, 510};
-    for (uint64_t seed = 1; seed <= ROUNDS(1200); seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(500); seed++) {
         struct trial t = make_trial(seed);
         t.is_signed = false;
         unsigned n = seed % 2 ? (unsigned)draw_below(&t.state, 700) : edges[draw_below(&t.state, 22)], g;
@@ -405,7 +516,7 @@ static void changed_blocks(void)
 {
     static struct content content;
     accepted = 0;
-    for (uint64_t seed = 1; seed <= ROUNDS(200); seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(100); seed++) {
         struct trial t = make_trial(seed);
         do trial_content(&t, &content);
         while (!slow_fits(&content, t.whole));
@@ -483,12 +594,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_folded_quarter_by_quarter),
+        cmocka_unit_test(prints_meet_as_by_chance),
         cmocka_unit_test(prints_give_up_bits_by_quarters),
         cmocka_unit_test(close_and_open),
         cmocka_unit_test(last_steps),
         cmocka_unit_test(additions),
         cmocka_unit_test(settling),
+        cmocka_unit_test(adding_on),
         cmocka_unit_test(steps_and_sums_commute),
+        cmocka_unit_test(blocks_of_another_language),
         cmocka_unit_test(codes_only_get_longer),
         cmocka_unit_test(bytes_from_outside),
     };

@@ -17,6 +17,9 @@
 
 enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
 
+/* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
+enum { BLOCKS_UNCAPPED = 64 };
+
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
     uint32_t blocks, most; /* the most are those of the budget */
@@ -31,10 +34,11 @@ static inline uint32_t blocks_caps(uint32_t blocks, uint32_t most)
     return blocks < most ? 0 : most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
 }
 
-/* Bits of a whole key, if there are so many. */
+/* Bits of a whole key, if there are so many. Of the 38 bits of a fraction X B mod 2^38 those count that tell one X from the
+ * next, which is B further on. */
 static inline unsigned key_bits(uint32_t blocks)
 {
-    return BLOCK_PRINT + HASH_PLACE - (unsigned)__builtin_ctz(blocks);
+    return BLOCK_PRINT + HASH_PLACE - (31 - (unsigned)__builtin_clz(blocks));
 }
 
 /* Bytes of memory for so many blocks: what the caller allocates may start anywhere in a line. */
@@ -77,11 +81,13 @@ static inline struct spot spot_of(uint32_t blocks, struct hash hash)
                          hash.hi >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT) | (uint64_t)product >> BLOCK_PRINT};
 }
 
-/* The hash that a whole key came from, as far as blocks know it. */
+/* The hash that a whole key came from, as far as blocks know it: of the X with such a fraction there is one. */
 static inline struct hash spot_hash(uint32_t blocks, struct spot spot)
 {
     lego_u128 product = (lego_u128)spot.block << 64 | spot.key << BLOCK_PRINT;
-    return (struct hash){(uint64_t)(product / blocks), spot.key >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT)};
+    uint64_t unit = (uint64_t)blocks << (64 - HASH_PLACE);
+    return (struct hash){(uint64_t)((product + unit - 1) / unit) << (64 - HASH_PLACE),
+                         spot.key >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT)};
 }
 
 /* The cap of a block, of a sketch that has all its blocks; and which blocks have it. */
@@ -144,6 +150,9 @@ struct reading {
 };
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
+
+/* The same of n items, at most HASHES_MOST. */
+void blocks_read_many(const struct blocks *blocks, const struct spot spot[], unsigned n, struct reading reading[]);
 
 /* The least of the values, which is never below the item's count if no count is negative. */
 static inline int64_t reading_upper(const struct reading *reading)

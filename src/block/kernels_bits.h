@@ -84,6 +84,29 @@ static inline void put_bits(struct block *block, unsigned at, unsigned n, uint64
 }
 
 /* Moves the bits from `at` to `end` up by n, 0 to 63, and writes x in between. Behind the end there are zeros. */
+#ifdef __AVX512F__
+static inline void insert_bits(struct block *block, unsigned at, unsigned end, unsigned n, uint64_t x)
+{
+    (void)end;
+    const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), new = _mm512_set1_epi64((long long)x);
+    const __m512i ones = _mm512_set1_epi64(-1), zeros = _mm512_setzero_si512();
+    const __m128i up = _mm_cvtsi32_si128((int)n), down = _mm_cvtsi32_si128((int)(64 - n));
+    __m512i below = zeros; /* what is moved of the eight words before */
+    for (unsigned i = at / 512; i < BLOCK_WORDS / 8; i++) {
+        __m512i word = _mm512_loadu_si512(block->word + 8 * i);
+        __m512i start = _mm512_sub_epi64(_mm512_set1_epi64((long long)at - 512 * (long long)i), lane);
+        __m512i moves = _mm512_and_si512(word, _mm512_sllv_epi64(ones, _mm512_max_epi64(start, zeros)));
+        __m512i before = _mm512_alignr_epi64(moves, below, 7);
+        __m512i moved = _mm512_or_si512(_mm512_sll_epi64(moves, up), _mm512_srl_epi64(before, down));
+        /* Shifts by 64 and more, which those by less than 0 are, too, leave nothing. */
+        __m512i put =
+            _mm512_or_si512(_mm512_sllv_epi64(new, start), _mm512_srlv_epi64(new, _mm512_sub_epi64(zeros, start)));
+        __m512i stays = _mm512_xor_si512(word, moves);
+        _mm512_storeu_si512(block->word + 8 * i, _mm512_or_si512(_mm512_or_si512(stays, moved), put));
+        below = moves;
+    }
+}
+#else
 static inline void insert_bits(struct block *block, unsigned at, unsigned end, unsigned n, uint64_t x)
 {
     if (n == 0) return;
@@ -93,6 +116,7 @@ static inline void insert_bits(struct block *block, unsigned at, unsigned end, u
     block->word[first] = lowest(here, shift) | here >> shift << shift << n;
     put_bits(block, at, n, x);
 }
+#endif
 
 /* How many of the n bits from `at` on are ones. */
 static inline unsigned count_ones(const struct block *block, unsigned at, unsigned n)
@@ -104,6 +128,23 @@ static inline unsigned count_ones(const struct block *block, unsigned at, unsign
     unsigned sum = ones(head) + ones(block->word[last] << behind);
     for (unsigned i = first + 1; i < last; i++) sum += ones(block->word[i]);
     return sum;
+}
+
+/* Of a map of n bits from `at` on: how many ones there are, and how many before bit number `rank`. */
+struct ranked {
+    unsigned all, before;
+};
+
+static inline struct ranked rank_in(const struct block *block, unsigned at, unsigned n, unsigned rank)
+{
+    struct ranked ranked = {0, 0};
+    for (unsigned i = 0; i < n; i += 64) {
+        uint64_t x = get_bits(block, at + i, n - i < 64 ? n - i : 64);
+        unsigned below = rank > i ? rank - i : 0;
+        ranked.all += ones(x);
+        ranked.before += ones(lowest(x, below < 64 ? below : 64));
+    }
+    return ranked;
 }
 
 /* ---- a block as it is made --------------------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ static unsigned body_read(const struct block *block, unsigned whole, uint64_t ke
     return rows;
 }
 
+#include "block/kernels_read.h"
+
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
     bool is_signed = block_signed(block), lists = step_lists(block_step(block));
@@ -195,15 +197,16 @@ static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint6
     struct list list = list_of(block, whole);
     struct entry entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
-    struct way way = {0};
+    struct way way = {.depth = 0};
     if (entry.there) {
         uint64_t v = levels_find(block, &levels, entry.index, &way) + count;
         if (!has_room(block, levels_extra(&levels, &way, v))) return false;
-        levels_raise(block, &levels, entry.index, &way, v);
+        levels_raise(block, &levels, entry.index, &way, v - count, v);
         return true;
     }
     unsigned bits = 1 + step_length(list.step, whole, key) - list.q + 1 + levels.g;
     if (list.n + 1 > 1u << list.q || !has_room(block, bits + levels_extra(&levels, &way, count - 1))) return false;
+    pass_entries(block, &list, key, &entry);
     insert_entry(block, &list, &entry, key, count - 1);
     return true;
 }
@@ -219,25 +222,37 @@ static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
         bits += levels_extra(&levels, &way[row], v[row]);
     }
     if (!has_room(block, bits)) return false;
-    levels_raise(block, &levels, step_cell(step, 0, key), &way[0], v[0]);
+    levels_raise(block, &levels, step_cell(step, 0, key), &way[0], v[0] - count, v[0]);
     if (rows == 1) return true;
     unsigned cell = step_cell(step, 1, key); /* its way may have moved */
     levels_find(block, &levels, cell, &way[1]);
-    levels_raise(block, &levels, cell, &way[1], v[1]);
+    levels_raise(block, &levels, cell, &way[1], v[1] - count, v[1]);
     return true;
+}
+
+static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    if (count <= 0 || block_signed(block) || block_used(block) == 0) return false;
+    return step_lists(block_step(block)) ? add_to_list(block, whole, key, (uint64_t)count)
+                                         : add_to_cells(block, key, (uint64_t)count);
 }
 
 static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    unsigned step = block_step(block);
-    if (count > 0 && !block_signed(block) && block_used(block) > 0 &&
-        (step_lists(step) ? add_to_list(block, whole, key, (uint64_t)count)
-                          : add_to_cells(block, key, (uint64_t)count)))
-        return true;
+    if (add_in_place(block, whole, key, count)) return true;
     body_open(block, whole, &content);
     content_add(&content, whole, key, count);
     return body_close(block, whole, &content);
+}
+
+static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    struct content content;
+    if (add_in_place(block, whole, key, count)) return;
+    body_open(block, whole, &content);
+    content_add(&content, whole, key, count);
+    body_settle(block, whole, &content);
 }
 
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */
@@ -291,5 +306,5 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,  body_add, body_open,
-                                      body_close,   body_settle,    body_valid, hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_read_many, body_add, body_add_on,
+                                      body_open,    body_close,     body_settle, body_valid,     hash_keys};

@@ -52,33 +52,44 @@ static inline unsigned next_level(const struct levels *levels, unsigned l, unsig
 /* Goes a level on: the ranks are the ones in the map before. */
 static inline void way_on(const struct block *block, const struct levels *levels, struct way *way, unsigned l)
 {
-    unsigned start = way->start[l], rank = way->rank[l], count = way->count[l];
-    unsigned before = count_ones(block, start, rank);
-    way->start[l + 1] = next_level(levels, l, start, count);
-    way->rank[l + 1] = before;
-    way->count[l + 1] = before + count_ones(block, start + rank, count - rank);
+    struct ranked ranked = rank_in(block, way->start[l], way->count[l], way->rank[l]);
+    way->start[l + 1] = next_level(levels, l, way->start[l], way->count[l]);
+    way->rank[l + 1] = ranked.before;
+    way->count[l + 1] = ranked.all;
 }
 
 /* Integer i, and the way to it. */
 static inline uint64_t levels_find(const struct block *block, const struct levels *levels, unsigned i, struct way *way)
 {
-    *way = (struct way){.start = {levels->at}, .count = {levels->n}, .rank = {i}};
-    uint64_t low = get_bits(block, levels->at + levels->n + i * levels->g, levels->g), t = 0;
-    unsigned l = 0, shift = 0;
+    way->start[0] = levels->at;
+    way->count[0] = levels->n;
+    way->rank[0] = i;
+    uint64_t v = get_bits(block, levels->at + levels->n + i * levels->g, levels->g);
+    unsigned l = 0, shift = levels->g;
     while (l < LEVELS && get_bit(block, way->start[l] + way->rank[l])) {
         way_on(block, levels, way, l++);
         unsigned at = way->start[l] + way->count[l] + way->rank[l] * width[l];
-        t += (1 + get_bits(block, at, width[l])) << shift;
+        v += (1 + get_bits(block, at, width[l])) << shift;
         shift += width[l];
     }
     way->depth = l;
-    return t << levels->g | low;
+    return v;
 }
 
 static inline uint64_t levels_get(const struct block *block, const struct levels *levels, unsigned i)
 {
-    struct way way;
-    return levels_find(block, levels, i, &way);
+    unsigned at = levels->at, n = levels->n, w = levels->g, shift = w;
+    uint64_t v = get_bits(block, at + n + i * w, w);
+    for (unsigned l = 1; l <= LEVELS && get_bit(block, at + i); l++) {
+        struct ranked ranked = rank_in(block, at, n, i);
+        at += n * (1 + w);
+        n = ranked.all;
+        i = ranked.before;
+        w = width[l];
+        v += (1 + get_bits(block, at + n + i * w, w)) << shift;
+        shift += w;
+    }
+    return v;
 }
 
 /* How many more bits integer v takes than one that has `depth` levels. */
@@ -88,13 +99,16 @@ static inline unsigned levels_extra(const struct levels *levels, const struct wa
     return digit_bits(v >> levels->g) - before[way->depth];
 }
 
-/* Writes the digits of T on the levels that there are, and returns what is left behind them. */
-static inline uint64_t put_digits(struct block *block, const struct way *way, uint64_t t)
+/* Writes the digits of T in the place of those of `old` on the levels that there are, and returns what is left behind
+ * them. */
+static inline uint64_t put_digits(struct block *block, const struct way *way, uint64_t t, uint64_t old)
 {
     for (unsigned l = 1; l <= way->depth; l++) {
+        if (t == old) return 0; /* which has nothing left either */
         unsigned at = way->start[l] + way->count[l] + way->rank[l] * width[l];
         put_bits(block, at, width[l], lowest(t - 1, width[l]));
         t = (t - 1) >> width[l];
+        old = (old - 1) >> width[l];
     }
     return t;
 }
@@ -116,12 +130,12 @@ static inline void grow_levels(struct block *block, const struct levels *levels,
     }
 }
 
-/* Gives integer i, found by this way, a value v that is not less. There is room for it. */
+/* Gives integer i, found by this way to be `old`, a value v that is not less. There is room for it. */
 static inline void levels_raise(struct block *block, const struct levels *levels, unsigned i, struct way *way,
-                                uint64_t v)
+                                uint64_t old, uint64_t v)
 {
     if (levels->g) put_bits(block, levels->at + levels->n + i * levels->g, levels->g, lowest(v, levels->g));
-    uint64_t left = put_digits(block, way, v >> levels->g);
+    uint64_t left = put_digits(block, way, v >> levels->g, old >> levels->g);
     if (left > 0) grow_levels(block, levels, way, left);
 }
 

@@ -18,19 +18,27 @@ struct list {
     unsigned shorter;    /* so many, the first ones, have one bit less */
 };
 
-/* Where the quotients have their zero number k, counted from 0. */
-static inline unsigned find_zero(const struct block *block, unsigned k)
+/* Where the quotients of a list of n entries have their zero number k; number 0 is the head's last bit, before them. The
+ * words are gone through without asking which is the one: that could not be foreseen. */
+static inline unsigned find_zero(const struct block *block, unsigned n, unsigned q, unsigned k)
 {
-    uint64_t zeros = ~block->word[0] >> BLOCK_HEAD << BLOCK_HEAD;
-    unsigned i = 0;
-    for (unsigned n; (n = ones(zeros)) <= k; zeros = ~block->word[++i]) k -= n;
-    return 64 * i + select_one(zeros, k);
+    uint64_t zeros = ~block->word[0] >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1);
+    unsigned word = 0, before = 0, sum = 0, words = (BLOCK_HEAD + n + (1u << q) + 63) / 64;
+    for (unsigned i = 0; i + 1 < words; zeros = ~block->word[++i]) {
+        sum += ones(zeros);
+        bool past = sum <= k;
+        word += past;
+        before = past ? sum : before;
+    }
+    zeros = ~block->word[word];
+    if (word == 0) zeros = zeros >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1);
+    return 64 * word + select_one(zeros, k - before);
 }
 
 /* How many entries have a quotient below this. */
-static inline unsigned entries_below(const struct block *block, unsigned quotient)
+static inline unsigned entries_below(const struct block *block, unsigned n, unsigned q, unsigned quotient)
 {
-    return quotient == 0 ? 0 : find_zero(block, quotient - 1) + 1 - BLOCK_HEAD - quotient;
+    return find_zero(block, n, q, quotient) + 1 - BLOCK_HEAD - quotient;
 }
 
 static inline struct list list_of(const struct block *block, unsigned whole)
@@ -42,7 +50,7 @@ static inline struct list list_of(const struct block *block, unsigned whole)
                          .q = q,
                          .remainders = BLOCK_HEAD + n + (1u << q),
                          .r = step_print(step, whole) - q,
-                         .shorter = entries_below(block, step_quarters(step) << (q - 2))};
+                         .shorter = entries_below(block, n, q, step_quarters(step) << (q - 2))};
 }
 
 static inline unsigned remainder_at(const struct list *list, unsigned i)
@@ -60,25 +68,60 @@ static inline struct levels counts_of(const struct block *block, const struct li
     return (struct levels){remainder_at(list, list->n), list->n, block_g(block)};
 }
 
-/* The entry of a key, or where it would be, whether it is there, and where its one in the quotients is or would be. */
+/* The entry of a key, or the first that has its quotient, or would; and where its one in the quotients is. */
 struct entry {
     unsigned index, at;
     bool there;
 };
+
+/* A one at the beginning of each field of r bits that is whole in 64. */
+#define EVERY(r) ((UINT64_MAX >> 64 % (r)) / ((UINT64_C(1) << (r)) - 1))
+#define EVERY4(r) EVERY(r), EVERY(r + 1), EVERY(r + 2), EVERY(r + 3)
+#define EVERY16(r) EVERY4(r), EVERY4(r + 4), EVERY4(r + 8), EVERY4(r + 12)
+static const uint64_t every[64] = {0,           EVERY(1),    EVERY(2),   EVERY(3),   EVERY4(4),  EVERY4(8), EVERY4(12),
+                                   EVERY16(16), EVERY16(32), EVERY4(48), EVERY4(52), EVERY4(56), EVERY4(60)};
+
+enum { NOWHERE = 2 * BLOCK_ENTRIES };
+
+/* The first of the fields of so many bits in a window that is x, or NOWHERE. The subtraction borrows from a field's highest bit
+ * where the field is 0; what it does above the first such field does not matter. */
+static inline unsigned find_field(uint64_t window, unsigned bits, unsigned fields, uint64_t x)
+{
+    uint64_t low = every[bits], differ = window ^ x * low;
+    uint64_t none = (differ - low) & ~differ & low << (bits - 1) & lowest(UINT64_MAX, fields * bits);
+    return none ? ones(low & ((none & -none) - 1)) - 1 : NOWHERE;
+}
 
 static inline struct entry find_entry(const struct block *block, const struct list *list, uint64_t key)
 {
     unsigned quotient = (unsigned)(key >> (64 - list->q));
     unsigned bits = step_length(list->step, list->whole, key) - list->q;
     uint64_t remainder = key << list->q >> (64 - bits);
-    unsigned i = entries_below(block, quotient);
-    struct entry entry = {i, BLOCK_HEAD + i + quotient, false};
-    for (; get_bit(block, entry.at); entry.index++, entry.at++) {
-        uint64_t here = get_bits(block, remainder_at(list, entry.index), bits);
-        entry.there = here == remainder;
-        if (here >= remainder) break;
+    unsigned zero = find_zero(block, list->n, list->q, quotient), some = 64 / bits;
+    struct entry entry = {zero + 1 - BLOCK_HEAD - quotient, zero + 1, false};
+    unsigned run = (unsigned)__builtin_ctzll(~lowest(get_bits(block, entry.at, 64), 63));
+    uint64_t window = get_bits(block, remainder_at(list, entry.index), 64);
+    unsigned field = find_field(window, bits, run < some ? run : some, remainder);
+    if (field == NOWHERE && run > some) { /* which is rare */
+        for (field = some; get_bit(block, entry.at + field); field++)
+            if (get_bits(block, remainder_at(list, entry.index + field), bits) == remainder) break;
+        if (!get_bit(block, entry.at + field)) field = NOWHERE;
     }
+    entry.there = field != NOWHERE;
+    entry.index += entry.there ? field : 0;
+    entry.at += entry.there ? field : 0;
     return entry;
+}
+
+/* Goes from the first entry of its quotient to where a key that is not there belongs. */
+static inline void pass_entries(const struct block *block, const struct list *list, uint64_t key, struct entry *entry)
+{
+    unsigned bits = step_length(list->step, list->whole, key) - list->q;
+    uint64_t remainder = key << list->q >> (64 - bits);
+    while (get_bit(block, entry->at) && get_bits(block, remainder_at(list, entry->index), bits) < remainder) {
+        entry->at++;
+        entry->index++;
+    }
 }
 
 /* Puts a new entry where it belongs. There is room for it, and the quotients keep their length. */

@@ -236,7 +236,8 @@ static void read_block(struct rest *rest, struct block *block)
     unsigned size = block_bytes(block);
     if (size > sizeof *block) rest->fits = false;
     if (size > 5) block->word[0] |= take(rest, size < 8 ? size - 5 : 3) << BLOCK_HEAD;
-    for (unsigned at = 8; at < size && rest->fits; at += 8) block->word[at / 8] = take(rest, size - at < 8 ? size - at : 8);
+    for (unsigned at = 8; at < size && rest->fits; at += 8)
+        block->word[at / 8] = take(rest, size - at < 8 ? size - at : 8);
 }
 
 /* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the light part

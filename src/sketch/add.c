@@ -150,7 +150,8 @@ static lego_status add_through_top(lego_sketch *sketch, const lego_items *items)
  * sketch when all are there. */
 static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
 {
-    bool grows = sketch->top.buckets.d < sketch->top.most || (has_blocks(sketch->model) && blocks_grow(&sketch->blocks));
+    bool grows =
+        sketch->top.buckets.d < sketch->top.most || (has_blocks(sketch->model) && blocks_grow(&sketch->blocks));
     lego_sketch *copy;
     if (!grows) return add_through_top(sketch, items);
     lego_status status = lego_copy(sketch, &copy);

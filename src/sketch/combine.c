@@ -37,7 +37,7 @@ static void open_as(const struct blocks *into, const struct blocks *from, uint32
     if (content->step != STEP_WHOLE || into->blocks == from->blocks) return;
     for (unsigned i = 0; i < content->n; i++) {
         struct hash hash = spot_hash(from->blocks, (struct spot){block, content->key[i]});
-        content->key[i] = spot_of(into->blocks, hash).key;
+        content->key[i] = key_cut(spot_of(into->blocks, hash).key, into->whole);
     }
 }
 
@@ -221,7 +221,8 @@ static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
 
 static bool has_grown(const lego_sketch *sketch)
 {
-    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) && !(has_top(sketch) && top_grows(&sketch->top));
+    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) &&
+           !(has_top(sketch) && top_grows(&sketch->top));
 }
 
 /* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to. Otherwise

@@ -7,10 +7,10 @@
  * equal prints. Where it shares, the cells of row 0 that are empty: with n items a cell that one key in w has is empty with
  * probability exp(-n / w), and n is where as many are empty as there are. */
 struct census {
-    double listed;              /* items of blocks that list */
-    uint64_t listing;           /* blocks that list */
-    uint64_t sharing;           /* blocks that share */
-    uint64_t cells[10], empty;  /* of row 0: by the logarithm of w; and how many are empty, of all */
+    double listed;             /* items of blocks that list */
+    uint64_t listing;          /* blocks that list */
+    uint64_t sharing;          /* blocks that share */
+    uint64_t cells[10], empty; /* of row 0: by the logarithm of w; and how many are empty, of all */
 };
 
 static void count_list(const struct blocks *blocks, const struct block *block, struct census *census)
@@ -74,22 +74,26 @@ static void count_brick_items(const struct bricks *bricks, lego_info *info)
         if (bricks_scan(bricks, i, &stream) > 0) info->distinct += stream.distinct;
 }
 
+int64_t lego_total(const lego_sketch *sketch)
+{
+    int64_t light = has_blocks(sketch->model) ? sketch->blocks.total : sketch->bricks.total;
+    return light + (has_top(sketch) ? (int64_t)sketch->top.votes : 0);
+}
+
 void lego_describe(const lego_sketch *sketch, lego_info *info)
 {
     struct shape shape = sketch_shape(sketch);
-    bool blocks = has_blocks(sketch->model);
-    int64_t top = has_top(sketch) ? (int64_t)sketch->top.votes : 0;
     *info = (lego_info){.model = sketch->model,
                         .seed = sketch->seed,
-                        .total = (blocks ? sketch->blocks.total : sketch->bricks.total) + top,
+                        .total = lego_total(sketch),
                         .bytes = sketch_bytes_now(sketch),
                         .budget = sketch_budget(sketch->model, &shape),
                         .cache_bytes = sketch_cache_bytes(sketch),
                         .blocks = shape.blocks,
                         .columns = shape.columns,
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
-                        .top_total = top};
-    if (blocks) count_items(&sketch->blocks, info);
+                        .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
+    if (has_blocks(sketch->model)) count_items(&sketch->blocks, info);
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
         info->distinct += top_residents(&sketch->top.bucket[i]);

@@ -61,17 +61,34 @@ uint32_t blocks_least(const struct blocks *blocks)
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
-/* Fills more blocks with what fewer have; false if one of them cannot list it with whole keys. */
-static bool spread_blocks(struct blocks *to, const struct blocks *from)
+/* The cap of blocks that were filled from fewer: of the whole keys that those have. */
+static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t cap)
+{
+    struct content row, list;
+    content_start(&row, STEP_CAP);
+    for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) {
+        gather_block(from, to->blocks, i, &list);
+        for (unsigned k = 0; k < list.n; k++) content_add(&row, to->whole, list.key[k], list.value[k]);
+    }
+    to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
+}
+
+/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of the budget's number, which may
+ * be little more, a block can have items of two, and can have to give up bits at once. */
+static void spread_blocks(struct blocks *to, const struct blocks *from)
 {
     struct content content;
-    for (uint32_t i = 0; i < to->blocks; i++)
-        if (!gather_block(from, to->blocks, i, &content) ||
-            !to->kernels->close(&to->block[i], to->whole, &content))
-            return false;
+    for (uint32_t i = 0; i < to->blocks; i++) {
+        gather_block(from, to->blocks, i, &content);
+        to->kernels->settle(&to->block[i], to->whole, &content);
+    }
+    for (uint32_t cap = 0; cap < blocks_caps(to->blocks, to->most); cap++) {
+        bool lost = false;
+        for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) lost |= block_step(&to->block[i]) > STEP_LIST;
+        if (lost) spread_cap(to, from, cap);
+    }
     to->total = from->total;
     to->loose = from->loose;
-    return true;
 }
 
 static lego_status grow_to(lego_sketch *sketch, uint32_t number)
@@ -80,7 +97,7 @@ static lego_status grow_to(lego_sketch *sketch, uint32_t number)
     struct shape shape = sketch_shape(sketch);
     lego_status status = light_allocate(&made, &shape, number);
     if (status != LEGO_OK) return status;
-    spread_blocks(&made.blocks, &sketch->blocks); /* what fits fewer blocks fits more */
+    spread_blocks(&made.blocks, &sketch->blocks);
     light_free(sketch);
     *sketch = made;
     return LEGO_OK;

@@ -93,8 +93,7 @@ uint64_t sketch_budget(const lego_model *model, const struct shape *shape)
 {
     struct shape found;
     uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET, low = LEGO_BUDGET_MIN, high = LEGO_BUDGET_MAX;
-    if (!has_blocks(model))
-        return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(top > 0) + top;
+    if (!has_blocks(model)) return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(top > 0) + top;
     while (low < high) { /* the number of blocks never falls with the budget */
         uint64_t middle = low + (high - low) / 2;
         choose_shape(model, middle, 0, &found);
@@ -223,8 +222,7 @@ lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy)
     lego_sketch *made;
     struct shape shape = sketch_shape(sketch);
     uint32_t blocks = sketch->blocks.blocks, buckets = has_top(sketch) ? sketch->top.buckets.d : 0;
-    lego_status status =
-        sketch_make(sketch->model, sketch->seed, &shape, blocks, buckets, &sketch->allocator, &made);
+    lego_status status = sketch_make(sketch->model, sketch->seed, &shape, blocks, buckets, &sketch->allocator, &made);
     if (status != LEGO_OK) return status;
     made->mass = sketch->mass;
     if (has_blocks(sketch->model)) copy_blocks(&made->blocks, &sketch->blocks);

@@ -32,15 +32,16 @@ struct lego_sketch {
     uint64_t seed;
     lego_allocator allocator;
     unsigned threads;
-    uint64_t mass;  /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
-    void *bytes;    /* of the light part and what is cached of it: one allocation */
-    uint64_t size;  /* of it */
-    union {         /* the light part, by the model: */
+    uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
+    void *bytes;   /* of the light part and what is cached of it: one allocation */
+    uint64_t size; /* of it */
+    union {        /* the light part, by the model: */
         struct blocks blocks;
         struct bricks bricks;
     };
-    struct blocks_summary *summary; /* behind blocks that have grown; NULL for young ones, which are exact, and for bricks */
-    void *top_bytes;                /* of the top: one allocation, or NULL if the sketch keeps none */
+    struct blocks_summary
+        *summary;    /* behind blocks that have grown; NULL for young ones, which are exact, and for bricks */
+    void *top_bytes; /* of the top: one allocation, or NULL if the sketch keeps none */
     struct top top;
 };
 

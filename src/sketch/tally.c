@@ -67,7 +67,7 @@ static bool add_to_block(struct blocks *blocks, const struct addition *addition,
     content.step = STEP_WHOLE;
     content.n = n;
     for (unsigned i = 0; i < n; i++) {
-        content.key[i] = addition[i].spot.key;
+        content.key[i] = key_cut(addition[i].spot.key, blocks->whole);
         content.value[i] = addition[i].count;
     }
     return blocks_join(blocks, addition->spot.block, &content, 1);
@@ -77,12 +77,11 @@ static void add_to_cap(struct blocks *blocks, const struct addition *addition, u
 {
     struct block *cap = cap_of(blocks, addition->spot.block);
     struct content content;
-    unsigned i = 0;
-    if (n <= FEW_OF_A_CAP)
-        while (i < n && blocks->kernels->add(cap, blocks->whole, addition[i].spot.key, addition[i].count)) i++;
-    if (i == n) return;
+    for (unsigned i = 0; n <= FEW_OF_A_CAP && i < n; i++)
+        blocks->kernels->add_on(cap, blocks->whole, addition[i].spot.key, addition[i].count);
+    if (n <= FEW_OF_A_CAP) return;
     blocks->kernels->open(cap, blocks->whole, &content);
-    for (; i < n; i++) content_add(&content, blocks->whole, addition[i].spot.key, addition[i].count);
+    for (unsigned i = 0; i < n; i++) content_add(&content, blocks->whole, addition[i].spot.key, addition[i].count);
     blocks->kernels->settle(cap, blocks->whole, &content);
 }
 
