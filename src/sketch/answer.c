@@ -135,13 +135,15 @@ static void answer_all_shared(const lego_sketch *sketch, struct shared *shared, 
     shared->n = 0;
 }
 
+enum { AHEAD = 16 }; /* items whose blocks are on their way while those before them are answered */
+
 /* Items from `first` on. */
-static void answer_some(const lego_sketch *sketch, const struct spots *spots, size_t first, struct shared *shared,
-                        lego_estimate *estimates)
+static void answer_some(const lego_sketch *sketch, const struct spot spot[], unsigned n, size_t first,
+                        struct shared *shared, lego_estimate *estimates)
 {
-    struct reading reading[SPOTS_MOST];
-    blocks_read_many(&sketch->blocks, spots, reading);
-    for (unsigned i = 0; i < spots->n; i++) {
+    struct reading reading[AHEAD];
+    blocks_read_many(&sketch->blocks, spot, n, reading);
+    for (unsigned i = 0; i < n; i++) {
         if (step_lists(reading[i].step)) {
             estimates[first + i] = answer_listed(&sketch->blocks, &reading[i]);
             continue;
@@ -153,19 +155,18 @@ static void answer_some(const lego_sketch *sketch, const struct spots *spots, si
     }
 }
 
-/* Where spots->n items are from `first` on; their blocks are on their way. */
-static void place_items(const lego_sketch *sketch, const lego_items *items, size_t first, struct spots *spots)
+/* Where n items are from `first` on; their blocks are on their way. */
+static void place_items(const lego_sketch *sketch, const lego_items *items, size_t first, unsigned n,
+                        struct spot spot[])
 {
     const struct blocks *blocks = &sketch->blocks;
     struct hashes hashes;
-    if (items->integers) blocks->kernels->hash_keys(items->integers + first, spots->n, sketch->seed, &hashes);
-    for (unsigned i = 0; i < spots->n; i++) {
+    if (items->integers) blocks->kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
+    for (unsigned i = 0; i < n; i++) {
         struct hash hash =
             items->integers ? (struct hash){hashes.lo[i], hashes.hi[i]} : items_hash(items, first + i, sketch->seed);
-        struct spot spot = spot_of(blocks->blocks, hash);
-        spots->block[i] = spot.block;
-        spots->key[i] = spot.key;
-        const struct block *block = &blocks->block[spot.block];
+        spot[i] = spot_of(blocks->blocks, hash);
+        const struct block *block = &blocks->block[spot[i].block];
         for (unsigned k = 0; k < BLOCK_WORDS; k += 8) __builtin_prefetch(&block->word[k]);
     }
 }
@@ -174,13 +175,15 @@ static void place_items(const lego_sketch *sketch, const lego_items *items, size
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
                         lego_estimate *estimates)
 {
-    struct spots spots[2] = {{.n = 0}, {.n = 0}};
+    struct spot spot[2][AHEAD];
     struct shared shared = {.n = 0};
-    for (size_t start = first, turn = 0; start < end || spots[turn ^ 1].n > 0; turn ^= 1) {
-        spots[turn].n = end - start < SPOTS_MOST ? (unsigned)(end - start) : SPOTS_MOST;
-        place_items(sketch, items, start, &spots[turn]);
-        answer_some(sketch, &spots[turn ^ 1], start - spots[turn ^ 1].n, &shared, estimates);
-        start += spots[turn].n;
+    unsigned before = 0;
+    for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
+        unsigned n = end - start < AHEAD ? (unsigned)(end - start) : AHEAD;
+        place_items(sketch, items, start, n, spot[turn]);
+        answer_some(sketch, spot[turn ^ 1], before, start - before, &shared, estimates);
+        start += n;
+        before = n;
     }
     answer_all_shared(sketch, &shared, estimates);
 }
