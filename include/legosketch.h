@@ -142,6 +142,9 @@ typedef struct lego_info {
 
 LEGO_API void lego_describe(const lego_sketch *sketch, lego_info *info);
 
+/* info.total alone, which takes no look at any block. */
+LEGO_API int64_t lego_total(const lego_sketch *sketch);
+
 /* ---- counting and asking ----------------------------------------------------------------------------------------- */
 
 typedef struct lego_estimate {

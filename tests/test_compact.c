@@ -23,39 +23,25 @@ static int64_t draw_value(uint64_t *state, unsigned most)
     return (int64_t)(bits ? draw_below(state, UINT64_C(1) << bits) : 0) + (draw_below(state, 8) == 0);
 }
 
-/* What is asked of an item, for the kernels and for the scalar code. */
-struct asked {
-    unsigned rows, step[2];
-    int64_t value[BLOCK_ROWS];
-    uint32_t columns[BLOCK_ROWS];
-};
-
-static struct asked draw_asked(uint64_t *state, unsigned bits)
+/* An item of a block that shares: two rows of some step, and a cap. */
+static struct reading draw_reading(uint64_t *state, unsigned bits)
 {
-    struct asked a = {.step = {(unsigned)draw_below(state, BLOCK_STEPS), (unsigned)draw_below(state, BLOCK_STEPS)}};
-    for (unsigned which = 0; which < 2; which++)
-        for (unsigned row = which; row < BLOCK_ROWS; row += 2) {
-            if (block_columns[a.step[which]][row] == 0) continue;
-            bool is_equal = a.rows > 0 && draw_below(state, 4) == 0;
-            a.value[a.rows] = is_equal ? a.value[0] : draw_value(state, bits);
-            if (draw_below(state, 50) == 0) a.value[a.rows] = -a.value[a.rows];
-            a.columns[a.rows++] = block_columns[a.step[which]][row];
-        }
-    return a;
-}
-
-static void put_asked(const struct asked *a, struct decode_items *items, unsigned c)
-{
-    items->widths[c] = 0;
-    for (unsigned k = 0; k < BLOCK_ROWS; k++) {
-        items->key[k][c] = k < a->rows ? (int64_t)((uint64_t)a->value[k] << 2 | k) : INT64_MAX;
-        if (k < a->rows) items->widths[c] |= (uint32_t)__builtin_ctz(a->columns[k]) << 4 * k;
+    uint64_t key = draw(state);
+    unsigned step = STEP_SHARE + (unsigned)draw_below(state, STEP_LAST - STEP_SHARE + 1);
+    unsigned cap = STEP_CAP + (unsigned)draw_below(state, STEP_CAP_LAST - STEP_CAP + 1);
+    struct reading r = {.step = step,
+                        .values = 3,
+                        .width = {step_width(step, 0, key), step_width(step, 1, key), step_width(cap, 0, key)}};
+    for (unsigned k = 0; k < 3; k++) {
+        r.value[k] = k > 0 && draw_below(state, 4) == 0 ? r.value[0] : draw_value(state, bits);
+        if (draw_below(state, 50) == 0) r.value[k] = -r.value[k];
     }
+    return r;
 }
 
-/* The shape of a random stream of `blocks` blocks, and of it as the kernels have it. */
-static void draw_stream(uint64_t *state, const float *weights, struct dense *dense, double stream[COMPACT_STREAM],
-                        float bias[DECODE_HIDDEN_ROOM], struct decode_stream *seen)
+/* The shape of a random stream, and of it as the kernels have it. */
+static void draw_stream(uint64_t *state, const float *weights, const struct blocks *blocks,
+                        double stream[COMPACT_STREAM], float bias[DECODE_HIDDEN_ROOM], struct decode_stream *seen)
 {
     struct compact_view view = {.facts = {(float)draw_below(state, 3000) / 1000, 0.5F}};
     double sum = 0;
@@ -63,51 +49,60 @@ static void draw_stream(uint64_t *state, const float *weights, struct dense *den
     for (int i = 0; i < COMPACT_HISTOGRAM; i++) view.cells[i] = (float)(4 * sqrt((double)view.cells[i] / sum));
     compact_scan(weights, &view, stream);
     compact_bias(weights, stream, bias);
-    compact_scale(dense, seen);
+    compact_scale(blocks, seen);
     seen->bias = bias;
 }
 
-/* Every kernel against the scalar truth, and bit for bit against the others, together and one by one. */
+static struct blocks draw_blocks(uint64_t *state, uint64_t seed)
+{
+    struct blocks blocks = {.blocks = 1 + (uint32_t)draw_below(state, seed % 2 ? 70 : 100000)};
+    blocks.most = blocks.blocks;
+    blocks.total = draw_value(state, (unsigned)draw_below(state, 63));
+    if (seed % 50 == 0) blocks.total = seed % 100 ? INT64_C(1) << 62 : -1;
+    return blocks;
+}
+
+/* h of n items by one kernel, together; one by one it must be the same. */
+static void decode_with(const struct decode_kernels *kernels, const struct decode_stream *seen,
+                        const struct reading reading[], unsigned n, float h[DECODE_MOST])
+{
+    const struct decode_weights *packed = lego_model_builtin("compact")->decoder;
+    struct decode_items items;
+    for (unsigned c = 0; c < n; c++) compact_put(&reading[c], &items, c);
+    kernels->decode(packed, seen, &items, n, h);
+    for (unsigned c = 0; c < n; c++) {
+        float one[DECODE_MOST];
+        compact_put(&reading[c], &items, 0);
+        kernels->decode(packed, seen, &items, 1, one);
+        assert_memory_equal(&h[c], &one[0], sizeof *h);
+    }
+}
+
+/* Every kernel against the scalar truth, and bit for bit against the others. */
 static void kernels_decode_as_the_scalar_code(void **unused)
 {
     (void)unused;
-    static const float *weights;
-    static struct asked asked[DECODE_MOST];
-    const struct decode_weights *packed = lego_model_builtin("compact")->decoder;
+    const float *weights = weights_of_model();
     double worst = 0;
-    weights = weights_of_model();
     for (uint64_t seed = 1; seed <= 600; seed++) {
         uint64_t state = seed;
+        struct reading reading[DECODE_MOST];
         struct decode_stream seen;
-        struct decode_items items, same;
         double stream[COMPACT_STREAM];
-        unsigned bits = (unsigned)(seed % 62), n = 1 + (unsigned)draw_below(&state, DECODE_MOST);
-        struct dense dense = {.blocks = 1 + (uint32_t)draw_below(&state, seed % 2 ? 70 : 100000)};
-        dense.total = draw_value(&state, (unsigned)draw_below(&state, 63));
-        if (seed % 50 == 0) dense.total = seed % 100 ? INT64_C(1) << 62 : -1;
-        float bias[DECODE_HIDDEN_ROOM];
-        draw_stream(&state, weights, &dense, stream, bias, &seen);
-        for (unsigned c = 0; c < n; c++) asked[c] = draw_asked(&state, bits < 61 ? bits : 60);
-        float h[DECODE_MOST], first[DECODE_MOST], one[DECODE_MOST];
-        bool is_first = true;
+        unsigned n = 1 + (unsigned)draw_below(&state, DECODE_MOST);
+        struct blocks blocks = draw_blocks(&state, seed);
+        float bias[DECODE_HIDDEN_ROOM], h[DECODE_MOST], first[DECODE_MOST];
+        draw_stream(&state, weights, &blocks, stream, bias, &seen);
+        for (unsigned c = 0; c < n; c++) reading[c] = draw_reading(&state, (unsigned)(seed % 63));
+        decode_with(decode_kernels_best(), &seen, reading, n, first);
         for (const struct decode_kernels *const *k = decode_kernels_all; *k; k++) {
             if (!(*k)->supported()) continue;
-            for (unsigned c = 0; c < n; c++) put_asked(&asked[c], &items, c);
-            same = items;
-            (*k)->decode(packed, &seen, &items, n, h);
-            for (unsigned c = 0; c < n; c++) {
-                put_asked(&asked[c], &same, 0);
-                (*k)->decode(packed, &seen, &same, 1, one);
-                assert_memory_equal(&h[c], &one[0], sizeof *h);
-                assert_int_equal(items.key[0][c], same.key[0][0]);
-            }
-            if (is_first) memcpy(first, h, n * sizeof *h);
-            is_first = false;
+            decode_with(*k, &seen, reading, n, h);
             assert_memory_equal(h, first, n * sizeof *h);
         }
         for (unsigned c = 0; c < n; c++) {
             float reads[COMPACT_READS];
-            compact_reads(&dense, asked[c].rows, asked[c].value, asked[c].columns, reads);
+            compact_reads(&blocks, &reading[c], reads);
             double truth = compact_decode(weights, stream, reads), error = fabs((double)h[c] - truth);
             worst = fmax(worst, error / fmax(fabs(truth), 0.01));
             if (!(error <= 1e-4 * fmax(fabs(truth), 0.01)))
@@ -117,66 +112,75 @@ static void kernels_decode_as_the_scalar_code(void **unused)
     print_message("[          ] worst relative error %.2g\n", worst);
 }
 
-/* Blocks of all steps, of which every kernel reads the same. */
-static void kernels_read_as_the_scalar_code(void **unused)
+/* ---- the scan ---------------------------------------------------------------------------------------------------- */
+
+static struct hash hash_of(uint64_t item)
+{
+    uint64_t state = item;
+    uint64_t lo = draw(&state);
+    return (struct hash){lo, draw(&state)};
+}
+
+/* Items of this many kinds into blocks, in one order or in the other. */
+static void fill(struct blocks *blocks, uint64_t items, bool backwards)
+{
+    for (uint64_t i = 0; i < items; i++) {
+        uint64_t item = backwards ? items - 1 - i : i;
+        int64_t count = 1 + (int64_t)(item % 7 * (item % 50 == 0 ? 1000 : 1));
+        assert_true(blocks_add(blocks, hash_of(item), count));
+        blocks->total += count;
+    }
+}
+
+static struct blocks make_blocks(uint32_t number)
+{
+    struct blocks blocks;
+    void *bytes = aligned_alloc(BLOCKS_LINE, (size_t)blocks_bytes(number, number)); /* so that the blocks begin there */
+    assert_non_null(bytes);
+    blocks_init(&blocks, number, number, bytes);
+    return blocks;
+}
+
+/* The content counts, not how it came to be. */
+static void scans_follow_the_content(void **unused)
 {
     (void)unused;
-    enum { BLOCKS = 40 };
-    static struct block block[BLOCKS];
-    uint64_t steps = 0;
-    for (uint64_t seed = 1; seed <= 400; seed++) {
-        uint64_t state = seed;
-        unsigned adds = 1 + (unsigned)draw_below(&state, 400), most = (unsigned)draw_below(&state, seed % 3 ? 5 : 50);
-        memset(block, 0, sizeof block);
-        for (unsigned i = 0; i < BLOCKS; i++) /* of equal counts, so that levels get as long as they can */
-            for (unsigned j = 0, n = (unsigned)draw_below(&state, adds + 1); j < n; j++) {
-                const unsigned row[2] = {j % 2, j % 2 + 2};
-                const uint32_t hash[2] = {(uint32_t)draw(&state), (uint32_t)draw(&state)};
-                int64_t count = seed % 4 == 1 ? 1 + (int64_t)(seed % 9) : draw_value(&state, most);
-                block_kernels_best()->add(&block[i], row, hash, seed % 10 == 0 && j % 9 == 0 ? -count : count);
-            }
-        for (unsigned i = 0; i < BLOCKS; i++) steps |= UINT64_C(1) << block_step(&block[i]);
-        struct decode_places place;
-        unsigned n = 1 + (unsigned)draw_below(&state, DECODE_MOST);
-        for (unsigned c = 0; c < n; c++)
-            for (unsigned which = 0; which < 2; which++) {
-                place.block[which][c] = (uint32_t)draw_below(&state, BLOCKS);
-                for (unsigned j = 0; j < 2; j++) place.column[which][j][c] = (uint32_t)draw(&state);
-            }
-        for (const struct block_kernels *const *k = block_kernels_all; *k; k++) {
-            if (!(*k)->supported()) continue;
-            struct decode_items items;
-            (*k)->read_items(block, &place, n, &items);
-            for (unsigned c = 0; c < n; c++) {
-                struct asked a = {0};
-                struct decode_items same;
-                for (unsigned which = 0; which < 2; which++) {
-                    const struct block *b = &block[place.block[which][c]];
-                    assert_int_equal(items.step[which][c], block_step(b));
-                    for (unsigned j = 0; j < 2; j++) {
-                        int cell = block_cell(block_step(b), which + 2 * j, place.column[which][j][c]);
-                        if (cell < 0) continue;
-                        a.value[a.rows] = block_kernels_best()->get(b, (unsigned)cell);
-                        a.columns[a.rows++] = block_columns[block_step(b)][which + 2 * j];
-                    }
-                }
-                put_asked(&a, &same, c);
-                for (unsigned i = 0; i < BLOCK_ROWS; i++) assert_int_equal(items.key[i][c], same.key[i][c]);
-                assert_int_equal(items.widths[c], same.widths[c]);
-
-                struct decode_places alone; /* one item goes another way */
-                for (unsigned which = 0; which < 2; which++) {
-                    alone.block[which][0] = place.block[which][c];
-                    for (unsigned j = 0; j < 2; j++) alone.column[which][j][0] = place.column[which][j][c];
-                }
-                (*k)->read_items(block, &alone, 1, &same);
-                for (unsigned i = 0; i < BLOCK_ROWS; i++) assert_int_equal(items.key[i][c], same.key[i][0]);
-                for (unsigned i = 0; i < 2; i++) assert_int_equal(items.step[i][c], same.step[i][0]);
-                assert_int_equal(items.widths[c], same.widths[0]);
-            }
-        }
+    const lego_model *model = lego_model_builtin("compact");
+    for (uint64_t items = 1000; items <= 100000; items *= 10) {
+        struct blocks a = make_blocks(20), b = make_blocks(20);
+        float one[DECODE_HIDDEN_ROOM] = {0}, other[DECODE_HIDDEN_ROOM] = {0};
+        bool any_one, any_other;
+        fill(&a, items, false);
+        fill(&b, items, true);
+        compact_bias_of(model, &a, one, &any_one);
+        compact_bias_of(model, &b, other, &any_other);
+        assert_true(any_one == (items > 1000) && any_other == any_one); /* with five bytes each all are listed */
+        assert_memory_equal(one, other, sizeof one);
+        free(a.block);
+        free(b.block);
     }
-    assert_true((steps & 0x3fff) == 0x3fff);
+}
+
+/* A change of a block that is not scanned changes nothing. */
+static void only_scanned_blocks_count(void **unused)
+{
+    (void)unused;
+    const lego_model *model = lego_model_builtin("compact");
+    struct blocks blocks = make_blocks(300);
+    float before[DECODE_HIDDEN_ROOM], after[DECODE_HIDDEN_ROOM];
+    bool any;
+    fill(&blocks, 300000, false);
+    compact_bias_of(model, &blocks, before, &any);
+    assert_true(any);
+    for (uint64_t item = 0; item < 1000; item++)
+        if (!compact_scans(&blocks, spot_of(blocks.blocks, hash_of(item)).block))
+            assert_true(blocks_add(&blocks, hash_of(item), 1000));
+    compact_bias_of(model, &blocks, after, &any);
+    assert_memory_equal(before, after, sizeof before);
+    for (uint64_t item = 0; item < 1000; item++) assert_true(blocks_add(&blocks, hash_of(item), 1000));
+    compact_bias_of(model, &blocks, after, &any);
+    assert_memory_not_equal(before, after, sizeof before);
+    free(blocks.block);
 }
 
 /* ---- queries ----------------------------------------------------------------------------------------------------- */
@@ -249,9 +253,9 @@ static void questions_leave_no_trace(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_in_weights_are_packed),     cmocka_unit_test(kernels_decode_as_the_scalar_code),
-        cmocka_unit_test(kernels_read_as_the_scalar_code), cmocka_unit_test(batches_answer_as_single_queries),
-        cmocka_unit_test(questions_leave_no_trace),
+        cmocka_unit_test(built_in_weights_are_packed),      cmocka_unit_test(kernels_decode_as_the_scalar_code),
+        cmocka_unit_test(scans_follow_the_content),         cmocka_unit_test(only_scanned_blocks_count),
+        cmocka_unit_test(batches_answer_as_single_queries), cmocka_unit_test(questions_leave_no_trace),
     };
     return cmocka_run_group_tests_name("compact", tests, NULL, NULL);
 }

@@ -169,7 +169,8 @@ struct stream {
 static int draw_load(uint64_t *state, uint32_t *number)
 {
     bool crowded = next(state) % 6 == 0;
-    *number = (uint32_t)between_logs(state, BLOCKS_LEAST, (crowded ? BLOCKS_CROWDED : BLOCKS_MOST) + 1);
+    *number =
+        (uint32_t)fmin(between_logs(state, BLOCKS_LEAST, 2 * BLOCKS_MOST), crowded ? BLOCKS_CROWDED : BLOCKS_MOST);
     double bytes_each = crowded ? between_logs(state, 0.02, 0.25) : between_logs(state, 0.25, 2);
     return (int)(((double)blocks_bytes(*number, *number) - BLOCKS_LINE) / bytes_each);
 }
@@ -193,7 +194,7 @@ static void store(struct stream *stream)
         int64_t count = (int64_t)stream->count[j];
         if (waiting[spot.block].n == BLOCK_ENTRIES) flush(stream, spot.block);
         content_add(&waiting[spot.block], blocks->whole, spot.key, count);
-        content_add(&cap[spot.block / BLOCKS_A_CAP], blocks->whole, spot.key, count);
+        content_add(&cap[cap_index(blocks, spot.block)], blocks->whole, spot.key, count);
         blocks->total += count;
     }
     for (uint32_t i = 0; i < blocks->blocks; i++) flush(stream, i);

@@ -99,7 +99,7 @@ void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *
     } else {
         for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, spot.key);
     }
-    if (step <= STEP_LIST || blocks_grow(blocks)) return;
+    if (step <= STEP_LIST || blocks_grow(blocks) || (step_lists(step) && reading->value[0] < BLOCKS_UNCAPPED)) return;
     const struct block *cap = cap_of(blocks, spot.block);
     int64_t value[2];
     blocks->kernels->read(cap, blocks->whole, spot.key, value);

@@ -17,6 +17,9 @@
 
 enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
 
+/* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
+enum { BLOCKS_UNCAPPED = 64 };
+
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
     uint32_t blocks, most; /* the most are those of the budget */

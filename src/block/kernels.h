@@ -22,6 +22,10 @@ struct block_kernels {
     /* What a block says of a key: of a list the count of its entry, or 0; of rows one cell each. How many these are. */
     unsigned (*read)(const struct block *block, unsigned whole, uint64_t key, int64_t value[2]);
 
+    /* The same of n keys, each of a block that is so far from `base`. `second` has the cell of row 1, or 0. */
+    void (*read_many)(const struct block *base, unsigned whole, const uint32_t block[], const uint64_t key[],
+                      unsigned n, int64_t first[], int64_t second[]);
+
     /* Adds an item. False, and nothing has changed, if the block's step has no room for it. */
     bool (*add)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 

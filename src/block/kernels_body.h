@@ -52,6 +52,8 @@ static unsigned body_read(const struct block *block, unsigned whole, uint64_t ke
     return rows;
 }
 
+#include "block/kernels_read.h"
+
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
     bool is_signed = block_signed(block), lists = step_lists(block_step(block));
@@ -304,5 +306,5 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_add,   body_add_on,
-                                      body_open,    body_close,     body_settle, body_valid, hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_read_many, body_add, body_add_on,
+                                      body_open,    body_close,     body_settle, body_valid,     hash_keys};

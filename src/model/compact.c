@@ -101,10 +101,10 @@ static double mean_mass(const struct blocks *blocks)
     return (blocks->total > 0 ? (double)blocks->total : 0) / blocks->blocks;
 }
 
-/* Blocks that add to a cap. (The last may have fewer.) */
-static unsigned blocks_in_cap(const struct blocks *blocks)
+/* The mass of all blocks of a cap, over that of one. */
+static double blocks_in_cap(const struct blocks *blocks)
 {
-    return blocks->blocks < BLOCKS_A_CAP ? blocks->blocks : BLOCKS_A_CAP;
+    return (double)blocks->blocks / blocks_caps(blocks->blocks, blocks->most);
 }
 
 /* Least first, and of equal ones the first first. */
@@ -125,9 +125,9 @@ void compact_reads(const struct blocks *blocks, const struct reading *reading, f
     unsigned order[DECODE_VALUES];
     sort_values(reading, order);
     for (unsigned i = 0; i < DECODE_VALUES; i++) {
-        unsigned k = order[i], crowd = k == 2 ? blocks_in_cap(blocks) : 1;
+        unsigned k = order[i];
         double m = ldexp((double)decode_seen(reading->value[k]), -shift);
-        double noise = crowd * ldexp(mean, -shift) / reading->width[k];
+        double noise = (k == 2 ? blocks_in_cap(blocks) : 1) * ldexp(mean, -shift) / reading->width[k];
         reads[i] = (float)(log1p(m) / 5) - (i > 0 ? reads[0] : 0);
         reads[3 + i] = (float)__builtin_ctz(reading->width[k]) / 8;
         reads[6 + i] = (float)(log((m + 0.5) / (noise + 0.5)) / 3);
@@ -235,7 +235,7 @@ void compact_scale(const struct blocks *blocks, struct decode_stream *stream)
 {
     double mean = mean_mass(blocks);
     int shift = shift_for(mean);
-    stream->scale = shift > 0 ? (float)ldexp(1, -shift) : 1;
-    stream->mean = shift > 0 ? (float)ldexp(mean, -shift) : (float)mean;
-    stream->cap_mean = stream->mean * (float)blocks_in_cap(blocks);
+    stream->scale = (float)ldexp(1, -shift);
+    stream->mean = (float)ldexp(mean, -shift);
+    stream->cap_mean = (float)(ldexp(mean, -shift) * blocks_in_cap(blocks));
 }

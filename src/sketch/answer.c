@@ -48,7 +48,7 @@ static void scan_start(struct scanned *scan, const lego_sketch *sketch)
 /* What others add to a cell, or to an entry, on average, if the stream is spread evenly. */
 static double noise_of(const struct blocks *blocks, const struct reading *reading, unsigned value)
 {
-    bool cap = value + 1 == reading->values && reading->step > STEP_LIST;
+    bool cap = value == (step_lists(reading->step) ? 1 : 2);
     uint32_t sharers = cap && blocks->blocks > BLOCKS_A_CAP ? BLOCKS_A_CAP : cap ? blocks->blocks : 1;
     return fmax(0, (double)blocks->total) * sharers / ((double)blocks->blocks * reading->width[value]);
 }

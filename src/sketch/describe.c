@@ -74,22 +74,26 @@ static void count_brick_items(const struct bricks *bricks, lego_info *info)
         if (bricks_scan(bricks, i, &stream) > 0) info->distinct += stream.distinct;
 }
 
+int64_t lego_total(const lego_sketch *sketch)
+{
+    int64_t light = has_blocks(sketch->model) ? sketch->blocks.total : sketch->bricks.total;
+    return light + (has_top(sketch) ? (int64_t)sketch->top.votes : 0);
+}
+
 void lego_describe(const lego_sketch *sketch, lego_info *info)
 {
     struct shape shape = sketch_shape(sketch);
-    bool blocks = has_blocks(sketch->model);
-    int64_t top = has_top(sketch) ? (int64_t)sketch->top.votes : 0;
     *info = (lego_info){.model = sketch->model,
                         .seed = sketch->seed,
-                        .total = (blocks ? sketch->blocks.total : sketch->bricks.total) + top,
+                        .total = lego_total(sketch),
                         .bytes = sketch_bytes_now(sketch),
                         .budget = sketch_budget(sketch->model, &shape),
                         .cache_bytes = sketch_cache_bytes(sketch),
                         .blocks = shape.blocks,
                         .columns = shape.columns,
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
-                        .top_total = top};
-    if (blocks) count_items(&sketch->blocks, info);
+                        .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
+    if (has_blocks(sketch->model)) count_items(&sketch->blocks, info);
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
         info->distinct += top_residents(&sketch->top.bucket[i]);
