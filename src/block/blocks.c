@@ -86,23 +86,61 @@ bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, in
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* What is known of a reading before its values; how many these are, without the cap. */
+static unsigned start_reading(const struct blocks *blocks, uint32_t block, uint64_t key, struct reading *reading)
+{
+    unsigned step = block_step(&blocks->block[block]);
+    reading->step = step;
+    reading->entries = block_entries(&blocks->block[block]);
+    if (step_lists(step)) {
+        unsigned length = step_length(step, blocks->whole, key);
+        reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
+        return 1;
+    }
+    for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, key);
+    return 2;
+}
+
+/* Whether the cap is to be asked as well. */
+static bool wants_cap(const struct blocks *blocks, const struct reading *reading)
+{
+    if (reading->step <= STEP_LIST || blocks_grow(blocks)) return false;
+    return !step_lists(reading->step) || reading->value[0] >= BLOCKS_UNCAPPED;
+}
+
+static void add_cap(const struct block *cap, uint64_t key, int64_t value, struct reading *reading)
+{
+    reading->value[reading->values] = value;
+    reading->width[reading->values++] = step_width(block_step(cap), 0, key);
+}
+
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading)
 {
-    const struct block *block = &blocks->block[spot.block];
-    unsigned step = block_step(block);
-    reading->step = step;
-    reading->values = blocks->kernels->read(block, blocks->whole, spot.key, reading->value);
-    reading->entries = block_entries(block);
-    if (step_lists(step)) {
-        unsigned length = step_length(step, blocks->whole, spot.key);
-        reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
-    } else {
-        for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, spot.key);
-    }
-    if (step <= STEP_LIST || blocks_grow(blocks) || (step_lists(step) && reading->value[0] < BLOCKS_UNCAPPED)) return;
+    reading->values = start_reading(blocks, spot.block, spot.key, reading);
+    blocks->kernels->read(&blocks->block[spot.block], blocks->whole, spot.key, reading->value);
+    if (!wants_cap(blocks, reading)) return;
     const struct block *cap = cap_of(blocks, spot.block);
     int64_t value[2];
     blocks->kernels->read(cap, blocks->whole, spot.key, value);
-    reading->value[reading->values] = value[0];
-    reading->width[reading->values++] = step_width(block_step(cap), 0, spot.key);
+    add_cap(cap, spot.key, value[0], reading);
+}
+
+void blocks_read_many(const struct blocks *blocks, const struct spots *spots, struct reading reading[])
+{
+    struct spots caps = {.n = 0};
+    unsigned item[SPOTS_MOST];
+    int64_t first[SPOTS_MOST], second[SPOTS_MOST];
+    blocks->kernels->read_many(blocks->block, blocks->whole, spots->block, spots->key, spots->n, first, second);
+    for (unsigned i = 0; i < spots->n; i++) {
+        reading[i].values = start_reading(blocks, spots->block[i], spots->key[i], &reading[i]);
+        reading[i].value[0] = first[i];
+        reading[i].value[1] = second[i];
+        if (!wants_cap(blocks, &reading[i])) continue;
+        caps.block[caps.n] = blocks->blocks + cap_index(blocks, spots->block[i]);
+        caps.key[caps.n] = spots->key[i];
+        item[caps.n++] = i;
+    }
+    blocks->kernels->read_many(blocks->block, blocks->whole, caps.block, caps.key, caps.n, first, second);
+    for (unsigned i = 0; i < caps.n; i++)
+        add_cap(&blocks->block[caps.block[i]], caps.key[i], first[i], &reading[item[i]]);
 }

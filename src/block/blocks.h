@@ -151,6 +151,16 @@ struct reading {
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
 
+/* The same of many items at once. */
+enum { SPOTS_MOST = 16 };
+struct spots {
+    unsigned n;
+    uint32_t block[SPOTS_MOST];
+    uint64_t key[SPOTS_MOST];
+};
+
+void blocks_read_many(const struct blocks *blocks, const struct spots *spots, struct reading reading[]);
+
 /* The least of the values, which is never below the item's count if no count is negative. */
 static inline int64_t reading_upper(const struct reading *reading)
 {
