@@ -127,7 +127,8 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
                                  .counted = batch->items->counts != NULL,
                                  .frequent = batch->frequent};
     if (index == 0) job->members = members;
-    tally_start(&self->tally, batch->blocks, batch->growth);
+    const uint64_t parts = ((batch->blocks->most - 1) >> parts_shift(batch->blocks->most)) + 1;
+    tally_start(&self->tally, batch->blocks, batch->growth, n / parts);
     for (bool more = true; more && !job->failed;) {
         size_t first = next;
         parts_start(&self->parts, batch->blocks->most);

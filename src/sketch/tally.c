@@ -10,8 +10,10 @@ enum {
 
 #define HERE (UINT64_C(1) << 63)
 
-void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth)
+void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth, uint64_t items)
 {
+    tally->slots = TALLY_LEAST;
+    while (tally->slots < TALLY_SLOTS && tally->slots < 2 * items) tally->slots *= 2;
     tally->blocks = blocks;
     tally->growth = growth;
     tally->n = 0;
@@ -25,7 +27,7 @@ static void set_range(struct tally *tally, uint32_t number, uint32_t first, uint
     tally->number = (uint32_t)now;
     tally->first = (uint32_t)(first * now / number);
     tally->end = (uint32_t)((end * now + number - 1) / number);
-    tally->scale = ((uint64_t)TALLY_SLOTS << (64 - BLOCK_PRINT)) / (tally->end - tally->first);
+    tally->scale = ((uint64_t)tally->slots << (64 - BLOCK_PRINT)) / (tally->end - tally->first);
 }
 
 void tally_range(struct tally *tally, uint32_t number, uint32_t first, uint32_t end)
@@ -46,7 +48,7 @@ static unsigned sort_sums(struct tally *tally)
 {
     struct addition *addition = tally->addition;
     unsigned n = 0;
-    for (unsigned i = 0; i < TALLY_SLOTS + TALLY_BEYOND; i++) {
+    for (unsigned i = 0; i < tally->slots + TALLY_BEYOND; i++) {
         struct sum sum = tally->slot[i];
         if (sum.word == 0 || sum.count == 0) continue;
         struct addition new = {spot_of(tally->number, word_hash(sum.word)), sum.count};
@@ -54,7 +56,7 @@ static unsigned sort_sums(struct tally *tally)
         for (; to > 0 && comes_before(&new, &addition[to - 1]); to--) addition[to] = addition[to - 1];
         addition[to] = new;
     }
-    memset(tally->slot, 0, sizeof tally->slot);
+    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
     tally->n = 0;
     return n;
 }
@@ -180,7 +182,7 @@ static bool take_one(struct tally *tally, uint64_t word, int64_t count)
 {
     struct sum *sum = find_slot(tally, word | HERE);
     if (sum->word == 0) {
-        if (tally->n == TALLY_MOST || sum == &tally->slot[TALLY_SLOTS + TALLY_BEYOND - 1]) {
+        if (tally->n == tally->slots / 8 * 5 || sum == &tally->slot[tally->slots + TALLY_BEYOND - 1]) {
             if (!tally_flush(tally)) return false;
             sum = find_slot(tally, word | HERE);
         }
