@@ -233,6 +233,14 @@ static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int6
                                          : add_to_cells(block, key, (uint64_t)count);
 }
 
+static unsigned body_add_some(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[],
+                              unsigned n)
+{
+    unsigned i = 0;
+    while (i < n && add_in_place(block, whole, key[i], count[i])) i++;
+    return i;
+}
+
 static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
@@ -302,5 +310,6 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_read_many, body_add, body_add_on,
-                                      body_open,    body_close,     body_settle, body_valid,     hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
+                                      body_add,     body_add_on,    body_add_some, body_open,
+                                      body_close,   body_settle,    body_valid,    hash_keys};
