@@ -151,7 +151,7 @@ class Info(ctypes.Structure):
                 ("distinct", ctypes.c_double), ("exact", ctypes.c_int), ("listing", ctypes.c_double),
                 ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
-                ("top_total", ctypes.c_int64)]
+                ("top_budget", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
 
 
 class Items(ctypes.Structure):
