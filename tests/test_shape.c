@@ -50,7 +50,7 @@ static uint64_t whole_top(const lego_sketch *sketch)
 static void the_least_budget_makes_the_same_shape(void **unused)
 {
     (void)unused;
-    for (uint64_t budget = 16384; budget < 8 << 20; budget += 1 + budget / 97)
+    for (uint64_t budget = 16384; budget < 4 << 20; budget += 1 + budget / 7)
         for (int way = 0; way < 4; way++) {
             lego_sketch *one = make_within(models[way / 2], budget, way % 2 ? budget / 8 : 0);
             lego_info a = info_of(one);
@@ -108,7 +108,7 @@ static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
 static void bytes_stay_under_the_budget(void **unused)
 {
     (void)unused;
-    for (uint64_t budget = LEGO_BUDGET_MIN; budget < 1 << 20; budget += 1 + budget / (FULL ? 9 : 2))
+    for (uint64_t budget = LEGO_BUDGET_MIN; budget < 1 << 20; budget += 1 + budget / (FULL ? 5 : 2))
         for (int m = 0; m < 2; m++) {
             check_ceiling(models[m], budget, 0);
             if (budget >= 9000) check_ceiling(models[m], budget, budget / 8);
@@ -118,7 +118,7 @@ static void bytes_stay_under_the_budget(void **unused)
 static void the_paper_fills_its_budget(void **unused)
 {
     (void)unused;
-    for (uint64_t budget = 16 << 10; budget < 100 << 20; budget += 1 + budget / 97) {
+    for (uint64_t budget = 16 << 10; budget < 100 << 20; budget += 1 + budget / 17) {
         lego_sketch *sketch = make_within("paper", budget, 0);
         lego_info info = info_of(sketch);
         assert_true(info.bytes <= budget);
