@@ -50,12 +50,15 @@ static double poisson(uint64_t *state, double mean)
 
 /* ---- the counts of a stream, largest first where there is an order ----------------------------------------------- */
 
+/* In half of the streams only one item of up to 30 is here, as where these blocks are some of a large sketch. */
 static void zipf(uint64_t *state, double *count, int n)
 {
     double alpha = between(state, 0.2, 1.6), scale = next(state) % 2 ? 1 : between_logs(state, 1, 30);
+    double one_of = next(state) % 2 ? 1 : between_logs(state, 1, 30);
     bool sampled = next(state) % 2;
     for (int j = 0; j < n; j++) {
-        double f = fmin(most, scale * pow((n + 1.0) / (j + 2), alpha));
+        double rank = one_of > 1 ? one_of * (j + unit(state)) : j;
+        double f = fmin(most, scale * pow((one_of * n + 1) / (rank + 2), alpha));
         count[j] = sampled ? poisson(state, f) : floor(f + 0.5);
     }
 }
@@ -203,6 +206,7 @@ static void store(struct stream *stream)
             blocks->kernels->settle(&blocks->block[blocks->blocks + i], blocks->whole, &cap[i]);
 }
 
+/* In one stream of four there are giants elsewhere: the blocks are some of a sketch whose mean is above theirs. */
 static bool stream_make(uint64_t *state, struct stream *stream)
 {
     uint32_t number;
@@ -218,6 +222,8 @@ static bool stream_make(uint64_t *state, struct stream *stream)
     if (next(state) % 16 == 0) add_giant(state, stream->count, stream->n);
     blocks_init(&stream->blocks, number, number, stream->bytes);
     store(stream);
+    if (next(state) % 4 == 0)
+        stream->blocks.total = (int64_t)((double)stream->blocks.total * between_logs(state, 1, 8));
     return true;
 }
 

@@ -151,6 +151,9 @@ struct reading {
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
 
+/* The same of n items, at most HASHES_MOST. */
+void blocks_read_many(const struct blocks *blocks, const struct spot spot[], unsigned n, struct reading reading[]);
+
 /* The least of the values, which is never below the item's count if no count is negative. */
 static inline int64_t reading_upper(const struct reading *reading)
 {

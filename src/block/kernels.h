@@ -14,6 +14,15 @@ struct hashes {
     uint64_t lo[HASHES_MOST], hi[HASHES_MOST];
 };
 
+/* Keys, the blocks and caps that they are asked of, by how many blocks these are behind the first, and what comes of it. */
+struct asked {
+    const uint32_t *block, *cap; /* cap may be NULL */
+    const uint64_t *key;
+    int64_t *first;  /* of a list the count of the entry, or 0; of rows the cell of row 0 */
+    int64_t *second; /* of rows the cell of row 1; of a list nothing is written */
+    int64_t *capped; /* the cap's cell, or 0 if it does not count */
+};
+
 /* `whole` is always the number of bits of a whole key. */
 struct block_kernels {
     const char *name;
@@ -22,9 +31,8 @@ struct block_kernels {
     /* What a block says of a key: of a list the count of its entry, or 0; of rows one cell each. How many these are. */
     unsigned (*read)(const struct block *block, unsigned whole, uint64_t key, int64_t value[2]);
 
-    /* The same of n keys, each of a block that is so far from `base`. `second` has the cell of row 1, or 0. */
-    void (*read_many)(const struct block *base, unsigned whole, const uint32_t block[], const uint64_t key[],
-                      unsigned n, int64_t first[], int64_t second[]);
+    /* The same of n keys. */
+    void (*read_many)(const struct block *base, unsigned whole, const struct asked *asked, unsigned n);
 
     /* Adds an item. False, and nothing has changed, if the block's step has no room for it. */
     bool (*add)(struct block *block, unsigned whole, uint64_t key, int64_t count);
