@@ -45,9 +45,9 @@ const command command_fold = {
     .name = "fold",
     .summary = "make a sketch smaller",
     .synopsis = "-o FILE --budget SIZE [OPTION...] SKETCH",
-    .text = "Adds blocks onto each other until what is left can not outgrow it: the sketch becomes\n"
-            "the one that would have been built with so many. Nothing that was counted is lost. What\n"
-            "build --top kept has its share of the new budget; with --blocks, its bytes.",
+    .text = "Adds blocks onto each other until what is left fits, full: the sketch becomes the\n"
+            "one that would have been built with so many. Nothing that was counted is lost.\n"
+            "What build --top kept has its share of the new budget; with --blocks, its bytes.",
     .examples = "  legosketch fold -o small.sketch --budget 64K week.sketch\n",
     .options = options,
     .output = &given.output,

@@ -35,15 +35,26 @@ static bool merges_at(const lego_sketch *into, const lego_sketch *from, uint32_t
     return ok;
 }
 
-/* What to do about sketches whose sizes do not nest: fold both, where that leaves an eighth of the smaller one or more;
- * else build one of them again, like the first. */
+/* Whether they merge the other way round, as where only the first is exact and has the smaller budget. */
+static bool merges_turned(const lego_sketch *into, const lego_sketch *from)
+{
+    lego_sketch *copy = NULL;
+    bool ok = lego_copy(from, &copy) == LEGO_OK && lego_merge(copy, into) == LEGO_OK;
+    lego_destroy(copy);
+    return ok;
+}
+
+/* What to do about sketches whose sizes do not nest: turn them round, where that will do; fold both, where that leaves an
+ * eighth of the smaller one or more; else build one of them again, like the first. */
 static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const lego_sketch *from)
 {
     lego_info a, b;
     lego_describe(into, &a);
     lego_describe(from, &b);
     uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
-    if (common >= smaller / 8 && merges_at(into, from, common)) {
+    if (merges_turned(into, from)) {
+        snprintf(text, REMEDY_TEXT, "Name them the other way round");
+    } else if (common >= smaller / 8 && merges_at(into, from, common)) {
         snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --blocks %" PRIu32, common);
     } else {
         int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.budget);
