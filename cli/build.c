@@ -5,7 +5,6 @@
 #include "output.h"
 #include "say.h"
 #include "stream.h"
-#include "values.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -98,10 +97,10 @@ static bool create(lego_sketch **sketch)
 static void say_made(const lego_sketch *sketch, uint64_t items)
 {
     lego_info info;
-    char distinct[SHAPE_TEXT], size[VALUE_TEXT];
+    char distinct[SHAPE_TEXT];
     lego_describe(sketch, &info);
-    say("%" PRIu64 " %s counted, %s, in %s%s", items, given.format == FORMAT_TSV ? "lines" : "items",
-        say_distinct(distinct, &info), value_print_size(size, info.bytes), info.exact ? ", every count exact" : "");
+    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, given.format == FORMAT_TSV ? "lines" : "items",
+        say_distinct(distinct, &info), info.bytes, info.exact ? ", every count exact" : "");
 }
 
 static int run(int count, char **operands)
@@ -131,9 +130,9 @@ const command command_build = {
     .synopsis = "-o FILE [OPTION...] [INPUT...]",
     .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
             "one is \"-\", into a sketch, which grows as it must, up to its budget. Files named\n"
-            ".gz, .xz or .zst are decompressed. A line may have up to 16 MiB; an empty line is the empty item.\n"
-            "FILE is replaced in one step at the end, or not at all. Which items --top keeps\n"
-            "depends on the order in which they come.",
+            ".gz, .xz or .zst are decompressed. A line may have up to 16 MiB; an empty line is\n"
+            "the empty item. FILE is replaced in one step at the end, or not at all. Which\n"
+            "items --top keeps depends on the order in which they come.",
     .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"
                 "  legosketch build -o day.sketch --format u64 clicks-*.u64.xz\n"
                 "  legosketch build --top -o words.sketch words.txt && legosketch top words.sketch\n"

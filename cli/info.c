@@ -76,6 +76,7 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
     json_u64(&line, "rows", model->rows);
     json_u64(&line, "columns", info->columns);
     json_u64(&line, "top_bytes", info->top_bytes);
+    json_u64(&line, "top_budget", info->top_budget);
     json_i64(&line, "top_total", info->top_total);
     json_u64(&line, "top_items", top->items);
     json_u64(&line, "top_exact", top->exact);
