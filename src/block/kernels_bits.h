@@ -135,9 +135,31 @@ struct ranked {
     unsigned all, before;
 };
 
-static inline struct ranked rank_in(const struct block *block, unsigned at, unsigned n, unsigned rank)
+#ifdef __AVX512VPOPCNTDQ__
+/* Ones in each lane, as words of a row, before bit number `end` of it. */
+static inline __m512i row_before(unsigned end)
+{
+    const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), all = _mm512_set1_epi64(-1);
+    __m512i n = _mm512_max_epi64(_mm512_sub_epi64(_mm512_set1_epi64(end), lane), _mm512_setzero_si512());
+    return _mm512_andnot_si512(_mm512_sllv_epi64(all, n), all);
+}
+#endif
+
+/* For any n. */
+static inline struct ranked rank_far(const struct block *block, unsigned at, unsigned n, unsigned rank)
 {
     struct ranked ranked = {0, 0};
+#ifdef __AVX512VPOPCNTDQ__
+    unsigned first = at / 64, start = at % 64;
+    if (start + n <= 512) {
+        __m512i row = _mm512_maskz_loadu_epi64((__mmask8)(UINT32_MAX >> first), block->word + first);
+        __m512i before = row_before(start);
+        __m512i all = _mm512_popcnt_epi64(_mm512_and_si512(row, _mm512_xor_si512(row_before(start + n), before)));
+        __m512i some = _mm512_popcnt_epi64(_mm512_and_si512(row, _mm512_xor_si512(row_before(start + rank), before)));
+        uint64_t both = (uint64_t)_mm512_reduce_add_epi64(_mm512_or_si512(all, _mm512_slli_epi64(some, 32)));
+        return (struct ranked){(uint32_t)both, (uint32_t)(both >> 32)};
+    }
+#endif
     for (unsigned i = 0; i < n; i += 64) {
         uint64_t x = get_bits(block, at + i, n - i < 64 ? n - i : 64);
         unsigned below = rank > i ? rank - i : 0;
@@ -145,6 +167,22 @@ static inline struct ranked rank_in(const struct block *block, unsigned at, unsi
         ranked.before += ones(lowest(x, below < 64 ? below : 64));
     }
     return ranked;
+}
+
+/* For at most 64. */
+static inline struct ranked rank_near(const struct block *block, unsigned at, unsigned n, unsigned rank)
+{
+    uint64_t x = get_bits(block, at, n);
+    return (struct ranked){ones(x), ones(lowest(x, rank))};
+}
+
+/* Up to 128 there are no branches: which of them are taken could not be foreseen. */
+static inline __attribute__((always_inline)) struct ranked rank_in(const struct block *block, unsigned at, unsigned n,
+                                                                   unsigned rank)
+{
+    if (n > 128) return rank_far(block, at, n, rank);
+    uint64_t x = get_bits(block, at, n), y = get_bits(block, at + 64, n > 64 ? n - 64 : 0);
+    return (struct ranked){ones(x) + ones(y), ones(lowest(x, rank)) + ones(lowest(y, rank > 64 ? rank - 64 : 0))};
 }
 
 /* ---- a block as it is made --------------------------------------------------------------------------------------- */

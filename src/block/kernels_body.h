@@ -197,15 +197,15 @@ static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint6
     struct list list = list_of(block, whole);
     struct entry entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
-    struct way way = {.depth = 0};
     if (entry.there) {
-        uint64_t v = levels_find(block, &levels, entry.index, &way) + count;
-        if (!has_room(block, levels_extra(&levels, &way, v))) return false;
-        levels_raise(block, &levels, entry.index, &way, v - count, v);
+        struct rise rise;
+        rise_plan(block, &levels, entry.index, count, &rise);
+        if (!has_room(block, rise.extra)) return false;
+        rise_apply(block, &levels, &rise);
         return true;
     }
     unsigned bits = 1 + step_length(list.step, whole, key) - list.q + 1 + levels.g;
-    if (list.n + 1 > 1u << list.q || !has_room(block, bits + levels_extra(&levels, &way, count - 1))) return false;
+    if (list.n + 1 > 1u << list.q || !has_room(block, bits + digit_bits((count - 1) >> levels.g))) return false;
     pass_entries(block, &list, key, &entry);
     insert_entry(block, &list, &entry, key, count - 1);
     return true;
@@ -213,20 +213,16 @@ static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint6
 
 static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
 {
-    unsigned step = block_step(block), rows = step < STEP_CAP ? 2 : 1, bits = 0;
+    const unsigned step = block_step(block);
+    const bool two = step < STEP_CAP;
     struct levels levels = cells_of(block);
-    struct way way[2];
-    uint64_t v[2];
-    for (unsigned row = 0; row < rows; row++) {
-        v[row] = levels_find(block, &levels, step_cell(step, row, key), &way[row]) + count;
-        bits += levels_extra(&levels, &way[row], v[row]);
-    }
-    if (!has_room(block, bits)) return false;
-    levels_raise(block, &levels, step_cell(step, 0, key), &way[0], v[0] - count, v[0]);
-    if (rows == 1) return true;
-    unsigned cell = step_cell(step, 1, key); /* its way may have moved */
-    levels_find(block, &levels, cell, &way[1]);
-    levels_raise(block, &levels, cell, &way[1], v[1] - count, v[1]);
+    struct rise first, second = {.extra = 0};
+    rise_plan(block, &levels, step_cell(step, 0, key), count, &first);
+    if (two) rise_plan(block, &levels, step_cell(step, 1, key), count, &second);
+    if (!has_room(block, first.extra + second.extra)) return false;
+    rise_apply(block, &levels, &first);
+    if (two && first.left > 0) rise_plan(block, &levels, step_cell(step, 1, key), count, &second); /* it has moved */
+    if (two) rise_apply(block, &levels, &second);
     return true;
 }
 
@@ -235,6 +231,14 @@ static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int6
     if (count <= 0 || block_signed(block) || block_used(block) == 0) return false;
     return step_lists(block_step(block)) ? add_to_list(block, whole, key, (uint64_t)count)
                                          : add_to_cells(block, key, (uint64_t)count);
+}
+
+static unsigned body_add_some(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[],
+                              unsigned n)
+{
+    unsigned i = 0;
+    while (i < n && add_in_place(block, whole, key[i], count[i])) i++;
+    return i;
 }
 
 static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
@@ -306,5 +310,6 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_read_many, body_add, body_add_on,
-                                      body_open,    body_close,     body_settle, body_valid,     hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
+                                      body_add,     body_add_on,    body_add_some, body_open,
+                                      body_close,   body_settle,    body_valid,    hash_keys};

@@ -52,36 +52,23 @@ static inline unsigned next_level(const struct levels *levels, unsigned l, unsig
 /* Goes a level on: the ranks are the ones in the map before. */
 static inline void way_on(const struct block *block, const struct levels *levels, struct way *way, unsigned l)
 {
-    struct ranked ranked = rank_in(block, way->start[l], way->count[l], way->rank[l]);
+    unsigned at = way->start[l], n = way->count[l], i = way->rank[l];
+    struct ranked ranked = l > 1 && n <= 64 ? rank_near(block, at, n, i) : rank_in(block, at, n, i);
     way->start[l + 1] = next_level(levels, l, way->start[l], way->count[l]);
     way->rank[l + 1] = ranked.before;
     way->count[l + 1] = ranked.all;
 }
 
-/* Integer i, and the way to it. */
-static inline uint64_t levels_find(const struct block *block, const struct levels *levels, unsigned i, struct way *way)
-{
-    way->start[0] = levels->at;
-    way->count[0] = levels->n;
-    way->rank[0] = i;
-    uint64_t v = get_bits(block, levels->at + levels->n + i * levels->g, levels->g);
-    unsigned l = 0, shift = levels->g;
-    while (l < LEVELS && get_bit(block, way->start[l] + way->rank[l])) {
-        way_on(block, levels, way, l++);
-        unsigned at = way->start[l] + way->count[l] + way->rank[l] * width[l];
-        v += (1 + get_bits(block, at, width[l])) << shift;
-        shift += width[l];
-    }
-    way->depth = l;
-    return v;
-}
-
-static inline uint64_t levels_get(const struct block *block, const struct levels *levels, unsigned i)
+/* Integer i. */
+static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
+                                                                 unsigned i)
 {
     unsigned at = levels->at, n = levels->n, w = levels->g, shift = w;
     uint64_t v = get_bits(block, at + n + i * w, w);
-    for (unsigned l = 1; l <= LEVELS && get_bit(block, at + i); l++) {
-        struct ranked ranked = rank_in(block, at, n, i);
+#pragma GCC unroll 8 /* with widths that are constants */
+    for (unsigned l = 1; l <= LEVELS; l++) {
+        if (!get_bit(block, at + i)) break;
+        struct ranked ranked = l > 2 && n <= 64 ? rank_near(block, at, n, i) : rank_in(block, at, n, i);
         at += n * (1 + w);
         n = ranked.all;
         i = ranked.before;
@@ -90,27 +77,6 @@ static inline uint64_t levels_get(const struct block *block, const struct levels
         shift += w;
     }
     return v;
-}
-
-/* How many more bits integer v takes than one that has `depth` levels. */
-static inline unsigned levels_extra(const struct levels *levels, const struct way *way, uint64_t v)
-{
-    static const unsigned char before[LEVELS + 1] = {0, 2, 4, 6, 9, 14, 23, 40, 72};
-    return digit_bits(v >> levels->g) - before[way->depth];
-}
-
-/* Writes the digits of T in the place of those of `old` on the levels that there are, and returns what is left behind
- * them. */
-static inline uint64_t put_digits(struct block *block, const struct way *way, uint64_t t, uint64_t old)
-{
-    for (unsigned l = 1; l <= way->depth; l++) {
-        if (t == old) return 0; /* which has nothing left either */
-        unsigned at = way->start[l] + way->count[l] + way->rank[l] * width[l];
-        put_bits(block, at, width[l], lowest(t - 1, width[l]));
-        t = (t - 1) >> width[l];
-        old = (old - 1) >> width[l];
-    }
-    return t;
 }
 
 /* Puts the digits of what is left on levels that the integer did not reach. Its bit in the map of way->depth is 0. */
@@ -130,13 +96,43 @@ static inline void grow_levels(struct block *block, const struct levels *levels,
     }
 }
 
-/* Gives integer i, found by this way to be `old`, a value v that is not less. There is room for it. */
-static inline void levels_raise(struct block *block, const struct levels *levels, unsigned i, struct way *way,
-                                uint64_t old, uint64_t v)
+/* An addition to an integer. It ends where nothing is carried to the next level; that is soon, mostly, and the levels behind
+ * need not be looked at. What is carried beyond the last of its digits is the T of the levels that are to follow. */
+struct rise {
+    struct way way; /* as far as something is carried */
+    unsigned at[LEVELS + 1];
+    uint64_t digit[LEVELS + 1];
+    uint64_t left;
+    unsigned extra; /* bits that it takes more */
+};
+
+static inline __attribute__((always_inline)) void rise_plan(const struct block *block, const struct levels *levels,
+                                                            unsigned i, uint64_t count, struct rise *rise)
 {
-    if (levels->g) put_bits(block, levels->at + levels->n + i * levels->g, levels->g, lowest(v, levels->g));
-    uint64_t left = put_digits(block, way, v >> levels->g, old >> levels->g);
-    if (left > 0) grow_levels(block, levels, way, left);
+    struct way *way = &rise->way;
+    way->start[0] = levels->at;
+    way->count[0] = levels->n;
+    way->rank[0] = i;
+    unsigned l = 0, w = levels->g;
+    for (rise->at[0] = levels->at + levels->n + i * w;; w = width[l]) {
+        uint64_t sum = get_bits(block, rise->at[l], w) + count;
+        rise->digit[l] = lowest(sum, w);
+        count = sum >> w;
+        if (count == 0 || !get_bit(block, way->start[l] + way->rank[l])) break;
+        way_on(block, levels, way, l++);
+        rise->at[l] = way->start[l] + way->count[l] + way->rank[l] * width[l];
+    }
+    way->depth = l;
+    rise->left = count;
+    rise->extra = 0;
+    for (; count > 0; count = (count - 1) >> width[l]) rise->extra += 1u + width[++l];
+}
+
+static inline void rise_apply(struct block *block, const struct levels *levels, struct rise *rise)
+{
+    for (unsigned l = levels->g ? 0 : 1; l <= rise->way.depth; l++)
+        put_bits(block, rise->at[l], l ? width[l] : levels->g, rise->digit[l]);
+    if (rise->left > 0) grow_levels(block, levels, &rise->way, rise->left);
 }
 
 /* Puts v between integers i - 1 and i. There is room for it. */

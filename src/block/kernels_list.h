@@ -41,7 +41,7 @@ static inline unsigned entries_below(const struct block *block, unsigned n, unsi
     return find_zero(block, n, q, quotient) + 1 - BLOCK_HEAD - quotient;
 }
 
-static inline struct list list_of(const struct block *block, unsigned whole)
+static inline __attribute__((always_inline)) struct list list_of(const struct block *block, unsigned whole)
 {
     unsigned step = block_step(block), n = block_entries(block), q = quotient_bits(n);
     return (struct list){.step = step,
@@ -92,7 +92,8 @@ static inline unsigned find_field(uint64_t window, unsigned bits, unsigned field
     return none ? ones(low & ((none & -none) - 1)) - 1 : NOWHERE;
 }
 
-static inline struct entry find_entry(const struct block *block, const struct list *list, uint64_t key)
+static inline __attribute__((always_inline)) struct entry find_entry(const struct block *block, const struct list *list,
+                                                                     uint64_t key)
 {
     unsigned quotient = (unsigned)(key >> (64 - list->q));
     unsigned bits = step_length(list->step, list->whole, key) - list->q;
