@@ -58,7 +58,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
 {
     bool is_signed = block_signed(block), lists = step_lists(block_step(block));
     uint64_t code[BLOCK_CELLS];
-    struct levels levels = cells_of(block);
+    struct levels levels = lists ? (struct levels){0} : cells_of(block);
     content->step = block_step(block);
     if (lists) {
         struct list list = list_of(block, whole);
@@ -270,7 +270,7 @@ static bool levels_within(const struct block *block, struct levels levels)
         unsigned more = count_ones(block, at, n);
         at += n * (1 + w);
         n = more;
-        if (++l > LEVELS) return n == 0;
+        if (++l > LEVELS - (levels.g == BLOCK_G_MAX)) return n == 0; /* 64 bits have no digit there */
     }
     return at == end;
 }
