@@ -152,41 +152,58 @@ static struct block *guarded_blocks(void)
     return (struct block *)(void *)memory;
 }
 
-/* Keys of many blocks at once, with any g, some of them there: as one by one. */
+/* A block or a cap with any g, and a key that is there if it is a list. Caps that do not count are empty. */
+static uint64_t any_block(uint64_t seed, unsigned whole, bool cap, struct block *block)
+{
+    static struct content content;
+    struct trial t = make_trial(seed);
+    t.whole = whole;
+    do trial_content(&t, &content);
+    while (!slow_fits(&content, whole) || (content.step >= SLOW_CAP) != cap);
+    unsigned g = (unsigned)draw_below(&t.state, SLOW_G);
+    bool any = seed % 3 == 0 && slow_levels(&content, g) + slow_keys(&content, whole) <= SLOW_ROOM;
+    *block = any ? slow_block(&content, whole, g) : slow_canonical(&content, whole);
+    if (cap && seed % 4 == 0) *block = (struct block){{0}};
+    return content.step < SLOW_SHARE && content.n ? content.key[draw_below(&t.state, content.n)] : 0;
+}
+
+/* As kernels->read(), one by one. */
+static void check_asked(const struct block *base, unsigned whole, const struct asked *asked, unsigned n)
+{
+    int64_t value[2];
+    for (unsigned i = 0; i < n; i++) {
+        unsigned values = kernels->read(&base[asked->block[i]], whole, asked->key[i], value);
+        assert_int_equal(asked->first[i], value[0]);
+        if (values > 1) assert_int_equal(asked->second[i], value[1]);
+        if (!asked->cap) continue;
+        kernels->read(&base[asked->cap[i]], whole, asked->key[i], value);
+        assert_int_equal(asked->capped[i], value[0]);
+    }
+}
+
+/* Keys of many blocks at once, some of them there. Either blocks or caps are the last in memory. */
 static void many_reads_are_single_ones(void)
 {
-    enum { N = GUARDED, AT_ONCE = 48 };
-    static struct content content;
+    enum { CAPS = 64, OWN = GUARDED - CAPS };
     static struct block *base;
     if (!base) base = guarded_blocks();
-    uint64_t state = 1, key[AT_ONCE], known[N];
+    uint64_t state = 1, known[GUARDED], key[HASHES_MOST];
+    uint32_t block[HASHES_MOST], cap[HASHES_MOST];
+    int64_t first[HASHES_MOST], second[HASHES_MOST], capped[HASHES_MOST];
     for (unsigned whole = 34; whole <= 62; whole += 7) {
-        for (unsigned i = 0; i < N; i++) {
-            struct trial t = make_trial(whole * 1000 + i);
-            t.whole = whole;
-            do trial_content(&t, &content);
-            while (!slow_fits(&content, whole));
-            base[i] = slow_canonical(&content, whole);
-            unsigned g = (unsigned)draw_below(&state, SLOW_G);
-            if (slow_levels(&content, g) + slow_keys(&content, whole) <= SLOW_ROOM && i % 3 == 0)
-                base[i] = slow_block(&content, whole, g);
-            known[i] = content.step < SLOW_SHARE && content.n ? content.key[draw_below(&state, content.n)] : 0;
-        }
+        unsigned blocks = whole % 2 ? CAPS : 0, caps = whole % 2 ? 0 : OWN;
+        for (unsigned i = 0; i < GUARDED; i++) known[i] = any_block(whole * 1000 + i, whole, i - caps < CAPS, &base[i]);
         for (unsigned round = 0; round < ROUNDS(5000); round++) {
-            uint32_t block[AT_ONCE];
-            int64_t first[AT_ONCE], second[AT_ONCE], value[2];
-            unsigned n = (unsigned)draw_below(&state, AT_ONCE + 1);
+            unsigned n = (unsigned)draw_below(&state, HASHES_MOST + 1);
             for (unsigned i = 0; i < n; i++) {
-                block[i] = draw_below(&state, 8) ? (uint32_t)draw_below(&state, N) : N - 1;
+                block[i] = blocks + (draw_below(&state, 8) ? (uint32_t)draw_below(&state, OWN) : OWN - 1);
+                cap[i] = caps + (draw_below(&state, 8) ? (uint32_t)draw_below(&state, CAPS) : CAPS - 1);
                 key[i] = draw(&state) >> (64 - whole) << (64 - whole);
                 if (draw_below(&state, 2)) key[i] = known[block[i]] | key[i] >> 62 << (64 - whole);
             }
-            kernels->read_many(base, whole, block, key, n, first, second);
-            for (unsigned i = 0; i < n; i++) {
-                unsigned values = kernels->read(&base[block[i]], whole, key[i], value);
-                assert_int_equal(first[i], value[0]);
-                if (values > 1) assert_int_equal(second[i], value[1]);
-            }
+            struct asked asked = {block, round % 3 ? cap : NULL, key, first, second, capped};
+            kernels->read_many(base, whole, &asked, n);
+            check_asked(base, whole, &asked, n);
         }
     }
 }

@@ -187,19 +187,17 @@ static void many_readings_are_single_ones(void **unused)
         trial_stream(&t, &s);
         struct blocks blocks = blocks_of(&s, t.most);
         for (unsigned round = 0; round < 20; round++) {
-            struct spots spots = {.n = (unsigned)draw_below(&t.state, SPOTS_MOST + 1)};
-            struct reading many[SPOTS_MOST], one;
-            for (unsigned i = 0; i < spots.n; i++) {
+            struct spot spot[HASHES_MOST];
+            struct reading many[HASHES_MOST], one;
+            unsigned n = (unsigned)draw_below(&t.state, HASHES_MOST + 1);
+            for (unsigned i = 0; i < n; i++) {
                 bool there = draw_below(&t.state, 3) > 0;
-                struct spot spot =
-                    spot_of(t.most, there ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), 99));
-                spots.block[i] = spot.block;
-                spots.key[i] = spot.key;
+                spot[i] = spot_of(t.most, there ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), 99));
             }
             blocks.kernels = draw_kernels(&t.state);
-            blocks_read_many(&blocks, &spots, many);
-            for (unsigned i = 0; i < spots.n; i++) {
-                blocks_read(&blocks, (struct spot){spots.block[i], spots.key[i]}, &one);
+            blocks_read_many(&blocks, spot, n, many);
+            for (unsigned i = 0; i < n; i++) {
+                blocks_read(&blocks, spot[i], &one);
                 assert_int_equal(many[i].step, one.step);
                 assert_int_equal(many[i].values, one.values);
                 assert_int_equal(many[i].entries, one.entries);

@@ -83,7 +83,7 @@ static const double floor_of_errors = 0.01, outside = 0.01;
  * byte a key is above the rule's, and ARE at a quarter twice that of other models.) */
 static double worth_of_are(double rule_are)
 {
-    return 0.2 + 0.13 * log(1 + rule_are);
+    return 0.25 + 0.13 * log(1 + rule_are);
 }
 
 /* h within 0 and 1, with a little slope outside. */

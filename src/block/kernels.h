@@ -40,6 +40,9 @@ struct block_kernels {
     /* The same at the first step from the block's own on that has room. */
     void (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
+    /* Adds n items as long as that is a matter of a few bits moved; how many these were. */
+    unsigned (*add_some)(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[], unsigned n);
+
     void (*open)(const struct block *block, unsigned whole, struct content *content);
 
     /* The block of this content at its step: of all ways to code it the one with the fewest bits, and of those the least

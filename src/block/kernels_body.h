@@ -58,7 +58,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
 {
     bool is_signed = block_signed(block), lists = step_lists(block_step(block));
     uint64_t code[BLOCK_CELLS];
-    struct levels levels = cells_of(block);
+    struct levels levels = lists ? (struct levels){0} : cells_of(block);
     content->step = block_step(block);
     if (lists) {
         struct list list = list_of(block, whole);
@@ -233,6 +233,14 @@ static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int6
                                          : add_to_cells(block, key, (uint64_t)count);
 }
 
+static unsigned body_add_some(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[],
+                              unsigned n)
+{
+    unsigned i = 0;
+    while (i < n && add_in_place(block, whole, key[i], count[i])) i++;
+    return i;
+}
+
 static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
@@ -262,7 +270,7 @@ static bool levels_within(const struct block *block, struct levels levels)
         unsigned more = count_ones(block, at, n);
         at += n * (1 + w);
         n = more;
-        if (++l > LEVELS) return n == 0;
+        if (++l > LEVELS - (levels.g == BLOCK_G_MAX)) return n == 0; /* 64 bits have no digit there */
     }
     return at == end;
 }
@@ -302,5 +310,6 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,   body_read_many, body_add, body_add_on,
-                                      body_open,    body_close,     body_settle, body_valid,     hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
+                                      body_add,     body_add_on,    body_add_some, body_open,
+                                      body_close,   body_settle,    body_valid,    hash_keys};

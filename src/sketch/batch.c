@@ -9,6 +9,7 @@
 
 enum {
     FEW = 256,       /* items, fewer than which are added as they come */
+    MANY = 1 << 16,  /* items, from which on the frequent ones are looked for */
     ALONE = 1 << 15, /* items, fewer than which are left to one thread */
     AHEAD = 16       /* items whose blocks are on their way while others are added */
 };
@@ -19,6 +20,7 @@ struct batch {
     const lego_items *items;
     uint64_t seed;
     const struct batch_growth *growth;
+    const struct frequent *frequent; /* integers that are counted aside, or NULL */
 };
 
 static inline int64_t count_of(const lego_items *items, size_t i)
@@ -35,10 +37,13 @@ static bool add_one(const struct batch *batch, struct hash hash, int64_t count)
     return true;
 }
 
-/* Takes the first n items back, the last first: what there was has room. */
+/* Takes the first n items back, the last first: what there was has room. The frequent ones have not been added yet. */
 static void take_back(const struct batch *batch, size_t n)
 {
-    for (size_t i = n; i-- > 0;) add_one(batch, items_hash(batch->items, i, batch->seed), -count_of(batch->items, i));
+    for (size_t i = n; i-- > 0;) {
+        if (batch->frequent && frequent_has(batch->frequent, batch->items->integers[i])) continue;
+        add_one(batch, items_hash(batch->items, i, batch->seed), -count_of(batch->items, i));
+    }
 }
 
 static bool add_as_they_come(const struct batch *batch)
@@ -72,7 +77,8 @@ struct job {
     uint64_t *pool;
     uint32_t *before;
     uint64_t chunks; /* of all threads: how many these are the system says later */
-    bool failed;     /* to grow, when there is one thread */
+    unsigned members;
+    bool failed; /* to grow, when there is one thread */
 };
 
 /* Adds what all workers have for a part. */
@@ -118,8 +124,11 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     self->parts = (struct parts){.pool = job->pool + index * chunks * PART_CHUNK,
                                  .before = job->before + index * chunks,
                                  .chunks = (uint32_t)chunks,
-                                 .counted = batch->items->counts != NULL};
-    tally_start(&self->tally, batch->blocks, batch->growth);
+                                 .counted = batch->items->counts != NULL,
+                                 .frequent = batch->frequent};
+    if (index == 0) job->members = members;
+    const uint64_t parts = ((batch->blocks->most - 1) >> parts_shift(batch->blocks->most)) + 1;
+    tally_start(&self->tally, batch->blocks, batch->growth, n / parts);
     for (bool more = true; more && !job->failed;) {
         size_t first = next;
         parts_start(&self->parts, batch->blocks->most);
@@ -139,6 +148,24 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     }
 }
 
+/* Adds the frequent items, when all others are there. */
+static bool add_frequent(const struct job *job)
+{
+    const struct batch *batch = job->batch;
+    uint64_t key[FREQUENT_SLOTS];
+    int64_t count[FREQUENT_SLOTS];
+    lego_items items = {.integers = key, .counts = count};
+    for (unsigned i = 0; i < FREQUENT_SLOTS; i++) {
+        key[items.n] = batch->frequent->key[i];
+        count[items.n] = 0;
+        for (unsigned w = 0; w < job->members; w++) count[items.n] += job->worker[w].parts.times[i];
+        items.n += count[items.n] > 0;
+    }
+    if (add_as_they_come(&(struct batch){batch->blocks, &items, batch->seed, batch->growth, NULL})) return true;
+    take_back(batch, batch->items->n);
+    return false;
+}
+
 /* False if there is no memory for it: then nothing has changed. */
 static bool add_in_parts(const struct batch *batch, unsigned threads, const lego_allocator *a, bool *failed)
 {
@@ -153,6 +180,7 @@ static bool add_in_parts(const struct batch *batch, unsigned threads, const lego
     job.pool = (uint64_t *)(void *)(job.worker + threads);
     job.before = (uint32_t *)(void *)(job.pool + job.chunks * PART_CHUNK);
     parallel_run(threads, work, &job);
+    if (batch->frequent && !job.failed) job.failed = !add_frequent(&job);
     a->free(a->context, job.worker, size);
     *failed = job.failed;
     return true;
@@ -175,10 +203,14 @@ static bool only_grows(const struct blocks *blocks, const lego_items *items)
 bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, unsigned threads,
                const lego_allocator *allocator, const struct batch_growth *growth)
 {
-    const struct batch batch = {blocks, items, seed, growth};
+    struct batch batch = {blocks, items, seed, growth, NULL};
+    struct frequent frequent;
     bool failed = false;
     if (items->n < FEW || !only_grows(blocks, items)) return add_as_they_come(&batch);
+    if (items->integers && !items->counts && items->n >= MANY && frequent_find(&frequent, items->integers, items->n))
+        batch.frequent = &frequent;
     if (items->n < ALONE || blocks_grow(blocks)) threads = 1; /* blocks that grow are of one thread */
-    if (!add_in_parts(&batch, threads, allocator, &failed)) return add_as_they_come(&batch);
-    return !failed;
+    if (add_in_parts(&batch, threads, allocator, &failed)) return !failed;
+    batch.frequent = NULL;
+    return add_as_they_come(&batch);
 }

@@ -37,20 +37,36 @@ static void hash_some(const lego_items *items, size_t first, unsigned n, uint64_
     }
 }
 
-size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
-                  const struct block_kernels *kernels)
+/* n items from `first` on, at most HASHES_MOST. */
+static void take_some(struct parts *parts, const lego_items *items, size_t first, unsigned n, uint64_t seed,
+                      const struct block_kernels *kernels)
 {
     const uint32_t last = parts_last(parts);
     struct hashes hashes;
-    while (first < end && parts->chunks - parts->used >= HASHES_MOST) {
-        unsigned n = end - first < HASHES_MOST ? (unsigned)(end - first) : HASHES_MOST;
-        hash_some(items, first, n, seed, kernels, &hashes);
-        for (unsigned i = 0; i < n; i++) {
-            uint64_t place = hashes.lo[i] >> (64 - HASH_PLACE);
-            uint64_t word = place << BLOCK_PRINT | hashes.hi[i] >> (64 - BLOCK_PRINT);
-            uint32_t part = (uint32_t)((lego_u128)place * parts->blocks >> HASH_PLACE) >> parts->shift;
-            put(parts, part < last ? part : last, word, parts->counted ? items->counts + first + i : NULL);
+    hash_some(items, first, n, seed, kernels, &hashes);
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t place = hashes.lo[i] >> (64 - HASH_PLACE);
+        uint64_t word = place << BLOCK_PRINT | hashes.hi[i] >> (64 - BLOCK_PRINT);
+        uint32_t part = (uint32_t)((lego_u128)place * parts->blocks >> HASH_PLACE) >> parts->shift;
+        put(parts, part < last ? part : last, word, parts->counted ? items->counts + first + i : NULL);
+    }
+}
+
+size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
+                  const struct block_kernels *kernels)
+{
+    uint64_t rest[PARTS_AT_ONCE];
+    while (first < end && parts->chunks - parts->used >= PARTS_AT_ONCE) {
+        unsigned n = end - first < PARTS_AT_ONCE ? (unsigned)(end - first) : PARTS_AT_ONCE, left = n;
+        lego_items some = *items;
+        size_t from = first;
+        if (parts->frequent) {
+            left = frequent_pass(parts->frequent, items->integers + first, n, parts->times, rest);
+            some.integers = rest;
+            from = 0;
         }
+        for (unsigned i = 0; i < left; i += HASHES_MOST)
+            take_some(parts, &some, from + i, left - i < HASHES_MOST ? left - i : HASHES_MOST, seed, kernels);
         first += n;
     }
     return first;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "block/blocks.h"
+#include "sketch/frequent.h"
 
 enum {
     PARTS_MOST = 512,
-    PART_CHUNK = 64 /* words of a part that are in one place */
+    PART_CHUNK = 64,    /* words of a part that are in one place */
+    PARTS_AT_ONCE = 256 /* items */
 };
 
 struct parts {
@@ -16,7 +18,9 @@ struct parts {
     uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
-    uint32_t end[PARTS_MOST]; /* in the pool; 0: nothing there */
+    const struct frequent *frequent; /* integers that are counted aside; then the batch has no counts. Or NULL */
+    uint32_t times[FREQUENT_SLOTS];  /* how often these came */
+    uint32_t end[PARTS_MOST];        /* in the pool; 0: nothing there */
 };
 
 /* A part has the blocks of whole caps, so that a cap is of one thread, as a part is; the last has what is left over. */
@@ -40,7 +44,7 @@ static inline struct hash word_hash(uint64_t word)
 /* Chunks that surely have room for so many items. Chunk 0 is never used. */
 static inline uint64_t parts_chunks(uint64_t items, bool counted)
 {
-    return items * (1 + counted) / PART_CHUNK + PARTS_MOST + HASHES_MOST + 1;
+    return items * (1 + counted) / PART_CHUNK + PARTS_MOST + PARTS_AT_ONCE + 1;
 }
 
 void parts_start(struct parts *parts, uint32_t blocks);

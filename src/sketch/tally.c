@@ -4,14 +4,16 @@
 #include <string.h>
 
 enum {
-    FEW = 4,          /* additions to a block, up to which they are made one by one */
+    FEW = 12,         /* additions to a block, up to which they are made one by one while there is room */
     FEW_OF_A_CAP = 24 /* and to a cap */
 };
 
 #define HERE (UINT64_C(1) << 63)
 
-void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth)
+void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth, uint64_t items)
 {
+    tally->slots = TALLY_LEAST;
+    while (tally->slots < TALLY_SLOTS && tally->slots < 2 * items) tally->slots *= 2;
     tally->blocks = blocks;
     tally->growth = growth;
     tally->n = 0;
@@ -25,7 +27,7 @@ static void set_range(struct tally *tally, uint32_t number, uint32_t first, uint
     tally->number = (uint32_t)now;
     tally->first = (uint32_t)(first * now / number);
     tally->end = (uint32_t)((end * now + number - 1) / number);
-    tally->scale = ((uint64_t)TALLY_SLOTS << (64 - BLOCK_PRINT)) / (tally->end - tally->first);
+    tally->scale = ((uint64_t)tally->slots << (64 - BLOCK_PRINT)) / (tally->end - tally->first);
 }
 
 void tally_range(struct tally *tally, uint32_t number, uint32_t first, uint32_t end)
@@ -46,7 +48,7 @@ static unsigned sort_sums(struct tally *tally)
 {
     struct addition *addition = tally->addition;
     unsigned n = 0;
-    for (unsigned i = 0; i < TALLY_SLOTS + TALLY_BEYOND; i++) {
+    for (unsigned i = 0; i < tally->slots + TALLY_BEYOND; i++) {
         struct sum sum = tally->slot[i];
         if (sum.word == 0 || sum.count == 0) continue;
         struct addition new = {spot_of(tally->number, word_hash(sum.word)), sum.count};
@@ -54,23 +56,31 @@ static unsigned sort_sums(struct tally *tally)
         for (; to > 0 && comes_before(&new, &addition[to - 1]); to--) addition[to] = addition[to - 1];
         addition[to] = new;
     }
-    memset(tally->slot, 0, sizeof tally->slot);
+    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
     tally->n = 0;
     return n;
 }
 
-/* Adds those of one block, their caps left out. False if there must be more blocks first: then it has added nothing. */
-static bool add_to_block(struct blocks *blocks, const struct addition *addition, unsigned n)
+/* The additions to one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from which on
+ * *i is. False if there must be more blocks first: then only the first ones are there. */
+static bool add_to_block(struct blocks *blocks, const struct addition *addition, unsigned *i, unsigned end)
 {
+    struct block *block = &blocks->block[addition[*i].spot.block];
     struct content content;
-    if (n == 1) return blocks_put(blocks, addition->spot, addition->count);
     content.step = STEP_WHOLE;
-    content.n = n;
-    for (unsigned i = 0; i < n; i++) {
-        content.key[i] = key_cut(addition[i].spot.key, blocks->whole);
-        content.value[i] = addition[i].count;
+    content.n = 0;
+    for (unsigned k = *i; k < end; k++, content.n++) {
+        content.key[content.n] = key_cut(addition[k].spot.key, blocks->whole);
+        content.value[content.n] = addition[k].count;
     }
-    return blocks_join(blocks, addition->spot.block, &content, 1);
+    if (content.n <= FEW) {
+        unsigned done = blocks->kernels->add_some(block, blocks->whole, content.key, content.value, content.n);
+        *i += done;
+        content.n -= done;
+        memmove(content.key, content.key + done, content.n * sizeof *content.key);
+        memmove(content.value, content.value + done, content.n * sizeof *content.value);
+    }
+    return content.n == 0 || blocks_join(blocks, addition[*i].spot.block, &content, 1);
 }
 
 static void add_to_cap(struct blocks *blocks, const struct addition *addition, unsigned n)
@@ -85,13 +95,12 @@ static void add_to_cap(struct blocks *blocks, const struct addition *addition, u
     blocks->kernels->settle(cap, blocks->whole, &content);
 }
 
-/* How many of the first n additions are to go together: those of one block, as many as a content has room for, or one by
- * one if they are few. */
-static unsigned run_of(const struct addition *addition, unsigned n)
+/* Where the additions to the block of number i end, or a content is full. */
+static unsigned run_end(const struct addition *addition, unsigned i, unsigned n)
 {
-    unsigned run = 1;
-    while (run < n && run < BLOCK_ENTRIES && addition[run].spot.block == addition->spot.block) run++;
-    return run <= FEW ? 1 : run;
+    unsigned end = i + 1;
+    while (end < n && end - i < BLOCK_ENTRIES && addition[end].spot.block == addition[i].spot.block) end++;
+    return end;
 }
 
 /* Adds those that share a cap. It may be made on the way, of what the lists then have; the rest has yet to be added to
@@ -100,9 +109,9 @@ static void add_to_group(struct blocks *blocks, const struct addition *addition,
 {
     const struct block *cap = cap_of(blocks, addition->spot.block);
     unsigned capped = cap_counts(cap) ? 0 : n;
-    for (unsigned i = 0, run; i < n; i += run) {
-        run = run_of(addition + i, n - i);
-        add_to_block(blocks, addition + i, run); /* the number of blocks is the most */
+    for (unsigned i = 0, end; i < n; i = end) {
+        end = run_end(addition, i, n);
+        add_to_block(blocks, addition, &i, end); /* the number of blocks is the most */
         if (capped == n && cap_counts(cap)) capped = i;
     }
     if (capped < n) add_to_cap(blocks, addition + capped, n - capped);
@@ -132,9 +141,9 @@ static bool add_one(struct tally *tally, const struct addition *addition, int si
 static bool add_growing(struct tally *tally, const struct addition *addition, unsigned n)
 {
     unsigned i = 0;
-    for (unsigned run = 0; i < n; i += run) {
-        run = run_of(addition + i, n - i);
-        if (!add_to_block(tally->blocks, addition + i, run)) break;
+    for (unsigned end; i < n; i = end) {
+        end = run_end(addition, i, n);
+        if (!add_to_block(tally->blocks, addition, &i, end)) break;
     }
     for (; i < n; i++) {
         if (add_one(tally, addition + i, 1)) continue;
@@ -173,7 +182,7 @@ static bool take_one(struct tally *tally, uint64_t word, int64_t count)
 {
     struct sum *sum = find_slot(tally, word | HERE);
     if (sum->word == 0) {
-        if (tally->n == TALLY_MOST || sum == &tally->slot[TALLY_SLOTS + TALLY_BEYOND - 1]) {
+        if (tally->n == tally->slots / 8 * 5 || sum == &tally->slot[tally->slots + TALLY_BEYOND - 1]) {
             if (!tally_flush(tally)) return false;
             sum = find_slot(tally, word | HERE);
         }

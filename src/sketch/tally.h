@@ -8,7 +8,8 @@
 #include "sketch/partition.h"
 
 enum {
-    TALLY_SLOTS = 1 << 13,
+    TALLY_SLOTS = 1 << 13, /* at most */
+    TALLY_LEAST = 1 << 7,
     TALLY_BEYOND = 64, /* slots behind the last, since the search of a place does not go round */
     TALLY_MOST = TALLY_SLOTS / 8 * 5
 };
@@ -29,13 +30,14 @@ struct tally {
     uint32_t number;       /* of blocks: that of `blocks` */
     uint32_t first, end;   /* the range of blocks whose items come */
     uint64_t scale;        /* slots a block, by 2^40 */
-    unsigned n;            /* sums */
+    unsigned slots, n;     /* of them in use; sums */
     uint64_t items, added; /* of the range: how many came, and how many of these the blocks have already */
     struct sum slot[TALLY_SLOTS + TALLY_BEYOND];
     struct addition addition[TALLY_MOST + 1];
 };
 
-void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth);
+/* With slots for parts of about so many items. */
+void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth, uint64_t items);
 
 /* The items that follow are of blocks first .. end - 1 of so many. */
 void tally_range(struct tally *tally, uint32_t number, uint32_t first, uint32_t end);

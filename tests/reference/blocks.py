@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import xxhash
 
-from lego import MASK, check, item_bytes, read_head, write_head
+from lego import HEAD_SIZE, MASK, check, item_bytes, read_head, write_head
 
 HEAD, ROOM, ENTRIES = 40, 2048 - 40, 511
 SHARE, LAST, CAP, CAP_LAST = 50, 94, 95, 119
@@ -369,6 +369,10 @@ def build(most, stream, seed=0, name="golden", fingerprint=0x0123456789abcdef):
     content = Counter()
     for item, count in stream:
         content[hash62(item, seed)] += count
+    return build_from(content, most, seed, name, fingerprint)
+
+
+def build_from(content, most, seed=0, name="golden", fingerprint=0):
     for number in numbers_of_blocks(most):
         blocks = spread(content, number)
         if all(block.fits() for block in blocks):
@@ -383,3 +387,90 @@ def content_of(sketch):
     check(all(block.step == 0 for block in sketch.blocks), "whole keys")
     return Counter({spot_hash(i, key, number): count for i, block in enumerate(sketch.blocks)
                     for key, count in block.entries.items()})
+
+
+def fold(sketch, most):
+    """The same stream in fewer blocks, a divisor of those there are at most."""
+    if all(block.step == 0 for block in sketch.blocks):
+        return build_from(content_of(sketch), most, sketch.seed, sketch.name, sketch.fingerprint)
+    parts = sketch.most // most
+    check(parts * most == sketch.most, "a divisor")
+    made = Sketch(sketch.seed, most, sketch.total, [], [], sketch.name, sketch.fingerprint)
+    for i in range(most):
+        made.blocks.append(fold_blocks(sketch, i * parts, parts, whole_bits(most)))
+    for c in range(caps_of(most, most)):
+        own = [i for i in range(most) if cap_of(i, caps_of(most, most)) == c]
+        old = sorted({cap_of(i, len(sketch.caps)) for i in range(own[0] * parts, (own[-1] + 1) * parts)})
+        cap = Block(whole_bits(most))
+        if any(made.blocks[i].step >= 2 for i in own):
+            cap = functools.reduce(Block.join, [counting_cap(sketch, k) for k in old])
+            cap.whole = whole_bits(most)
+            cap.settle()
+        made.caps.append(cap)
+    return made
+
+
+def fold_blocks(sketch, first, parts, whole):
+    """One block of several: through the hashes while all are whole, else by prints."""
+    blocks = sketch.blocks[first:first + parts]
+    made = Block(whole)
+    if all(block.step == 0 for block in blocks):
+        number = len(sketch.blocks)
+        for i, block in enumerate(blocks, first):
+            for key, count in block.entries.items():
+                made.add(spot(spot_hash(i, key, number), number // parts)[1], count)
+        return made.settle()
+    made.go_to(max(block.step for block in blocks))
+    for block in blocks:
+        made.join(Block(block.whole, block.step, dict(block.entries), [list(row) for row in block.rows]))
+    return made.settle()
+
+
+def counting_cap(sketch, index):
+    """A copy of a cap, made of its blocks' lists if it does not count yet."""
+    cap = sketch.caps[index]
+    if cap.step >= CAP:
+        return Block(cap.whole, cap.step, {}, [list(row) for row in cap.rows])
+    made = Block(cap.whole, CAP, rows=[[0] * 512])
+    for i, block in enumerate(sketch.blocks):
+        for key, count in block.entries.items():
+            if cap_of(i, len(sketch.caps)) == index:
+                made.add(key, count)
+    return made
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+def write_sketch(sketch):
+    body = b"".join(block.pack() for block in sketch.blocks + sketch.caps)
+    return write_head(2, sketch.seed, sketch.fingerprint, sketch.name, sketch.most, len(sketch.blocks), sketch.total,
+                      body)
+
+
+def read_sketch(data):
+    seed, fingerprint, name, most, number, total = read_head(data, 2)
+    check(number in numbers_of_blocks(most), "number of blocks")
+    at, blocks = HEAD_SIZE, []
+    for _ in range(number + caps_of(number, most)):
+        block, size = unpack(data[at:-8], whole_bits(number))
+        blocks.append(block)
+        at += size
+    check(at == len(data) - 8, "length")
+    sketch = Sketch(seed, most, total, blocks[:number], blocks[number:], name, fingerprint)
+    check_sums(sketch)
+    return sketch
+
+
+def check_sums(sketch):
+    check(sum(sum(block.values()) // max(1, len(block.rows)) for block in sketch.blocks) == sketch.total, "total")
+    for block in sketch.blocks:
+        check(block.step <= LAST and len({sum(row) for row in block.rows}) <= 1, "sums of a block")
+    check(len(sketch.blocks) == sketch.most or all(block.step == 0 for block in sketch.blocks), "whole keys")
+    for c, cap in enumerate(sketch.caps):
+        own = [block for i, block in enumerate(sketch.blocks) if cap_of(i, len(sketch.caps)) == c]
+        check((cap.step >= CAP) == any(block.step >= 2 for block in own), "a cap that counts")
+        expected = sum(sum(block.values()) // max(1, len(block.rows)) for block in own) if cap.step >= CAP else 0
+        check(sum(cap.values()) == expected, "sum of a cap")
+    if all(block.step == 0 for block in sketch.blocks):
+        least = build_from(content_of(sketch), sketch.most)
+        check(len(least.blocks) == len(sketch.blocks), "the least number of blocks")

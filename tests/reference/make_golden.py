@@ -157,7 +157,7 @@ def write_blocks(path):
     with open(path, "w") as file:
         file.write("""\
 # WHOLE STEP N BITS SIGNED SEED block
-#   the canonical bytes, in hex, of N items in a block that began at STEP, 0 or that of a cap; whole keys have WHOLE bits.
+#   the canonical bytes, in hex, of N items in a block that began at STEP, 0 or a cap's; whole keys have WHOLE bits.
 #   Of every item SplitMix64, from state SEED on, gives in turn its key (the leading WHOLE bits), a shift and its count:
 #   (draw >> 63 - shift mod (BITS + 1)) + 1, negative if SIGNED and draw mod 3 = 0
 """)
