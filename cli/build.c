@@ -19,7 +19,8 @@ static struct {
 
 static const option_entry options[] = {
     {OPTION_OUTPUT(&given.output)},
-    {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "bytes of the sketch in memory, such as 300K or 1.5M (1M)"},
+    {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget,
+     "the most bytes the sketch may take in memory, such as 300K or 1.5M (1M)"},
     {"top", 0, OPTION_SIZE_IF_ANY, "SIZE", &given.top,
      "keep the most frequent items with their counts, in so many bytes of the budget or an eighth of it, for "
      "'legosketch top' to list"},
@@ -93,6 +94,15 @@ static bool create(lego_sketch **sketch)
     return status == LEGO_OK;
 }
 
+static void say_made(const lego_sketch *sketch, uint64_t items)
+{
+    lego_info info;
+    char distinct[SHAPE_TEXT];
+    lego_describe(sketch, &info);
+    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, given.format == FORMAT_TSV ? "lines" : "items",
+        say_distinct(distinct, &info), info.bytes, info.exact ? ", every count exact" : "");
+}
+
 static int run(int count, char **operands)
 {
     if (given.budget < LEGO_BUDGET_MIN || given.budget > LEGO_BUDGET_MAX)
@@ -109,11 +119,7 @@ static int run(int count, char **operands)
                    .sink = check_batch,
                    .context = &into};
     bool ok = stream_read(&from, operands, count) && output_sketch(given.output, into.sketch);
-    if (ok && !given.quiet && isatty(STDERR_FILENO)) {
-        char shape[SHAPE_TEXT];
-        say("%" PRIu64 " %s counted into %s", from.items, given.format == FORMAT_TSV ? "lines" : "items",
-            say_shape(shape, into.sketch));
-    }
+    if (ok && !given.quiet && isatty(STDERR_FILENO)) say_made(into.sketch, from.items);
     lego_destroy(into.sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
@@ -123,10 +129,10 @@ const command command_build = {
     .summary = "count a stream into a sketch",
     .synopsis = "-o FILE [OPTION...] [INPUT...]",
     .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
-            "one is \"-\", into a sketch of a fixed size. Files named .gz, .xz or .zst are\n"
-            "decompressed. A line may have up to 16 MiB; an empty line is the empty item.\n"
-            "FILE is replaced in one step at the end, or not at all. Which items --top keeps\n"
-            "depends on the order in which they come.",
+            "one is \"-\", into a sketch, which grows as it must, up to its budget. Files named\n"
+            ".gz, .xz or .zst are decompressed. A line may have up to 16 MiB; an empty line is\n"
+            "the empty item. FILE is replaced in one step at the end, or not at all. Which\n"
+            "items --top keeps depends on the order in which they come.",
     .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"
                 "  legosketch build -o day.sketch --format u64 clicks-*.u64.xz\n"
                 "  legosketch build --top -o words.sketch words.txt && legosketch top words.sketch\n"

@@ -12,7 +12,7 @@ static struct {
 
 static const option_entry options[] = {
     {OPTION_OUTPUT(&given.output)},
-    {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "leave as many blocks as fit into so many bytes"},
+    {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "leave as many blocks as fit into so many bytes, full"},
     {"blocks", 'k', OPTION_U32, "K", &given.blocks, "leave so many blocks or bricks: a divisor of what it has"},
     {OPTION_MODEL(&given.model)},
     {0},
@@ -45,9 +45,9 @@ const command command_fold = {
     .name = "fold",
     .summary = "make a sketch smaller",
     .synopsis = "-o FILE --budget SIZE [OPTION...] SKETCH",
-    .text = "Adds blocks onto each other until what is left fits: the sketch becomes the one that\n"
-            "would have been built with so many. Nothing that was counted is lost. What\n"
-            "build --top kept has its share of the new budget; with --blocks, its bytes.",
+    .text = "Adds blocks onto each other until what is left fits, full: the sketch becomes the\n"
+            "one that would have been built with so many. Nothing that was counted is lost.\n"
+            "What build --top kept has its share of the new budget; with --blocks, its bytes.",
     .examples = "  legosketch fold -o small.sketch --budget 64K week.sketch\n",
     .options = options,
     .output = &given.output,

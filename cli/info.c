@@ -7,6 +7,7 @@
 #include "values.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 static struct {
@@ -22,14 +23,14 @@ static const option_entry options[] = {
     {0},
 };
 
-/* How much of the top is listed. */
-typedef struct listed {
+/* How much is kept in the top. */
+typedef struct kept {
     uint64_t items, exact;
-} listed;
+} kept;
 
-static int count_listed(void *context, const lego_top_item *item)
+static int count_kept(void *context, const lego_top_item *item)
 {
-    listed *found = context;
+    kept *found = context;
     found->items++;
     found->exact += item->exact != 0;
     return 0;
@@ -58,13 +59,16 @@ static bool print_model(const lego_model *model)
     return true;
 }
 
-static bool print_sketch_json(const lego_info *info, const lego_model_info *model, const listed *top)
+static bool print_sketch_json(const lego_info *info, const lego_model_info *model, const kept *top)
 {
     json_line line = json_begin();
     json_text(&line, "kind", "sketch");
     json_text(&line, "model", model->name);
     json_u64(&line, "seed", info->seed);
     json_i64(&line, "total", info->total);
+    json_real(&line, "distinct", info->distinct);
+    json_bool(&line, "exact", info->exact != 0);
+    json_real(&line, "listing", info->listing);
     json_u64(&line, "bytes", info->bytes);
     json_u64(&line, "budget", info->budget);
     json_u64(&line, "cache_bytes", info->cache_bytes);
@@ -72,25 +76,49 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
     json_u64(&line, "rows", model->rows);
     json_u64(&line, "columns", info->columns);
     json_u64(&line, "top_bytes", info->top_bytes);
+    json_u64(&line, "top_budget", info->top_budget);
     json_i64(&line, "top_total", info->top_total);
-    json_u64(&line, "listed", top->items);
-    json_u64(&line, "exact", top->exact);
+    json_u64(&line, "top_items", top->items);
+    json_u64(&line, "top_exact", top->exact);
     return json_print(&line);
 }
 
-static bool print_sketch_text(const lego_info *info, const lego_model_info *model, const listed *top)
+static void print_memory(const lego_info *info)
 {
     char size[VALUE_TEXT];
-    printf("stream        %" PRId64 " items counted\n", info->total);
     printf("memory        %" PRIu64 " bytes (%s)", info->bytes, value_print_size(size, info->bytes));
-    if (info->cache_bytes > 0) printf(", and %" PRIu64 " of scan results, which can be had again", info->cache_bytes);
-    printf("\nmodel         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
-    if (info->columns == 0) printf("blocks        %" PRIu32 ", of 64 bytes\n", info->blocks);
+    if (info->budget > info->bytes)
+        printf(" of a budget of %" PRIu64 " (%s)", info->budget, value_print_size(size, info->budget));
+    if (info->cache_bytes > 0) printf(", and %" PRIu64 " of results, which can be had again", info->cache_bytes);
+    printf("\n");
+}
+
+/* 99.96 % of the blocks are not all of them. */
+static double rounded_down(double share)
+{
+    return floor(1000 * share) / 10;
+}
+
+static void print_shape(const lego_info *info, const lego_model_info *model)
+{
+    if (info->columns == 0) printf("blocks        at most %" PRIu32 ", of 256 bytes\n", info->blocks);
     else
         printf("bricks        %" PRIu32 ", of %" PRIu32 " rows and %" PRIu32 " columns\n", info->blocks, model->rows,
                info->columns);
+}
+
+static bool print_sketch_text(const lego_info *info, const lego_model_info *model, const kept *top)
+{
+    char distinct[SHAPE_TEXT];
+    printf("stream        %" PRId64 " items counted, %s\n", info->total, say_distinct(distinct, info));
+    if (info->exact) printf("answers       exact: every item is listed\n");
+    else if (info->columns == 0)
+        printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
+    print_memory(info);
+    printf("model         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
+    print_shape(info, model);
     if (info->top_bytes == 0) return true;
-    printf("top           %" PRIu64 " bytes: %" PRIu64 " items listed, %" PRIu64 " of them exact\n", info->top_bytes,
+    printf("top           %" PRIu64 " bytes: %" PRIu64 " items kept, %" PRIu64 " of them exact\n", info->top_bytes,
            top->items, top->exact);
     printf("              %" PRId64 " of the items counted\n", info->top_total);
     return true;
@@ -127,10 +155,10 @@ static bool print_sketch(const lego_sketch *sketch, const char *path)
 {
     lego_info info;
     lego_model_info model;
-    listed top = {0};
+    kept top = {0};
     lego_describe(sketch, &info);
     lego_model_describe(info.model, &model);
-    lego_status status = info.top_bytes > 0 ? lego_top(sketch, SIZE_MAX, count_listed, &top) : LEGO_OK;
+    lego_status status = info.top_bytes > 0 ? lego_top(sketch, SIZE_MAX, count_kept, &top) : LEGO_OK;
     if (!say_status(path, status)) return false;
     bool ok = given.json ? print_sketch_json(&info, &model, &top) : print_sketch_text(&info, &model, &top);
     return ok && (!given.scan || print_scan(sketch, &info, path));
@@ -151,8 +179,9 @@ const command command_info = {
     .name = "info",
     .summary = "show what a sketch or a model is",
     .synopsis = "[OPTION...] FILE",
-    .text = "Shows the stream's length, the bytes used, the model and the shape of a sketch, or\n"
-            "the shape and the fingerprint of a model. FILE - reads standard input.",
+    .text = "Shows of a sketch the stream's length, about how many distinct items it has, whether\n"
+            "every count is exact, the bytes used and its shape; or the shape and the\n"
+            "fingerprint of a model. FILE - reads standard input.",
     .examples = "  legosketch info words.sketch\n"
                 "  legosketch info --json words.sketch | jq .total\n",
     .options = options,

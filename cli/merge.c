@@ -24,32 +24,42 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Whether both, folded to so many blocks, merge; `made` tells what they are then. */
-static bool merges_at(const lego_sketch *into, const lego_sketch *from, uint32_t blocks, lego_info *made)
+/* Whether both, folded to so many blocks, merge. */
+static bool merges_at(const lego_sketch *into, const lego_sketch *from, uint32_t blocks)
 {
     lego_sketch *a = NULL, *b = NULL;
     bool ok = lego_copy(into, &a) == LEGO_OK && lego_copy(from, &b) == LEGO_OK && lego_fold(a, blocks) == LEGO_OK &&
               lego_fold(b, blocks) == LEGO_OK && lego_merge(a, b) == LEGO_OK;
-    if (ok) lego_describe(a, made);
     lego_destroy(a);
     lego_destroy(b);
     return ok;
 }
 
-/* What to do about sketches whose sizes do not nest: fold both, where that leaves an eighth of the smaller one or more;
- * else build one of them again, like the first. */
+/* Whether they merge the other way round, as where only the first is exact and has the smaller budget. */
+static bool merges_turned(const lego_sketch *into, const lego_sketch *from)
+{
+    lego_sketch *copy = NULL;
+    bool ok = lego_copy(from, &copy) == LEGO_OK && lego_merge(copy, into) == LEGO_OK;
+    lego_destroy(copy);
+    return ok;
+}
+
+/* What to do about sketches whose sizes do not nest: turn them round, where that will do; fold both, where that leaves an
+ * eighth of the smaller one or more; else build one of them again, like the first. */
 static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const lego_sketch *from)
 {
-    lego_info a, b, made;
+    lego_info a, b;
     lego_describe(into, &a);
     lego_describe(from, &b);
     uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
-    if (common < smaller / 8 || !merges_at(into, from, common, &made)) {
-        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.budget);
-        if (a.top_bytes > 0) snprintf(text + length, REMEDY_TEXT - (size_t)length, " --top=%" PRIu64, a.top_bytes);
-    } else if (a.top_bytes + b.top_bytes > 0 || made.bytes < LEGO_BUDGET_MIN) /* a budget is shared with the top */
+    if (merges_turned(into, from)) {
+        snprintf(text, REMEDY_TEXT, "Name them the other way round");
+    } else if (common >= smaller / 8 && merges_at(into, from, common)) {
         snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --blocks %" PRIu32, common);
-    else snprintf(text, REMEDY_TEXT, "Fold both first: legosketch fold --budget %" PRIu64, made.bytes);
+    } else {
+        int length = snprintf(text, REMEDY_TEXT, "Build one of them again with --budget %" PRIu64, a.budget);
+        if (a.top_budget > 0) snprintf(text + length, REMEDY_TEXT - (size_t)length, " --top=%" PRIu64, a.top_budget);
+    }
 }
 
 static bool merge_file(lego_sketch *into, const char *first, const char *path)
@@ -86,9 +96,10 @@ const command command_merge = {
     .summary = "add sketches up",
     .synopsis = "-o FILE [OPTION...] SKETCH...",
     .text = "Writes the sketch of all the streams together, byte for byte as if one sketch had\n"
-            "counted them. They need the same model and seed, and sizes of which one is a\n"
-            "multiple of the other; the result has the smaller. If the first was built with\n"
-            "--top, so is the result: what is most frequent in all of them stays in its list.",
+            "counted them. They need the same model and seed. As long as every count is exact\n"
+            "('legosketch info' tells), budgets may be any; after that, one number of blocks has\n"
+            "to be a multiple of the other, and the result has the smaller. If the first was\n"
+            "built with --top, so is the result: what is most frequent in all stays in its list.",
     .examples = "  legosketch merge -o week.sketch monday.sketch tuesday.sketch wednesday.sketch\n",
     .options = options,
     .output = &given.output,

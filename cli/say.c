@@ -63,7 +63,16 @@ const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch)
     lego_info info;
     lego_describe(sketch, &info);
     char size[VALUE_TEXT];
+    uint64_t most = info.budget > info.bytes ? info.budget : info.bytes;
     snprintf(text, SHAPE_TEXT, "%" PRIu32 " %s%s, %s", info.blocks, info.columns > 0 ? "brick" : "block",
-             info.blocks == 1 ? "" : "s", value_print_size(size, info.bytes));
+             info.blocks == 1 ? "" : "s", value_print_size(size, most));
+    return text;
+}
+
+const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info)
+{
+    /* An item of the top may have been counted below it as well, so with a top their number is not known exactly. */
+    bool known = info->exact != 0 && info->top_bytes == 0;
+    snprintf(text, SHAPE_TEXT, "%s%.0f distinct", known ? "" : "about ", info->distinct);
     return text;
 }

@@ -21,6 +21,9 @@ bool say_unreadable(const char *path, const char *why);
 /* Whether the status is LEGO_OK; if it is not, "what: message; advice". */
 bool say_status(const char *what, lego_status status);
 
-/* "1024 blocks, 64.1K". Returns the text, for a message to take. */
+/* "494 blocks, 127.9K": what a sketch can grow to. This and the next return the text, for a message to take. */
 enum { SHAPE_TEXT = 64 };
 const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch);
+
+/* "5 distinct", or "about 5210 distinct". */
+const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info);

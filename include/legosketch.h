@@ -137,6 +137,7 @@ typedef struct lego_info {
     uint32_t blocks;      /* of the budget, or, of the paper's model, bricks; lego_fold() takes divisors of it */
     uint32_t columns;     /* of a brick; 0 for blocks */
     uint64_t top_bytes;   /* of the bytes: those of the most frequent items; 0 if there is no such part */
+    uint64_t top_budget;  /* the least options.top that makes one that can grow to this size */
     int64_t top_total;    /* how much of the total is counted there */
 } lego_info;
 

@@ -25,13 +25,6 @@ enum { FULL = 1 };
 #endif
 #define ROUNDS(n) (FULL ? (n) : ((n) + 4) / 5)
 
-/* As block_place(), or -1. */
-static inline int block_cell(unsigned step, unsigned row, uint32_t hash)
-{
-    unsigned cell = block_place(step, row, hash);
-    return cell < BLOCK_CELLS ? (int)cell : -1;
-}
-
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t draw(uint64_t *state)
 {
@@ -212,6 +205,35 @@ static inline void shuffle_stream(struct stream_of *s, uint64_t *state)
 static inline void add_stream(lego_sketch *sketch, const struct stream_of *s, int sign)
 {
     for (size_t i = 0; i < s->n; i++) assert_int_equal(lego_add_u64(sketch, s->items[i], sign * s->counts[i]), LEGO_OK);
+}
+
+/* The same in one call after another, of 1, a few or thousands of items, by one thread or two. */
+static inline void add_in_batches(lego_sketch *sketch, const struct stream_of *s, uint64_t *state)
+{
+    static const size_t most[] = {1, 30, 3000, 100000};
+    for (size_t i = 0, size; i < s->n; i += size) {
+        size = 1 + draw_below(state, most[draw_below(state, 4)]);
+        if (size > s->n - i) size = s->n - i;
+        lego_set_threads(sketch, 1 + (unsigned)draw_below(state, 2));
+        assert_int_equal(add_u64s(sketch, s->items + i, s->counts + i, size), LEGO_OK);
+    }
+}
+
+/* Whether every key is whole, so that the sketch is exact. */
+static inline bool is_whole(const lego_sketch *sketch)
+{
+    return blocks_whole(&sketch->blocks);
+}
+
+/* What comes back from its bytes. */
+static inline lego_sketch *reload(const lego_sketch *sketch)
+{
+    struct bytes bytes = sketch_to_bytes(sketch);
+    lego_sketch *loaded;
+    assert_int_equal(lego_load(bytes.p, bytes.size, sketch->model, NULL, &loaded), LEGO_OK);
+    assert_same(sketch, loaded);
+    free(bytes.p);
+    return loaded;
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */

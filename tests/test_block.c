@@ -1,91 +1,9 @@
 /* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time. All of it for
- * each of the kernels that this CPU can run. */
-#include "block/kernels.h"
-#include "slow_block.h"
+ * each of the kernels that this CPU can run. test_block_bytes.c has the blocks that come from elsewhere. */
+#define _DEFAULT_SOURCE
+#include <sys/mman.h>
 
-static const struct block_kernels *kernels; /* those being tested */
-
-static void each_kernels(void (*test)(void))
-{
-    for (unsigned i = 0; block_kernels_all[i]; i++) {
-        if (!block_kernels_all[i]->supported()) continue;
-        kernels = block_kernels_all[i];
-        test();
-    }
-}
-
-static void assert_block(const struct block *a, const struct block *b)
-{
-    assert_memory_equal(a, b, sizeof *a);
-}
-
-static void assert_content(const struct content *a, const struct content *b)
-{
-    assert_int_equal(a->step, b->step);
-    assert_int_equal(a->n, b->n);
-    assert_memory_equal(a->value, b->value, a->n * sizeof *a->value);
-    if (a->step < SLOW_SHARE) assert_memory_equal(a->key, b->key, a->n * sizeof *a->key);
-}
-
-/* ---- random content ---------------------------------------------------------------------------------------------- */
-
-/* What counts of a trial are like: up to 2^bits, most far below, and some negative if it is signed. */
-struct trial {
-    uint64_t state;
-    unsigned whole, bits;
-    bool is_signed, crowded; /* crowded: keys have few bits that differ, so that quotients are equal and prints too */
-};
-
-static struct trial make_trial(uint64_t seed)
-{
-    struct trial t = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
-    t.whole = 34 + (unsigned)draw_below(&t.state, 29);
-    t.bits = (unsigned)(draw_below(&t.state, 3) ? draw_below(&t.state, 8) : draw_below(&t.state, 62));
-    t.is_signed = draw_below(&t.state, 4) == 0;
-    t.crowded = draw_below(&t.state, 4) == 0;
-    return t;
-}
-
-static int64_t trial_count(struct trial *t)
-{
-    int64_t count = (int64_t)(1 + draw_below(&t->state, UINT64_C(1) << draw_below(&t->state, t->bits + 1)));
-    return t->is_signed && draw_below(&t->state, 3) == 0 ? -count : count;
-}
-
-static uint64_t trial_key(struct trial *t)
-{
-    uint64_t key = draw(&t->state);
-    if (t->crowded) key &= UINT64_C(0x8000700000f00000) | UINT64_MAX << (40 + t->bits % 16) >> t->bits % 3;
-    return slow_cut(0, t->whole, key);
-}
-
-static void trial_items(struct trial *t, unsigned n, struct slow_items *items)
-{
-    items->n = n;
-    for (unsigned i = 0; i < n; i++) {
-        items->key[i] = trial_key(t);
-        items->count[i] = trial_count(t);
-    }
-}
-
-/* Any number of entries from 0 to somewhat more than there can be, small ones more often. */
-static unsigned trial_entries(struct trial *t)
-{
-    unsigned n = (unsigned)draw_below(&t->state, 600);
-    return draw_below(&t->state, 2) ? n : n / (1 + (unsigned)draw_below(&t->state, 16));
-}
-
-/* Content at any step, which may be too large for it. Cells need not be sums of the same items. */
-static void trial_content(struct trial *t, struct content *content)
-{
-    static struct slow_items items;
-    unsigned step = (unsigned)draw_below(&t->state, SLOW_END);
-    trial_items(t, step < SLOW_SHARE ? trial_entries(t) : 0, &items);
-    slow_content(&items, step, t->whole, content);
-    if (step < SLOW_SHARE) return;
-    unsigned zeros = (unsigned)draw_below(&t->state, 4);
-    for (unsigned i = 0; i < content->n; i++) content->value[i] = draw_below(&t->state, 4) < zeros ? 0 : trial_count(t);
-}
+#include "trial_block.h"
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
@@ -114,6 +32,28 @@ static void cells_are_folded_quarter_by_quarter(void **unused)
     assert_int_equal(step_cells(SLOW_SHARE), 768);
     assert_int_equal(step_cells(SLOW_LAST), 16);
     assert_int_equal(step_cells(SLOW_END - 1), 8);
+}
+
+/* Of the pairs among all 4096 prints that cells know, at most as many share both their cells as by chance (1 / cells of
+ * row 0 / cells of row 1 of them); a cap knows more, so it is asked for prints at random. */
+static void prints_meet_as_by_chance(void **unused)
+{
+    (void)unused;
+    uint64_t state = 1;
+    for (unsigned step = SLOW_SHARE; step < SLOW_END; step += step == SLOW_LAST ? 1 : 4) {
+        static unsigned held[512 * 256];
+        struct slow_row row[2];
+        slow_rows(step, row);
+        unsigned columns = row[1].cells ? row[1].cells : 1;
+        double pairs = 0;
+        memset(held, 0, sizeof held);
+        for (uint64_t print = 0; print < 4096; print++) {
+            uint64_t key = step < SLOW_CAP ? print << 52 : draw(&state);
+            unsigned other = row[1].cells ? step_cell(step, 1, key) - row[0].cells : 0;
+            pairs += held[step_cell(step, 0, key) * columns + other]++;
+        }
+        assert_true(pairs * row[0].cells * columns / (4096.0 * 4095 / 2) < (step < SLOW_CAP ? 1 : 1.05));
+    }
 }
 
 static void prints_give_up_bits_by_quarters(void **unused)
@@ -165,7 +105,7 @@ static void codes_are_those_of_the_comment(void)
 {
     static struct content content, opened;
     struct block block, untouched;
-    unsigned fit = 0, rounds = ROUNDS(6000);
+    unsigned fit = 0, rounds = ROUNDS(3000);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         trial_content(&t, &content);
@@ -199,6 +139,79 @@ static void close_and_open(void **unused)
 {
     (void)unused;
     each_kernels(codes_are_those_of_the_comment);
+}
+
+/* Memory that ends where pages do, behind which nothing can be read; for all tests, and never given back. */
+enum { GUARD = 65536, GUARDED = 2 * GUARD / sizeof(struct block) };
+
+static struct block *guarded_blocks(void)
+{
+    char *memory = mmap(NULL, 3 * GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    assert_int_equal(mprotect(memory + 2 * GUARD, GUARD, PROT_NONE), 0);
+    return (struct block *)(void *)memory;
+}
+
+/* A block or a cap with any g, and a key that is there if it is a list. Caps that do not count are empty. */
+static uint64_t any_block(uint64_t seed, unsigned whole, bool cap, struct block *block)
+{
+    static struct content content;
+    struct trial t = make_trial(seed);
+    t.whole = whole;
+    do trial_content(&t, &content);
+    while (!slow_fits(&content, whole) || (content.step >= SLOW_CAP) != cap);
+    unsigned g = (unsigned)draw_below(&t.state, SLOW_G);
+    bool any = seed % 3 == 0 && slow_levels(&content, g) + slow_keys(&content, whole) <= SLOW_ROOM;
+    *block = any ? slow_block(&content, whole, g) : slow_canonical(&content, whole);
+    if (cap && seed % 4 == 0) *block = (struct block){{0}};
+    return content.step < SLOW_SHARE && content.n ? content.key[draw_below(&t.state, content.n)] : 0;
+}
+
+/* As kernels->read(), one by one. */
+static void check_asked(const struct block *base, unsigned whole, const struct asked *asked, unsigned n)
+{
+    int64_t value[2];
+    for (unsigned i = 0; i < n; i++) {
+        unsigned values = kernels->read(&base[asked->block[i]], whole, asked->key[i], value);
+        assert_int_equal(asked->first[i], value[0]);
+        if (values > 1) assert_int_equal(asked->second[i], value[1]);
+        if (!asked->cap) continue;
+        kernels->read(&base[asked->cap[i]], whole, asked->key[i], value);
+        assert_int_equal(asked->capped[i], value[0]);
+    }
+}
+
+/* Keys of many blocks at once, some of them there. Either blocks or caps are the last in memory. */
+static void many_reads_are_single_ones(void)
+{
+    enum { CAPS = 64, OWN = GUARDED - CAPS };
+    static struct block *base;
+    if (!base) base = guarded_blocks();
+    uint64_t state = 1, known[GUARDED], key[HASHES_MOST];
+    uint32_t block[HASHES_MOST], cap[HASHES_MOST];
+    int64_t first[HASHES_MOST], second[HASHES_MOST], capped[HASHES_MOST];
+    for (unsigned whole = 34; whole <= 62; whole += 7) {
+        unsigned blocks = whole % 2 ? CAPS : 0, caps = whole % 2 ? 0 : OWN;
+        for (unsigned i = 0; i < GUARDED; i++) known[i] = any_block(whole * 1000 + i, whole, i - caps < CAPS, &base[i]);
+        for (unsigned round = 0; round < ROUNDS(5000); round++) {
+            unsigned n = (unsigned)draw_below(&state, HASHES_MOST + 1);
+            for (unsigned i = 0; i < n; i++) {
+                block[i] = blocks + (draw_below(&state, 8) ? (uint32_t)draw_below(&state, OWN) : OWN - 1);
+                cap[i] = caps + (draw_below(&state, 8) ? (uint32_t)draw_below(&state, CAPS) : CAPS - 1);
+                key[i] = draw(&state) >> (64 - whole) << (64 - whole);
+                if (draw_below(&state, 2)) key[i] = known[block[i]] | key[i] >> 62 << (64 - whole);
+            }
+            struct asked asked = {block, round % 3 ? cap : NULL, key, first, second, capped};
+            kernels->read_many(base, whole, &asked, n);
+            check_asked(base, whole, &asked, n);
+        }
+    }
+}
+
+static void many_reads(void **unused)
+{
+    (void)unused;
+    each_kernels(many_reads_are_single_ones);
 }
 
 /* Any sixteen integers fit at the last step, any eight at a cap's last. */
@@ -247,7 +260,7 @@ static void additions_are_sums(void)
 {
     static struct slow_items items, so_far;
     static struct content sum, opened;
-    unsigned refused = 0, rounds = ROUNDS(600);
+    unsigned refused = 0, rounds = ROUNDS(400);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         unsigned step = (unsigned)draw_below(&t.state, SLOW_END);
@@ -292,7 +305,7 @@ static void settled_at_the_first_step_that_fits(void)
     static struct slow_items items;
     static struct content slow, content;
     bool seen[SLOW_END] = {false};
-    unsigned steps = 0, rounds = ROUNDS(1500);
+    unsigned steps = 0, rounds = ROUNDS(700);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         unsigned first = draw_below(&t.state, 4) == 0 ? SLOW_CAP : (unsigned)draw_below(&t.state, 3);
@@ -317,6 +330,38 @@ static void settling(void **unused)
 {
     (void)unused;
     each_kernels(settled_at_the_first_step_that_fits);
+}
+
+/* The same item by item: each is added at the first step that has room for it. With something negative a block may be
+ * further on than its content asks for; it still has the sums. */
+static void added_on_from_step_to_step(void)
+{
+    static struct slow_items items;
+    static struct content slow, opened;
+    for (uint64_t seed = 1; seed <= ROUNDS(150); seed++) {
+        struct trial t = make_trial(seed);
+        unsigned first = seed % 4 ? 0 : SLOW_CAP, n = 1 + (unsigned)draw_below(&t.state, seed % 3 ? 300 : 900);
+        slow_content(&(struct slow_items){.n = 0}, first, t.whole, &slow);
+        struct block block = slow_canonical(&slow, t.whole), expected;
+        trial_items(&t, n, &items);
+        for (unsigned i = 0; i < n; i++) {
+            kernels->add_on(&block, t.whole, items.key[i], items.count[i]);
+            if (i % 100 && i + 1 < n) continue;
+            items.n = i + 1;
+            unsigned step = t.is_signed ? block_step(&block) : first;
+            slow_content(&items, step, t.whole, &slow);
+            while (!t.is_signed && !slow_fits(&slow, t.whole)) slow_content(&items, ++step, t.whole, &slow);
+            kernels->open(&block, t.whole, &opened);
+            assert_content(&opened, &slow);
+            assert_true(kernels->close(&expected, t.whole, &opened));
+        }
+    }
+}
+
+static void adding_on(void **unused)
+{
+    (void)unused;
+    each_kernels(added_on_from_step_to_step);
 }
 
 /* Content brought from step to step, and two of them joined, are what the items come to. */
@@ -364,7 +409,7 @@ static void codes_only_get_longer(void **unused)
     static struct content before, after;
     static const unsigned edges[] = {0,  1,  3,  4,  5,   7,   8,   9,   15,  16,  17,
                                      31, 32, 63, 64, 127, 128, 129, 255, 256, 257, 510};
-    for (uint64_t seed = 1; seed <= ROUNDS(1200); seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(500); seed++) {
         struct trial t = make_trial(seed);
         t.is_signed = false;
         unsigned n = seed % 2 ? (unsigned)draw_below(&t.state, 700) : edges[draw_below(&t.state, 22)], g;
@@ -385,112 +430,20 @@ static void codes_only_get_longer(void **unused)
     }
 }
 
-/* ---- bytes from outside ------------------------------------------------------------------------------------------ */
-
-static unsigned accepted;
-
-static void check_valid(const struct block *block, unsigned whole)
-{
-    static struct content content, opened;
-    bool expected = slow_valid(block, whole, &content);
-    assert_int_equal(kernels->valid(block, whole), expected);
-    if (!expected) return;
-    accepted++;
-    kernels->open(block, whole, &opened);
-    assert_content(&opened, &content);
-}
-
-/* Every bit of some blocks changed, any field of the head replaced, words replaced. */
-static void changed_blocks(void)
-{
-    static struct content content;
-    accepted = 0;
-    for (uint64_t seed = 1; seed <= ROUNDS(200); seed++) {
-        struct trial t = make_trial(seed);
-        do trial_content(&t, &content);
-        while (!slow_fits(&content, t.whole));
-        struct block block = slow_canonical(&content, t.whole), changed;
-        for (unsigned bit = 0; bit < 2048; bit += seed % 8 ? 1 + (unsigned)draw_below(&t.state, 30) : 1) {
-            changed = block;
-            changed.word[bit / 64] ^= UINT64_C(1) << bit % 64;
-            check_valid(&changed, t.whole);
-        }
-        static const unsigned field[][2] = {{0, 11}, {11, 7}, {18, 9}, {27, 5}, {32, 1}, {33, 7}};
-        for (unsigned i = 0; i < 60; i++) {
-            changed = block;
-            unsigned at = field[i % 6][0];
-            uint64_t mask = (UINT64_C(1) << field[i % 6][1]) - 1;
-            changed.word[0] = (changed.word[0] & ~(mask << at)) | (draw(&t.state) & mask) << at;
-            if (i >= 30) changed.word[draw_below(&t.state, 32)] = draw(&t.state);
-            check_valid(&changed, t.whole);
-        }
-    }
-    assert_true(accepted > 0); /* a changed remainder or digit is another block */
-}
-
-/* Heads that name the largest of everything over bits that are mostly ones, mostly zeros or random. */
-static void hostile_blocks(void)
-{
-    uint64_t state = 1;
-    for (unsigned round = 0; round < ROUNDS(20000); round++) {
-        struct block block;
-        unsigned kind = (unsigned)draw_below(&state, 4), n = (unsigned)draw_below(&state, 512);
-        for (unsigned i = 0; i < 32; i++)
-            block.word[i] = kind == 0   ? draw(&state)
-                            : kind == 1 ? draw(&state) | draw(&state) | draw(&state)
-                            : kind == 2 ? UINT64_MAX
-                                        : draw(&state) & draw(&state) & draw(&state);
-        uint64_t used = draw_below(&state, 3) ? 2008 : draw_below(&state, 2048),
-                 g = draw_below(&state, 2) ? 31 : draw(&state);
-        uint64_t step = draw_below(&state, 2) ? draw_below(&state, 120) : SLOW_LAST + 25 * draw_below(&state, 2);
-        if (draw_below(&state, 2)) n %= 8;
-        block.word[0] = block.word[0] >> 40 << 40 | used | step << 11 | (uint64_t)n << 18 | (g & 31) << 27 |
-                        (draw(&state) & 1) << 32;
-        check_valid(&block, 34 + (unsigned)draw_below(&state, 29));
-    }
-}
-
-/* Few cells, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for. */
-static void deepest_levels(void)
-{
-    for (unsigned g = 0; g < SLOW_G; g++)
-        for (unsigned step = SLOW_LAST; step < SLOW_END; step += SLOW_END - 1 - SLOW_LAST)
-            for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
-                struct slow_bits bits = {.at = SLOW_HEAD};
-                unsigned n = step_cells(step);
-                slow_put(&bits, 1, n);
-                for (unsigned i = 0; i < n; i++) slow_put(&bits, 0, g);
-                for (unsigned l = 0; l < 8; l++) {
-                    slow_put(&bits, l < 7 || goes_on, 1);
-                    slow_put(&bits, goes_on ? UINT32_MAX : 0, slow_digit[l]);
-                }
-                uint64_t used = bits.at - SLOW_HEAD;
-                bits.at = 0;
-                slow_put(&bits, used | (uint64_t)step << 11 | (uint64_t)g << 27, 40);
-                check_valid(&bits.block, 62);
-            }
-}
-
-static void bytes_from_outside(void **unused)
-{
-    (void)unused;
-    each_kernels(deepest_levels);
-    each_kernels(changed_blocks);
-    each_kernels(hostile_blocks);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_folded_quarter_by_quarter),
+        cmocka_unit_test(prints_meet_as_by_chance),
         cmocka_unit_test(prints_give_up_bits_by_quarters),
         cmocka_unit_test(close_and_open),
+        cmocka_unit_test(many_reads),
         cmocka_unit_test(last_steps),
         cmocka_unit_test(additions),
         cmocka_unit_test(settling),
+        cmocka_unit_test(adding_on),
         cmocka_unit_test(steps_and_sums_commute),
         cmocka_unit_test(codes_only_get_longer),
-        cmocka_unit_test(bytes_from_outside),
     };
     return cmocka_run_group_tests_name("block", tests, NULL, NULL);
 }

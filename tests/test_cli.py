@@ -387,7 +387,7 @@ class Output(Case):
         for command in (["build", "in"], ["merge", "out", "out"], ["fold", "--budget", "32K", "out"]):
             with self.subTest(command=command):
                 self.fails(*command, "-o", "/dev/full", says="cannot write /dev/full: No space left")
-                for size in (0, 1000):
+                for size in (0, 50):
                     self.fails(*command, "-o", "out", says="cannot write out: File too large",
                                      preexec_fn=limit(resource.RLIMIT_FSIZE, size))
                     self.check_untouched("in")
@@ -431,7 +431,7 @@ class Output(Case):
     def test_killed_while_writing(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP):
             with self.subTest(number=number):
-                running = subprocess.Popen([PROGRAM, "build", "-o", "out", "--budget", "128M"], cwd=self.folder,
+                running = subprocess.Popen([PROGRAM, "build", "-o", "out", "--budget", "128M", "--model", "paper"], cwd=self.folder,
                                            stdin=subprocess.DEVNULL)
                 while self.files() == ["out"] and running.poll() is None:
                     pass
@@ -447,8 +447,8 @@ class Output(Case):
     def test_no_memory(self):
         seen = set()
         for size in range(16, 256, 4):
-            done = subprocess.run([PROGRAM, "build", "-o", "out", "-f", "tsv", "--budget", "32M"], cwd=self.folder,
-                                  input=b"a\t1\n", stderr=subprocess.PIPE,
+            done = subprocess.run([PROGRAM, "build", "-o", "out", "-f", "tsv", "--budget", "32M", "-m", "paper"],
+                                  cwd=self.folder, input=b"a\t1\n", stderr=subprocess.PIPE,
                                   preexec_fn=limit(resource.RLIMIT_AS, size << 20))
             seen.add(done.returncode)
             if done.returncode == 0:
@@ -458,14 +458,21 @@ class Output(Case):
         self.assertLessEqual({0, 1}, seen)  # it failed by itself, and in the end it did not
         shutil.copy(self.folder / "out", self.folder / "kept")
         self.previous = self.read("kept")
-        self.fails("build", "-o", "out", "--budget", "8G", data="a\n", says="out of memory",
-                         preexec_fn=limit(resource.RLIMIT_AS, 1 << 30))
+        self.fails("build", "-o", "out", "--budget", "8G", "--model", "paper", data="a\n", says="out of memory",
+                   preexec_fn=limit(resource.RLIMIT_AS, 1 << 30))
+        self.fails("build", "-o", "out", "--budget", "8G", "--format", "u64", data=struct.pack("<3000000Q", *range(3000000)),
+                   says="out of memory", preexec_fn=limit(resource.RLIMIT_AS, 96 << 20))  # when it would grow
         self.fails("gen", "zipf", "-n", 10**6, "-a", 1.5, says="does not fit into memory",
                    preexec_fn=limit(resource.RLIMIT_AS, 1 << 30))
         self.check_untouched("kept")
 
 
 GOLDEN = ROOT / "tests" / "golden"
+
+
+def crowds():
+    """Two streams of so many distinct items that no sketch of the tests, of 1 MB or less, counts all of them exactly."""
+    return [b"\n".join(b"%d" % i for i in range(first, first + 150000)) for first in (0, 100000)]
 
 
 def make_model(name):
@@ -491,7 +498,7 @@ class Sketches(Case):
         return json.loads(self.run_program("info", "--json", *arguments))
 
     def test_merge_of_sizes_that_nest(self):
-        parts = [b"\n".join(words(20000, seed)) for seed in (1, 2)]
+        parts = crowds()
         shapes = [(["--model", "paper", "--columns", "1024", "--blocks", "12"],
                    ["--model", "paper", "--columns", "1024", "--blocks", "4"])]
         shapes += [(["--budget", large], ["--budget", small])
@@ -518,23 +525,34 @@ class Sketches(Case):
         return found[1]
 
     def test_merge_of_sizes_that_do_not_nest(self):
-        parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
-        cases = [(1536, 1024, 512, "budget"), (320, 480, 160, "budget"), (12, 8, 4, "blocks")]
-        for one, other, common, option in cases:
+        parts = crowds()
+        for one, other, common in (1536, 1024, 512), (320, 480, 160), (12, 8, 4):
             for more in [], ["--top=4K"]:
                 self.build("a", parts[0], "--blocks", one, *more)
                 self.build("b", parts[1], "--blocks", other)
-                told = "blocks" if more else option
-                size, = re.findall(rf"\AFold both first: legosketch fold --{told} (\d+)\Z", self.remedy("a", "b"))
+                size, = re.findall(r"\AFold both first: legosketch fold --blocks (\d+)\Z", self.remedy("a", "b"))
                 for name in "ab":
-                    self.run_program("fold", "-o", name, f"--{told}", size, name)
+                    self.run_program("fold", "-o", name, "--blocks", size, name)
                 self.run_program("merge", "-o", "sum", "a", "b")
                 self.assertEqual(self.info("sum")["blocks"], common)
             self.run_program("merge", "-o", "sum", "b", "a")  # into the plain one, which counts everything
             self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--blocks", common))
 
-    def test_merge_of_sizes_that_hardly_nest(self):
+    def test_merge_of_any_sizes_while_they_are_exact(self):
         parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
+        for name, budget, data in ("a", "90K", parts[0]), ("b", "110K", parts[1]):
+            self.build(name, data, "--budget", budget)
+        for order, budget in ("ab", "90K"), ("ba", "110K"):
+            self.run_program("merge", "-o", "sum", *order)
+            self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--budget", budget))
+            self.assertTrue(self.info("sum")["exact"])
+        self.build("b", crowds()[0], "--budget", "110K")  # that no longer is, and its size is the larger
+        self.assertEqual(self.remedy("a", "b"), "Name them the other way round")
+        self.run_program("merge", "-o", "sum", "b", "a")
+        self.assertFalse(self.info("sum")["exact"])
+
+    def test_merge_of_sizes_that_hardly_nest(self):
+        parts = crowds()
         cases = [("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])]
         for one, other, more in cases:
             self.build("a", parts[0], "--budget", one, *more)
@@ -576,12 +594,13 @@ class Sketches(Case):
         for budget in ("256K", "128K", "64K"):
             self.run_program("fold", "-o", "small", "--budget", budget, "a")
             self.assertEqual(self.read("small"), self.build("b", data, "--budget", budget))
-        whole = self.info("a")
-        fixed = whole["bytes"] - 64 * whole["blocks"]
-        divisors = [n for n in range(1, whole["blocks"] + 1) if whole["blocks"] % n == 0]
-        for budget in (5000, 70000, 100000):  # the most that fits
+        whole = self.info("a")["blocks"]
+        self.build("b", "")
+        fixed = self.info("b")["bytes"] - 256  # it has one block
+        divisors = [n for n in range(1, whole + 1) if whole % n == 0]
+        for budget in (5000, 70000, 100000):  # the most that fits, with a cap for every 32 of them
             self.run_program("fold", "-o", "small", "--budget", budget, "a")
-            wanted = max(n for n in divisors if fixed + 64 * n <= budget)
+            wanted = max(n for n in divisors if fixed + 256 * (n + max(1, n // 32)) <= budget)
             self.assertEqual(self.info("small")["blocks"], wanted)
         self.fails("fold", "-o", "none", "--budget", "10", "a", says="legosketch: a")
         self.assertNotIn("none", self.files())
@@ -591,7 +610,7 @@ class Sketches(Case):
                    "--seed", 2**64 - 1, "--model", "paper")
         told = self.info("a")
         wanted = dict(kind="sketch", model="paper", seed=2**64 - 1, total=3, blocks=6, rows=5, columns=256, top_bytes=0,
-                      top_total=0, listed=0, exact=0)
+                      top_budget=0, top_total=0, top_items=0, exact=False, listing=0)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
         text = self.run_program("info", "a").decode()
         for name in ("stream", "memory", "model", "seed", "bricks"):
@@ -599,9 +618,20 @@ class Sketches(Case):
         self.assertEqual(self.run_program("info", "-", data=self.read("a")).decode(), text)
         self.build("b", "apple\n", "--blocks", "6")
         told = self.info("b")
-        wanted = dict(kind="sketch", model="compact", total=1, blocks=6, columns=0)
+        wanted = dict(kind="sketch", model="compact", total=1, distinct=1, exact=True, listing=1, blocks=6, columns=0)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
-        self.assertRegex(self.run_program("info", "b").decode(), r"(?m)^blocks  +6, of 64 bytes$")
+        text = self.run_program("info", "b").decode()
+        for line in (r"stream +1 items counted, 1 distinct", r"answers +exact: every item is listed",
+                     r"memory +528 bytes \(528\) of a budget of \d+ \(4K\)", r"blocks +at most 6, of 256 bytes"):
+            self.assertRegex(text, rf"(?m)^{line}$")
+        self.build("c", crowds()[0], "--budget", "64K")
+        told = self.info("c")
+        self.assertFalse(told["exact"])
+        self.assertTrue(0 <= told["listing"] < 1 and told["bytes"] <= told["budget"] <= 65536, told)
+        self.assertLess(abs(told["distinct"] - 150000), 0.1 * 150000)
+        text = self.run_program("info", "c").decode()
+        self.assertRegex(text, r"(?m)^stream +150000 items counted, about \d+ distinct$")
+        self.assertRegex(text, r"(?m)^answers +estimates: [\d.]+ % of the blocks list their items$")
         self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
 
     def test_shapes_that_cannot_be(self):
@@ -742,7 +772,8 @@ class Terminal(Case):
                 self.assertEqual(shown, "")
             else:
                 self.assertRegex(shown, r"\r\033\[Kbuild  [0-9.]+ k items  [0-9.]+ k/s")
-                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted into \d+ blocks, [0-9.]+[KM]\r\n\Z")
+                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted, \d+ distinct, in \d+ bytes, "
+                                        r"every count exact\r\n\Z")
         self.write("in", b"apple\n" * 1000)
         code, shown = self.on_terminal(["build", "-o", "out", "in"])
         self.assertNotIn("\033", shown)  # nothing to wait for

@@ -57,13 +57,18 @@ class Gen(Case):
         self.fails("gen", "zipf", "-n", "100000", "-a", "30", says="leave 63 bits")
 
 
+def crowd():
+    """More distinct items than a sketch of a few kilobytes can list."""
+    return words(60000) + [b"%d" % (i * i % 20011) for i in range(60000)]
+
+
 class Eval(Case):
     def rows(self, *arguments, **more):
         lines = self.run_program("eval", "-q", "--json", *arguments, **more).splitlines()
         return [json.loads(line) for line in lines]
 
     def test_fields(self):
-        stream = words(60000)
+        stream = crowd()
         rows = self.rows("--budget", "4K,1.5M", data=b"\n".join(stream))
         methods = ["lego", "rule", "lego-paper", "cms", "one", "exact"]
         self.assertEqual([(row["method"], row["budget"]) for row in rows],
@@ -74,7 +79,8 @@ class Eval(Case):
             self.assertEqual((row["n"], row["N"]), (len(counts), len(stream)))
             self.assertEqual(row["model"], {"lego": "compact", "rule": "compact", "lego-paper": "paper"}.get(row["method"]))
             if row["method"] in ("lego", "rule", "lego-paper", "cms"):
-                self.assertLessEqual(row["bytes"], row["budget"])
+                self.assertTrue(0 < row["bytes"] <= row["budget"], row)
+            if row["method"] in ("lego-paper", "cms") or row["method"] in ("lego", "rule") and row["budget"] == 4096:
                 self.assertGreater(row["bytes"], 0.87 * row["budget"])
             if row["method"] == "one":
                 self.assertEqual(row["bytes"], 0)
@@ -86,7 +92,7 @@ class Eval(Case):
         self.assertGreater(rows[1]["aae"], 0)
 
     def test_errors_are_those_of_the_sketch(self):
-        stream = words(60000)
+        stream = crowd()
         counts = collections.Counter(stream)
         errors = {}
         for seed in (5, 6):
@@ -133,7 +139,7 @@ class Eval(Case):
 
     def test_order(self):
         """Methods that depend on the order get the stream as it comes, and from a table the same shuffle each time."""
-        stream = words(60000)
+        stream = crowd()
         table = b"".join(b"%s\t%d\n" % pair for pair in sorted(collections.Counter(stream).items()))
         tight = ["--methods", "fingerprint", "--budget", "2K"]  # in 8K there is room for all, whoever comes first
         methods = ["--methods", ",".join(IN_ORDER[:-1] + ["cms", "tower-cm"]), "--budget", "8K"]

@@ -40,10 +40,10 @@ static void check_golden(const struct golden *g, int stream, const lego_model *m
 static void golden_blocks(void **unused)
 {
     (void)unused;
-    static const struct golden golden[] = {{"tests/golden/dense-light.sketch", 6, 0, 42, 100},
-                                           {"tests/golden/dense-mixed.sketch", 12, 0, 0, 800},
-                                           {"tests/golden/dense-deep.sketch", 5, 0, UINT64_MAX, 400},
-                                           {"tests/golden/dense-signed.sketch", 4, 0, 7, 300}};
+    static const struct golden golden[] = {{"tests/golden/blocks-light.sketch", 6, 0, 42, 100},
+                                           {"tests/golden/blocks-mixed.sketch", 3, 0, 0, 800},
+                                           {"tests/golden/blocks-deep.sketch", 5, 0, UINT64_MAX, 400},
+                                           {"tests/golden/blocks-signed.sketch", 2, 0, 7, 300}};
     struct lego_model model = *lego_model_builtin("compact");
     memcpy(model.name, "golden\0\0", 8);
     model.fingerprint = UINT64_C(0x0123456789abcdef);

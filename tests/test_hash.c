@@ -176,10 +176,29 @@ static void groups_are_independent(void **unused)
             struct hash h = domain_hash(d, i);
             uint32_t group = domain_group(d, i, G), facts[FACTS] = {hash_brick(h), (uint32_t)h.hi};
             for (unsigned k = 0; k < ROWS_MAX; k++) facts[2 + k] = (uint32_t)(hash_row_bits(h, k) >> 32);
-            for (unsigned k = 4; k < 6; k++) facts[FACTS - 6 + k] = (uint32_t)hash_row_bits(h, k); /* a dense block's */
+            struct spot spot = spot_of(C, h);
+            facts[FACTS - 2] = spot.block;
+            facts[FACTS - 1] = (uint32_t)(spot.key >> (64 - BLOCK_PRINT));
             for (int f = 0; f < FACTS; f++) together[f][group * C + facts[f] % C]++;
         }
         for (int f = 0; f < FACTS; f++) assert_true(surprise(together[f], G * C, SAMPLE) < 5);
+    }
+}
+
+/* An item's block, what that leaves of the hash for its key, and its print are even and independent. */
+static void places_in_blocks_are_independent(void **unused)
+{
+    (void)unused;
+    enum { B = 21, C = 32 };
+    static uint32_t spots[B * C * C];
+    for (int d = 0; d < DOMAINS; d++) {
+        memset(spots, 0, sizeof spots);
+        for (uint64_t i = 0; i < SAMPLE; i++) {
+            struct spot spot = spot_of(B, domain_hash(d, i));
+            uint32_t fraction = (uint32_t)(spot.key << BLOCK_PRINT >> 59), print = (uint32_t)(spot.key >> 59);
+            spots[(spot.block * C + fraction) * C + print]++;
+        }
+        assert_true(surprise(spots, B * C * C, SAMPLE) < 5);
     }
 }
 
@@ -226,6 +245,7 @@ int main(void)
         cmocka_unit_test(embeddings_follow_one_distribution),
         cmocka_unit_test(columns_are_independent),
         cmocka_unit_test(groups_are_independent),
+        cmocka_unit_test(places_in_blocks_are_independent),
         cmocka_unit_test(groups_halve),
         cmocka_unit_test(shared_cells_do_not_repeat),
     };

@@ -81,13 +81,9 @@ static struct bytes file_with(int64_t count)
 {
     lego_sketch *sketch = make_within("compact", 65536, 0);
     assert_int_equal(lego_add(sketch, "x", 1, 1), LEGO_OK);
-    struct hash hash = hash_bytes("x", 1, sketch->seed);
-    struct block *blocks = sketch->dense.block;
-    for (unsigned which = 0; which < 2; which++) {
-        struct half half = dense_half(&sketch->dense, hash, which);
-        block_kernels_best()->add(&blocks[half.block], (const unsigned[2]){which, which + 2}, half.column, count - 1);
-    }
-    sketch->dense.total = count;
+    struct spot spot = spot_of(1, hash_bytes("x", 1, sketch->seed));
+    assert_true(block_kernels_best()->add(sketch->blocks.block, sketch->blocks.whole, spot.key, count - 1));
+    sketch->blocks.total = count;
     struct bytes bytes = sketch_to_bytes(sketch);
     lego_destroy(sketch);
     return bytes;
@@ -123,7 +119,7 @@ static void bricks_out_of_range_are_refused(void **unused)
     lego_sketch *sketch = make(1, 16, NULL), *loaded = NULL;
     uint64_t quantum = sketch->model->quantum, most = INT64_MAX / quantum;
     struct bytes good = sketch_to_bytes(sketch);
-    size_t totals = 88 + sketch->model->rows * (size_t)64, marks = totals + 8;
+    size_t cells = 76, totals = cells + sketch->model->rows * (size_t)64, marks = totals + 8;
     for (uint64_t total = most; total <= most + 1; total++) {
         put_number(good.p + 64, total, 8);
         put_number(good.p + totals, total, 8);
@@ -135,10 +131,10 @@ static void bricks_out_of_range_are_refused(void **unused)
     put_number(good.p + 64, 0, 8);
     put_number(good.p + totals, 0, 8);
     good.p[marks] = 1; /* row 0 is wide: 14 cells, of which the first four are two pairs */
-    good.p[88 + 4 * 14] = 3;
+    good.p[cells + 4 * 14] = 3;
     for (int large = 0; large < 2; large++) {
-        put_number(good.p + 88, INT64_MAX, 8);
-        put_number(good.p + 96, (uint64_t)large, 8);
+        put_number(good.p + cells, INT64_MAX, 8);
+        put_number(good.p + cells + 8, (uint64_t)large, 8);
         seal(&good);
         assert_int_equal(lego_load(good.p, good.size, NULL, NULL, &loaded), large ? LEGO_ERR_CORRUPT : LEGO_OK);
         if (!large) assert_int_equal(lego_add_u64(loaded, 1, 1), LEGO_ERR_RANGE);

@@ -270,7 +270,7 @@ static void tops_of_unequal_size_merge(void **unused)
         assert_int_equal(from->top.most, wider ? 8 : 16);
         truth = other = (struct truth){0};
         feed(into, &truth, &state, 2000, round % 4 > 1);
-        feed(from, &other, &state, round % 5 ? 2000 : 20, false);
+        feed(from, &other, &state, round % 5 ? 2000 : 5, false);
         bool leaks = top_leaks(&from->top);
         assert_true(leaks == (round % 5 > 0));
         assert_int_equal(lego_merge(into, from), LEGO_OK);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { BLOCKS_LEAST = 8, BLOCKS_MOST = 64, BLOCKS_CROWDED = 24, TOP = COMPACT_ITEMS / 8 };
+enum { BLOCKS_LEAST = 8, BLOCKS_MOST = 64, BLOCKS_CROWDED = 24, TOP = 64, UPPER = 160 };
 static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -50,12 +50,15 @@ static double poisson(uint64_t *state, double mean)
 
 /* ---- the counts of a stream, largest first where there is an order ----------------------------------------------- */
 
+/* In half of the streams only one item of up to 30 is here, as where these blocks are some of a large sketch. */
 static void zipf(uint64_t *state, double *count, int n)
 {
     double alpha = between(state, 0.2, 1.6), scale = next(state) % 2 ? 1 : between_logs(state, 1, 30);
+    double one_of = next(state) % 2 ? 1 : between_logs(state, 1, 30);
     bool sampled = next(state) % 2;
     for (int j = 0; j < n; j++) {
-        double f = fmin(most, scale * pow((n + 1.0) / (j + 2), alpha));
+        double rank = one_of > 1 ? one_of * (j + unit(state)) : j;
+        double f = fmin(most, scale * pow((one_of * n + 1) / (rank + 2), alpha));
         count[j] = sampled ? poisson(state, f) : floor(f + 0.5);
     }
 }
@@ -203,6 +206,7 @@ static void store(struct stream *stream)
             blocks->kernels->settle(&blocks->block[blocks->blocks + i], blocks->whole, &cap[i]);
 }
 
+/* In one stream of four there are giants elsewhere: the blocks are some of a sketch whose mean is above theirs. */
 static bool stream_make(uint64_t *state, struct stream *stream)
 {
     uint32_t number;
@@ -218,6 +222,8 @@ static bool stream_make(uint64_t *state, struct stream *stream)
     if (next(state) % 16 == 0) add_giant(state, stream->count, stream->n);
     blocks_init(&stream->blocks, number, number, stream->bytes);
     store(stream);
+    if (next(state) % 4 == 0)
+        stream->blocks.total = (int64_t)((double)stream->blocks.total * between_logs(state, 1, 8));
     return true;
 }
 
@@ -228,14 +234,25 @@ static void stream_free(struct stream *stream)
     free(stream->waiting);
 }
 
-static void ask_all(uint64_t *state, const struct stream *stream, struct compact_task *task)
+/* Asks `asked` of the items from first to end, drawn at random: they stand for all of these. */
+static void ask_some(uint64_t *state, const struct stream *stream, int first, int end, int asked, int at,
+                     struct compact_task *task)
 {
-    int n = stream->n;
-    for (int i = 0; i < COMPACT_ITEMS; i++) {
-        int j = i < TOP ? i : TOP + (int)(next(state) % (uint64_t)(n - TOP));
-        double part = (i < TOP ? 1 : (double)(n - TOP) / (COMPACT_ITEMS - TOP)) / n;
+    double part = (double)(end - first) / asked / stream->n;
+    for (int i = at; i < at + asked; i++) {
+        int j = first + (int)(next(state) % (uint64_t)(end - first));
         ask(&stream->blocks, stream->key, j, stream->count[j], part, i, task);
     }
+}
+
+/* The most frequent items, others of the upper eighth, and of the rest: where counts are skewed, most of the absolute
+ * error is that of a few. */
+static void ask_all(uint64_t *state, const struct stream *stream, struct compact_task *task)
+{
+    int upper = TOP + stream->n / 8;
+    for (int i = 0; i < TOP; i++) ask(&stream->blocks, stream->key, i, stream->count[i], 1.0 / stream->n, i, task);
+    ask_some(state, stream, TOP, upper, UPPER, TOP, task);
+    ask_some(state, stream, upper, stream->n, COMPACT_ITEMS - TOP - UPPER, TOP + UPPER, task);
 }
 
 /* Streams are drawn until one has blocks that share. */

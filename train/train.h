@@ -92,7 +92,7 @@ void recipe_set_bits(struct recipe *recipe, const struct recipe_field *field, ui
  * nothing does. */
 bool recipe_difference(const struct recipe *made, const struct recipe *asked, char *text, size_t size);
 
-/* 20,000 steps for a compact model; paper.h and ms_train.h have the recipes of the others. */
+/* 30,000 steps for a compact model; paper.h and ms_train.h have the recipes of the others. */
 struct recipe recipe_compact(void);
 
 /* NULL, or what makes the recipe impossible. */

@@ -174,8 +174,8 @@ static uint64_t most_of(uint64_t most, lego_u128 other)
     return other > INT64_MAX ? UINT64_MAX : other > most ? (uint64_t)other : most;
 }
 
-/* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a bit,
- * and then has the sum of all. */
+/* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a bit
+ * of its prints, and then has the sum of all. Without a cap, as in young sketches, keys are whole. */
 static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end, const struct block *cap,
                       struct sums *all, uint64_t *most)
 {
@@ -187,7 +187,7 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
         __extension__ __int128 before = own.sum[0] - own.sum[1];
         add_sums(blocks, block, &own);
         if (own.sum[0] - own.sum[1] != before) return false;
-        counts |= block_step(block) > STEP_LIST;
+        counts |= block_step(block) > (cap ? STEP_LIST : STEP_WHOLE);
     }
     for (unsigned k = 0; k < 2; k++) {
         all->magnitude[k] += own.magnitude[k];

@@ -173,14 +173,36 @@ static bool grow_for_batch(struct blocks *blocks, void *context)
     return grow_blocks(context) == LEGO_OK;
 }
 
+/* Some of the items. */
+static lego_items items_of(const lego_items *items, size_t first, size_t n)
+{
+    lego_items some = *items;
+    some.n = n;
+    if (items->integers) some.integers += first;
+    else if (items->offsets) some.offsets += first;
+    if (items->counts) some.counts += first;
+    return some;
+}
+
+enum { SLICE_LEAST = 1 << 12 };
+
+/* Blocks that grow are of one thread, so they get slices of the items until they have grown. If that fails, what was added is
+ * taken away again, back the way it came, so that there is room at each step: while they grow, that leaves no trace. */
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};
-    int64_t sum = items->counts ? 0 : (int64_t)items->n;
-    for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
-    if (!batch_add(&sketch->blocks, items, sketch->seed, sketch->threads, &sketch->allocator, &growth))
+    struct blocks *blocks = &sketch->blocks;
+    int64_t sum = 0;
+    for (size_t done = 0, n; done < items->n; done += n) {
+        size_t slice = blocks->blocks < SLICE_LEAST / 16 ? SLICE_LEAST : 16 * (size_t)blocks->blocks;
+        n = blocks_grow(blocks) && slice < items->n - done ? slice : items->n - done;
+        const lego_items some = items_of(items, done, n);
+        if (batch_add(blocks, &some, sketch->seed, sketch->threads, &sketch->allocator, &growth)) continue;
+        while (done-- > 0) blocks_add(blocks, items_hash(items, done, sketch->seed), -count_of(items, done));
         return LEGO_ERR_MEMORY;
-    sketch->blocks.total += sum;
+    }
+    for (size_t i = 0; i < items->n; i++) sum += count_of(items, i);
+    blocks->total += sum;
     blocks_changed(sketch);
     return LEGO_OK;
 }

@@ -135,29 +135,34 @@ static void answer_all_shared(const lego_sketch *sketch, struct shared *shared, 
     shared->n = 0;
 }
 
-static void answer_some(const lego_sketch *sketch, const struct spot spot[], size_t first, size_t n,
+enum { AHEAD = 16 }; /* items whose blocks are on their way while those before them are answered */
+
+/* Items from `first` on. */
+static void answer_some(const lego_sketch *sketch, const struct spot spot[], unsigned n, size_t first,
                         struct shared *shared, lego_estimate *estimates)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct reading *reading = &shared->reading[shared->n];
-        blocks_read(&sketch->blocks, spot[i], reading);
-        if (step_lists(reading->step)) {
-            estimates[first + i] = answer_listed(&sketch->blocks, reading);
-        } else {
-            shared->index[shared->n] = first + i;
-            compact_put(reading, &shared->items, shared->n);
-            if (++shared->n == DECODE_MOST) answer_all_shared(sketch, shared, estimates);
+    struct reading reading[AHEAD];
+    blocks_read_many(&sketch->blocks, spot, n, reading);
+    for (unsigned i = 0; i < n; i++) {
+        if (step_lists(reading[i].step)) {
+            estimates[first + i] = answer_listed(&sketch->blocks, &reading[i]);
+            continue;
         }
+        shared->index[shared->n] = first + i;
+        shared->reading[shared->n] = reading[i];
+        compact_put(&reading[i], &shared->items, shared->n);
+        if (++shared->n == DECODE_MOST) answer_all_shared(sketch, shared, estimates);
     }
 }
 
 /* Where n items are from `first` on; their blocks are on their way. */
-static void place_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t n, struct spot spot[])
+static void place_items(const lego_sketch *sketch, const lego_items *items, size_t first, unsigned n,
+                        struct spot spot[])
 {
     const struct blocks *blocks = &sketch->blocks;
     struct hashes hashes;
-    if (items->integers) blocks->kernels->hash_keys(items->integers + first, (unsigned)n, sketch->seed, &hashes);
-    for (size_t i = 0; i < n; i++) {
+    if (items->integers) blocks->kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
+    for (unsigned i = 0; i < n; i++) {
         struct hash hash =
             items->integers ? (struct hash){hashes.lo[i], hashes.hi[i]} : items_hash(items, first + i, sketch->seed);
         spot[i] = spot_of(blocks->blocks, hash);
@@ -166,18 +171,17 @@ static void place_items(const lego_sketch *sketch, const lego_items *items, size
     }
 }
 
-enum { AHEAD = 16 }; /* items whose blocks are on their way while those before them are answered */
-
+/* While the blocks of some items are on their way, the items before them are answered. */
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
                         lego_estimate *estimates)
 {
     struct spot spot[2][AHEAD];
     struct shared shared = {.n = 0};
-    size_t before = 0;
+    unsigned before = 0;
     for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
-        size_t n = end - start < AHEAD ? end - start : AHEAD;
+        unsigned n = end - start < AHEAD ? (unsigned)(end - start) : AHEAD;
         place_items(sketch, items, start, n, spot[turn]);
-        answer_some(sketch, spot[turn ^ 1], start - before, before, &shared, estimates);
+        answer_some(sketch, spot[turn ^ 1], before, start - before, &shared, estimates);
         start += n;
         before = n;
     }

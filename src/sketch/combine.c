@@ -37,7 +37,7 @@ static void open_as(const struct blocks *into, const struct blocks *from, uint32
     if (content->step != STEP_WHOLE || into->blocks == from->blocks) return;
     for (unsigned i = 0; i < content->n; i++) {
         struct hash hash = spot_hash(from->blocks, (struct spot){block, content->key[i]});
-        content->key[i] = spot_of(into->blocks, hash).key;
+        content->key[i] = key_cut(spot_of(into->blocks, hash).key, into->whole);
     }
 }
 
@@ -170,14 +170,16 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* The shape of two sketches together, or LEGO_ERR_SHAPE. What is young goes into any shape. */
+/* The shape of two sketches together, or LEGO_ERR_SHAPE. What is whole goes into any shape, but into keeps within its
+ * budget. */
 static lego_status common_shape(const lego_sketch *into, const lego_sketch *from, struct shape *shape)
 {
     struct shape a = sketch_shape(into), b = sketch_shape(from);
     *shape = a;
     if (a.columns != b.columns) return LEGO_ERR_SHAPE;
     if (!has_blocks(into->model) || !blocks_whole(&from->blocks)) {
-        if (!nests(a.blocks, b.blocks)) return LEGO_ERR_SHAPE;
+        bool fits = has_blocks(into->model) && blocks_whole(&into->blocks) && b.blocks <= a.blocks;
+        if (!fits && !nests(a.blocks, b.blocks)) return LEGO_ERR_SHAPE;
         shape->blocks = least(a.blocks, b.blocks);
     }
     if (!a.buckets || !b.buckets || !top_leaks(&from->top)) return LEGO_OK;

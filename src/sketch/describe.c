@@ -70,8 +70,11 @@ static void count_items(const struct blocks *blocks, lego_info *info)
 static void count_brick_items(const struct bricks *bricks, lego_info *info)
 {
     struct stream stream;
-    for (uint32_t i = 0; i < bricks->bricks.d; i++)
-        if (bricks_scan(bricks, i, &stream) > 0) info->distinct += stream.distinct;
+    for (uint32_t i = 0; i < bricks->bricks.d; i++) {
+        if (row_get64(bricks->totals + 8 * (size_t)i) <= 0) continue; /* a scan takes long */
+        bricks_scan(bricks, i, &stream);
+        info->distinct += stream.distinct;
+    }
 }
 
 int64_t lego_total(const lego_sketch *sketch)
@@ -92,6 +95,7 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .blocks = shape.blocks,
                         .columns = shape.columns,
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
+                        .top_budget = top_bytes(shape.buckets),
                         .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
     if (has_blocks(sketch->model)) count_items(&sketch->blocks, info);
     else count_brick_items(&sketch->bricks, info);

@@ -73,34 +73,42 @@ static uint64_t blocks_within(uint64_t bytes)
     return fit <= BLOCKS_A_CAP ? fit - 1 : bytes * BLOCKS_A_CAP / (unit * (BLOCKS_A_CAP + 1));
 }
 
-/* The shape that fills a budget. Beside blocks, what has a fixed size is paid for with a 256th of the budget or what it
+/* How many blocks a budget without its buckets gives. What has a fixed size is paid for with a 256th of it or what it
  * takes: as a fixed part alone, it would give twice the budget not quite twice the blocks. */
+static uint32_t blocks_of(uint64_t budget, bool top)
+{
+    uint64_t fixed = fixed_bytes(top);
+    return whole_number(blocks_within(budget / 256 < fixed ? budget - fixed : budget - (budget + 255) / 256));
+}
+
+/* The shape that fills a budget. */
 static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64_t top, struct shape *shape)
 {
     *shape = (struct shape){0, 0, 0};
     if (budget < LEGO_BUDGET_MIN || budget > LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
     if (top > 0 && (top < LEGO_TOP_MIN || top > budget - LEGO_BUDGET_MIN)) return LEGO_ERR_BUDGET;
     shape->buckets = top_most(top);
-    uint64_t fixed = fixed_bytes(top > 0);
     budget -= shape->buckets * (uint64_t)TOP_BUCKET;
-    if (!has_blocks(model))
-        return bricks_fit(model, budget - fixed, &shape->blocks, &shape->columns) ? LEGO_OK : LEGO_ERR_BUDGET;
-    shape->blocks = whole_number(blocks_within(budget / 256 < fixed ? budget - fixed : budget - (budget + 255) / 256));
+    if (!has_blocks(model)) {
+        budget -= fixed_bytes(top > 0);
+        return bricks_fit(model, budget, &shape->blocks, &shape->columns) ? LEGO_OK : LEGO_ERR_BUDGET;
+    }
+    shape->blocks = blocks_of(budget, top > 0);
     return LEGO_OK;
 }
 
 uint64_t sketch_budget(const lego_model *model, const struct shape *shape)
 {
-    struct shape found;
-    uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET, low = LEGO_BUDGET_MIN, high = LEGO_BUDGET_MAX;
-    if (!has_blocks(model)) return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(top > 0) + top;
+    bool has_buckets = shape->buckets > 0;
+    uint64_t top = shape->buckets * (uint64_t)TOP_BUCKET;
+    uint64_t low = LEGO_BUDGET_MIN + (has_buckets ? TOP_LINE : 0), high = LEGO_BUDGET_MAX;
+    if (!has_blocks(model)) return bricks_least(model, shape->blocks, shape->columns) + fixed_bytes(has_buckets) + top;
     while (low < high) { /* the number of blocks never falls with the budget */
         uint64_t middle = low + (high - low) / 2;
-        choose_shape(model, middle, 0, &found);
-        if (found.blocks < shape->blocks) low = middle + 1;
+        if (blocks_of(middle, has_buckets) < shape->blocks) low = middle + 1;
         else high = middle;
     }
-    return low + (top ? TOP_LINE + top : 0);
+    return low + top;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -196,23 +196,24 @@ def to_paper(model, integer):
 # ---- sketches -------------------------------------------------------------------------------------------------------
 
 NARROW = 2**31  # a cell of a narrow row is at least minus this, and below it
-HEAD = "<IIQQQ16sIIqQQ"  # version, kind, length, seed, fingerprint, name, blocks, columns, total, buckets, votes
+HEAD = "<IIQQQ16sIIqI"  # version, kind, length, seed, fingerprint, name, blocks, columns, total, buckets
+HEAD_SIZE = 76
 
 
-def write_head(kind, seed, fingerprint, name, blocks, columns, total, body, buckets=0, votes=0):
-    """The file of a sketch: head, body and checksum."""
-    size = 88 + len(body) + 8
-    data = b"LEGOSKCH" + struct.pack(HEAD, 2, kind, size, seed, fingerprint, name.encode(), blocks, columns, total,
-                                     buckets, votes) + body
+def write_head(kind, seed, fingerprint, name, blocks, columns, total, body):
+    """The file of a sketch that keeps no most frequent items: head, body and checksum."""
+    size = HEAD_SIZE + len(body) + 8
+    data = b"LEGOSKCH" + struct.pack(HEAD, 3, kind, size, seed, fingerprint, name.encode(), blocks, columns, total,
+                                     0) + body
     return data + struct.pack("<Q", xxhash.xxh3_64_intdigest(data))
 
 
 def read_head(data, kind):
     """-> seed, fingerprint, name, blocks, columns, total of a sketch that keeps no most frequent items."""
     check(data[:8] == b"LEGOSKCH", "magic")
-    version, kind_there, length, seed, fingerprint, name, blocks, columns, total, buckets, votes = \
+    version, kind_there, length, seed, fingerprint, name, blocks, columns, total, buckets = \
         struct.unpack_from(HEAD, data, 8)
-    check((version, kind_there, length, buckets, votes) == (2, kind, len(data), 0, 0), "head")
+    check((version, kind_there, length, buckets) == (3, kind, len(data), 0), "head")
     check(xxhash.xxh3_64_intdigest(data[:-8]) == struct.unpack("<Q", data[-8:])[0], "checksum")
     return seed, fingerprint, name.rstrip(b"\0").decode(), blocks, columns, total
 
@@ -344,12 +345,12 @@ def read_sketch(data, rows):
     """rows: of the model, which the file only names."""
     seed, fingerprint, name, count, columns, total = read_head(data, 1)
     check(count >= 1 and columns % 2 == 0 and 16 <= columns <= 16384, "shape")
-    check(len(data) == 88 + count * (rows * 4 * columns + 9) + 8, "length")
-    totals = struct.unpack_from(f"<{count}q", data, 88 + count * rows * 4 * columns)
+    check(len(data) == HEAD_SIZE + count * (rows * 4 * columns + 9) + 8, "length")
+    totals = struct.unpack_from(f"<{count}q", data, HEAD_SIZE + count * rows * 4 * columns)
     marks, bricks = data[-8 - count:-8], []
     for b in range(count):
         check(marks[b] < 2**rows, "marks")
-        at = [88 + (b * rows + k) * 4 * columns for k in range(rows)]
+        at = [HEAD_SIZE + (b * rows + k) * 4 * columns for k in range(rows)]
         cells = [Row.from_bytes(data[at[k]:at[k] + 4 * columns], marks[b] >> k & 1) for k in range(rows)]
         bricks.append(Brick(totals[b], cells))
     check(sum(totals) == total, "stream length")

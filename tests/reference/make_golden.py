@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-import dense
+import blocks
 import lego
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
@@ -143,10 +143,42 @@ def streams():
 SEEDS = [42, 0, MASK, 7]
 
 
-def dense_cases():
-    """name, blocks, seed and stream of a sketch of the compact model"""
-    for blocks, seed, (name, stream) in zip([6, 12, 5, 4], SEEDS, streams()):
-        yield name, blocks, seed, stream
+def draw(state):
+    """SplitMix64, endless."""
+    while True:
+        state = state + 0x9E3779B97F4A7C15 & MASK
+        z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+        yield z ^ z >> 31
+
+
+def write_blocks(path):
+    """Single blocks, from whole lists to the last steps, and caps."""
+    with open(path, "w") as file:
+        file.write("""\
+# WHOLE STEP N BITS SIGNED SEED block
+#   the canonical bytes, in hex, of N items in a block that began at STEP, 0 or a cap's; whole keys have WHOLE bits.
+#   Of every item SplitMix64, from state SEED on, gives in turn its key (the leading WHOLE bits), a shift and its count:
+#   (draw >> 63 - shift mod (BITS + 1)) + 1, negative if SIGNED and draw mod 3 = 0
+""")
+        sizes = [0, 1, 2, 3, 4, 5, 8, 9, 20, 30, 40, 60, 90, 120, 150, 200, 250, 300, 400, 500, 511, 600]
+        for i in range(132):
+            whole, n, bits, signed = 34 + i % 29, sizes[i % 22], [0, 2, 5, 12, 30, 50][i // 22], i % 5 == 4
+            draws, block = draw(i), blocks.Block(whole)
+            if i % 3 == 2:
+                block = blocks.Block(whole, blocks.CAP, rows=[[0] * 512])
+            step = block.step
+            for _ in range(n):
+                key, shift, count = next(draws), next(draws), next(draws)
+                value = (count >> 63 - shift % (bits + 1)) + 1
+                block.add(blocks.cut(key, whole), -value if signed and count % 3 == 0 else value)
+            file.write(f"{whole} {step} {n} {bits} {signed:d} {i} {block.settle().pack().hex()}\n")
+
+
+def block_cases():
+    """name, the most blocks, seed and stream of a sketch of the compact model"""
+    for most, seed, (name, stream) in zip([6, 3, 5, 2], SEEDS, streams()):
+        yield name, most, seed, stream
 
 
 def brick_cases():
@@ -156,9 +188,9 @@ def brick_cases():
 
 
 def write_sketches(folder, model):
-    for name, blocks, seed, stream in dense_cases():
-        with open(os.path.join(folder, f"dense-{name}.sketch"), "wb") as file:
-            file.write(dense.write_sketch(dense.build(blocks, stream, seed)))
+    for name, most, seed, stream in block_cases():
+        with open(os.path.join(folder, f"blocks-{name}.sketch"), "wb") as file:
+            file.write(blocks.write_sketch(blocks.build(most, stream, seed)))
     for name, shape, stream in brick_cases():
         with open(os.path.join(folder, f"bricks-{name}.sketch"), "wb") as file:
             file.write(lego.write_sketch(lego.build(model, shape, stream)))
@@ -172,6 +204,7 @@ def make(folder):
     model = lego.read_model(path)  # as rounded to floats
     write_networks(os.path.join(folder, "networks.txt"), model, rng)
     write_hash(os.path.join(folder, "hash.txt"), model, rng)
+    write_blocks(os.path.join(folder, "blocks.txt"))
     write_sketches(folder, model)
 
 

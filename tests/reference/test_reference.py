@@ -6,7 +6,6 @@ LEGOSKETCH names the shared library (build/liblegosketch.so), which is called as
 import ctypes
 import dataclasses
 import filecmp
-import itertools
 import os
 import shutil
 import sys
@@ -16,7 +15,7 @@ import unittest
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import dense
+import blocks
 import lego
 import make_golden
 
@@ -149,9 +148,10 @@ class Estimate(ctypes.Structure):
 
 class Info(ctypes.Structure):
     _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("total", ctypes.c_int64),
+                ("distinct", ctypes.c_double), ("exact", ctypes.c_int), ("listing", ctypes.c_double),
                 ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
-                ("top_total", ctypes.c_int64)]
+                ("top_budget", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
 
 
 class Items(ctypes.Structure):
@@ -180,10 +180,17 @@ class Sketch:
             self.call("lego_model_load", data, ctypes.c_size_t(len(data)), None, ctypes.byref(self.model))
         else:
             self.model = ctypes.c_void_p(self.library.lego_model_builtin(model.encode()))
-        options = Options(budget, 0, self.model, seed, None)
-        self.call("lego_create", ctypes.byref(options), ctypes.byref(self.handle))
+        self.create(budget, seed)
+        while blocks and self.info().blocks % blocks:
+            budget += 256
+            self.library.lego_destroy(self.handle)
+            self.create(budget, seed)
         if blocks:
             self.call("lego_fold", self.handle, ctypes.c_uint32(blocks))
+
+    def create(self, budget, seed):
+        options = Options(budget, 0, self.model, seed, None)
+        self.call("lego_create", ctypes.byref(options), ctypes.byref(self.handle))
 
     def call(self, name, *arguments):
         status = getattr(self.library, name)(*arguments)
@@ -356,66 +363,96 @@ def truth_of(stream):
     return truth
 
 
-class Dense(unittest.TestCase):
+class OwnBlocks(unittest.TestCase):
     """The reference of the compact model against itself and its golden files."""
 
     def test_example(self):
-        """The one of format.md."""
-        data = dense.pack(16, [[0, 4], [1, 0], [], []])
-        self.assertEqual("0110" "10" "10" "0" "0", f"{int.from_bytes(data, 'little'):0512b}"[::-1][:10])
-        self.assertEqual(16 << 53, int.from_bytes(data[56:], "little"))
-        self.assertEqual(bytes(64), dense.pack(0, dense.empty_block().rows))
+        """Those of format.md."""
+        bits = blocks.Bits()
+        blocks.put_levels(bits, [0, 4, 1], 0)
+        self.assertEqual("011" "10" "10" "0" "0", f"{bits.value:0{bits.at}b}"[::-1])
+        self.assertEqual(bytes(5), blocks.Block(62).pack())
+        block = blocks.Block(62, 1, {0x123456 << 40: 1, 0x923456 << 40: 3})
+        used = 6 + 2 * 22 + 2 + 2  # quotients, remainders, map 0, and the digit of 3 - 1 with its place in map 1
+        data = int.from_bytes(block.pack(), "little")
+        self.assertEqual(used | 1 << 11 | 2 << 18, data % 2**40)  # step 1, 2 entries
+        self.assertEqual("10" "0" "10" "0", f"{data >> 40:0{used}b}"[::-1][:6])
+
+    def random_block(self, rng, i):
+        low, high = [(1, 2), (1, 1000), (-3, 4), (-2**50, 2**50), (1, 2**50)][i % 5]
+        block = blocks.Block(34 + i % 29)
+        if i % 4 == 3:
+            block = blocks.Block(block.whole, blocks.CAP, rows=[[0] * 512])
+        for _ in range(rng.randint(0, 700)):
+            key = int(rng.randint(0, 2**32)) << 32 | int(rng.randint(0, 2**32))
+            block.add(blocks.cut(key, block.whole), int(rng.randint(low, high, dtype=np.int64)))
+        return block.settle()
 
     def test_blocks_round_trip(self):
         rng = np.random.RandomState(6)
-        for i in range(200):
-            block = dense.empty_block()
-            low, high = [(0, 2), (0, 1000), (-3, 3), (-2**62, 2**62), (0, 2**63 - 1)][i % 5]
-            for _ in range(rng.randint(1, 60) if high < 2**40 else rng.randint(1, 5)):
-                block.rows[rng.randint(4)][rng.randint(64)] = int(rng.randint(low, high, dtype=np.int64))
-            block.settle()
-            data = dense.pack(block.step, block.rows)
-            self.assertEqual((block.step, block.rows), dense.unpack(data))
-            for bit in rng.randint(0, 512, 20).tolist():  # another block, or none
-                wrong = (int.from_bytes(data, "little") ^ 1 << bit).to_bytes(64, "little")
+        for i in range(40):
+            block = self.random_block(rng, i)
+            data = block.pack()
+            self.assertEqual((block, len(data)), blocks.unpack(data, block.whole))
+            for bit in rng.randint(0, 8 * len(data), 10).tolist():  # another block, or none
+                wrong = (int.from_bytes(data, "little") ^ 1 << bit).to_bytes(len(data), "little")
                 try:
-                    self.assertEqual(wrong, dense.pack(*dense.unpack(wrong)))
+                    other, size = blocks.unpack(wrong, block.whole)
+                    self.assertEqual(wrong[:size], other.pack())
                 except ValueError:
                     pass
 
+    def test_steps_one_by_one_are_steps_at_once(self):
+        rng = np.random.RandomState(7)
+        for first, last in ((0, blocks.LAST), (blocks.CAP, blocks.CAP_LAST)):
+            slow = blocks.Block(50, first, rows=[[0] * 512] if first else [])
+            items = [(int(rng.randint(0, 2**32)) << 32, int(rng.randint(1, 99))) for _ in range(300)]
+            for key, count in items:
+                slow.add(blocks.cut(key, 50), count)
+            for step in range(first + 1, last + 1):
+                slow.go_to(step)
+                once = blocks.Block(50, step)
+                if step >= blocks.SHARE:
+                    once.rows = [[0] * blocks.cells_of_row(*row) for row in blocks.folds_of(step)]
+                for key, count in items:
+                    once.add(key, count)
+                self.assertEqual(once, slow)
+            self.assertEqual([8, 8] if first == 0 else [8], [len(row) for row in slow.rows])
+
+    def test_hashes_come_back(self):
+        for number in (1, 2, 3, 7, 64, 129, 200, 2**27 + 2**20):
+            for i in range(200):
+                known = blocks.hash62(i, 5)
+                block, key = blocks.spot(known, number)
+                self.assertEqual(known, blocks.spot_hash(block, blocks.cut(key, blocks.whole_bits(number)), number))
+
     def test_golden(self):
         steps, signed = set(), 0
-        for name, blocks, seed, stream in make_golden.dense_cases():
-            with open(os.path.join(make_golden.GOLDEN, f"dense-{name}.sketch"), "rb") as file:
-                sketch = dense.read_sketch(file.read())
-            self.assertEqual((blocks, seed, sum(c for _, c in stream)), (len(sketch.blocks), sketch.seed, sketch.total))
-            steps |= {block.step for block in sketch.blocks}
-            signed += sum(min(dense.cells_of(block.rows)) < 0 for block in sketch.blocks)
+        for name, most, seed, stream in make_golden.block_cases():
+            with open(os.path.join(make_golden.GOLDEN, f"blocks-{name}.sketch"), "rb") as file:
+                sketch = blocks.read_sketch(file.read())
+            self.assertEqual((most, seed, sum(c for _, c in stream)), (sketch.most, sketch.seed, sketch.total))
+            steps |= {block.step for block in sketch.blocks + sketch.caps}
+            signed += sum(min(block.values()) < 0 for block in sketch.blocks)
             truth = truth_of(stream)
             if min(truth.values()) >= 0:
                 for item, count in truth.items():
                     self.assertGreaterEqual(sketch.upper(item), count, name)
             if name == "light":
-                exact = [sketch.upper(item) == count for item, count in truth.items()]
-                self.assertGreater(sum(exact), 95)
-        self.assertLessEqual({0, 1, 2, 5, 6, 7, 8, 14}, steps)
-        self.assertGreater(signed, 2)
-
-    def test_order_does_not_matter(self):
-        """Not at all without deletions; in the golden case with deletions not that of the rows, which nothing promises."""
-        for _, blocks, seed, stream in make_golden.dense_cases():
-            orders = list(itertools.permutations(range(4)))[::5]
-            same = {dense.write_sketch(dense.build(blocks, stream, seed, order=order)) for order in orders}
-            if min(c for _, c in stream) >= 0:
-                same |= {dense.write_sketch(dense.build(blocks, stream[::-1], seed))}
-            self.assertEqual(1, len(same))
+                self.assertEqual([sketch.upper(item) for item in truth], list(truth.values()))
+        self.assertIn(0, steps)
+        self.assertTrue(any(0 < step < blocks.SHARE for step in steps))
+        self.assertTrue(any(blocks.SHARE <= step < blocks.CAP for step in steps))
+        self.assertTrue(any(step >= blocks.CAP for step in steps))
+        self.assertGreater(signed, 0)
 
     def test_folding_is_hashing_into_fewer_blocks(self):
-        for blocks, scale in [(12, 1), (12, 300), (9, 10), (8, 10**6)]:
-            stream = skewed(300, scale)
-            for fewer in (b for b in range(1, blocks + 1) if blocks % b == 0):
-                folded = dense.fold(dense.build(blocks, stream), fewer)
-                self.assertEqual(dense.write_sketch(dense.build(fewer, stream)), dense.write_sketch(folded))
+        for most, n, scale in [(12, 300, 1), (12, 2000, 10), (9, 2500, 300), (70, 4000, 2)]:
+            stream = skewed(n, scale)
+            large = blocks.build(most, stream)
+            for fewer in (b for b in range(1, most + 1) if most % b == 0):
+                own = blocks.build(fewer, stream)
+                self.assertEqual(blocks.write_sketch(own), blocks.write_sketch(blocks.fold(large, fewer)))
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), f"there is no {LIBRARY}: build it or set LEGOSKETCH")
@@ -426,39 +463,50 @@ class Blocks(unittest.TestCase):
         sketch = Sketch(**options)
         sketch.add_many(stream)
         data = sketch.save()
-        read = dense.read_sketch(data)
-        self.assertEqual((len(read.blocks), read.total), (sketch.info().blocks, sketch.info().total))
-        own = dense.build(len(read.blocks), stream, read.seed, "compact", read.fingerprint)
+        read = blocks.read_sketch(data)
+        self.assertEqual((read.most, read.total), (sketch.info().blocks, sketch.info().total))
+        own = blocks.build(read.most, stream, read.seed, "compact", read.fingerprint)
         truth = truth_of(stream)
-        items = list(truth) + [b"absent %d" % i for i in range(20)]
+        items = list(truth)[:1000] + [b"absent %d" % i for i in range(20)]
         answers = [sketch.query(item) for item in items]
         self.assertEqual([read.upper(item) for item in items], [answer.upper for answer in answers])
         for answer in answers:
             self.assertLessEqual(answer.lower, answer.value)
             self.assertLessEqual(answer.value, answer.upper)
         if min(count for _, count in stream) >= 0:
-            self.assertEqual(dense.write_sketch(own), data)
+            self.assertEqual(blocks.write_sketch(own), data)
             for item, answer in zip(items, answers):
                 self.assertGreaterEqual(answer.upper, truth.get(item, 0))
             held = [answer.lower <= truth.get(item, 0) for item, answer in zip(items, answers)]
             self.assertGreaterEqual(np.mean(held), 0.95)
-        else:  # the steps may be others, the content may not
+        elif len(own.blocks) == len(read.blocks):  # the steps may be others, the content may not
             for a, b in zip(own.blocks, read.blocks, strict=True):
                 a.go_to(b.step)
-                b.go_to(a.step)
-            self.assertEqual(dense.write_sketch(own), dense.write_sketch(read))
+                self.assertEqual(a, b)
+        exact = all(block.step == 0 for block in read.blocks)
+        self.assertEqual(exact, bool(sketch.info().exact))
+        if exact:
+            self.assertEqual([truth.get(item, 0) for item in items], [answer.upper for answer in answers])
         return read
 
     def test_budgets(self):
-        for budget in (4096, 5000, 65536):
-            self.assertLessEqual(64 * len(self.check(skewed(1500), budget=budget).blocks), budget)
+        for budget in (4096, 5000, 20000, 65536):
+            read = self.check(skewed(3000), budget=budget)
+            self.assertLessEqual(256 * (read.most + blocks.caps_of(read.most, read.most)), budget)
 
-    def test_every_step(self):
+    def test_every_state(self):
         steps = set()
-        for scale in (0, 0.1, 1, 10, 10**3, 10**5, 10**8, 10**12):
-            for n in (40, 400):
-                steps |= {block.step for block in self.check(skewed(n, scale), blocks=6).blocks}
-        self.assertLessEqual(set(range(15)), steps)
+        for scale in (0, 1, 100, 10**5, 10**12):
+            for n in (40, 300, 800, 2000):
+                read = self.check(skewed(n, scale), blocks=6)
+                steps |= {block.step for block in read.blocks + read.caps}
+        self.assertGreater(len(steps), 30)
+
+    def test_growth(self):
+        """From nothing to the budget's number of blocks."""
+        numbers = {len(self.check(skewed(n), budget=20000).blocks) for n in (0, 20, 60, 200, 700, 1500, 3000) if n}
+        self.assertGreater(len(numbers), 4)
+        self.assertEqual(1, len(blocks.read_sketch(Sketch(budget=10**6).save()).blocks))
 
     def test_seeds(self):
         for seed in (1, 2**63, 2**64 - 1):
@@ -466,32 +514,37 @@ class Blocks(unittest.TestCase):
 
     def test_deletions(self):
         self.check(turnstile(800))
-        self.check(turnstile(800), blocks=10)
-        stream = skewed(500, 1000)
-        read = self.check(stream + [(item, -count) for item, count in stream], blocks=6)
-        self.assertEqual({0}, {cell for block in read.blocks for cell in dense.cells_of(block.rows)})
+        self.check(turnstile(800), blocks=2)
+        stream = skewed(100, 1000)
+        read = self.check(stream + [(item, -count) for item, count in stream], budget=20000)
+        self.assertEqual(blocks.write_sketch(blocks.build(read.most, [], 0, "compact", read.fingerprint)),
+                         blocks.write_sketch(read))
 
     def test_huge_counts(self):
-        for n, blocks in [(5, 1), (600, 10), (600, 60)]:
-            self.check(huge(n), blocks=blocks)
+        for n, most in [(5, 1), (600, 3), (600, 12)]:
+            self.check(huge(n), blocks=most)
         self.check([(b"a", 10**12), (b"b", -10**12), (b"c", 2 * 10**18)])
 
     def test_integers(self):
         self.check([(i * i, 1 + i % 9) for i in range(1, 500)] + [(2**63, 7), (2**64 - 1, 9)])
 
     def test_merge_and_fold(self):
-        a, b = skewed(300, 5, seed=8), skewed(500, 100, seed=9)
-        for blocks_a, blocks_b, common in [(12, 12, 12), (60, 12, 12), (6, 30, 6), (10, 20, 10)]:
-            into, other, both = Sketch(blocks=blocks_a), Sketch(blocks=blocks_b), Sketch(blocks=common)
-            into.add(a)
-            other.add(b)
-            both.add(a + b)
-            into.call("lego_merge", into.handle, other.handle)
-            self.assertEqual(both.save(), into.save())
-            own = dense.build(common, a + b, 0, "compact", dense.read_sketch(into.save()).fingerprint)
-            self.assertEqual(dense.write_sketch(own), into.save())
-            into.call("lego_fold", into.handle, ctypes.c_uint32(1))
-            self.assertEqual(dense.write_sketch(dense.fold(own, 1)), into.save())
+        """Sketches that have grown meet at the smaller number of blocks; one with whole keys is added to any."""
+        for n, whole in ((100, True), (2500, False)):
+            a, b = skewed(n, 5, seed=8), skewed(n, 100, seed=9)
+            for most_a, most_b in [(12, 12), (12, 6), (6, 12), (10, 5)]:
+                common = most_a if whole else min(most_a, most_b)
+                into, other, both = Sketch(blocks=most_a), Sketch(blocks=most_b), Sketch(blocks=common)
+                into.add_many(a)
+                other.add_many(b)
+                both.add_many(a + b)
+                self.assertEqual(whole, bool(other.info().exact))
+                into.call("lego_merge", into.handle, other.handle)
+                self.assertEqual(both.save(), into.save())
+                own = blocks.build(common, a + b, 0, "compact", blocks.read_sketch(into.save()).fingerprint)
+                self.assertEqual(blocks.write_sketch(own), into.save())
+                into.call("lego_fold", into.handle, ctypes.c_uint32(1))
+                self.assertEqual(blocks.write_sketch(blocks.fold(own, 1)), into.save())
 
 
 if __name__ == "__main__":

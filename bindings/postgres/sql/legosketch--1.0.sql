@@ -308,7 +308,7 @@ COMMENT ON FUNCTION lego_estimate(legosketch, bytea) IS 'about how often did the
 COMMENT ON FUNCTION lego_estimates(legosketch, bytea[]) IS 'the same for many items';
 COMMENT ON FUNCTION lego_bounds(legosketch, bytea)
     IS 'never more often than upper; less often than lower for 5 % at most';
-COMMENT ON FUNCTION lego_info(legosketch) IS 'what the sketch is: model, seed, total, bytes, budget, blocks, ...';
+COMMENT ON FUNCTION lego_info(legosketch) IS 'what the sketch is: model, seed, total, distinct items, whether every count is exact, bytes, budget, ...';
 COMMENT ON FUNCTION lego_total(legosketch) IS 'the sum of all counts: how many items there were';
 
 -- ---- the most frequent items ---------------------------------------------------------------------------------------

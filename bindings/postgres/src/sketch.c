@@ -54,8 +54,8 @@ lego_info sketch_info(const lego_sketch *sketch)
  * items, and the rest has its least. */
 static uint64_t budget_of(const lego_info *info)
 {
-    uint64_t least = info->top_bytes != 0 ? LEGO_BUDGET_MIN * 8 / 7 : LEGO_BUDGET_MIN;
-    return Max(Max(info->budget, 8 * info->top_bytes), least);
+    uint64_t least = info->top_budget != 0 ? LEGO_BUDGET_MIN * 8 / 7 : LEGO_BUDGET_MIN;
+    return Max(Max(info->budget, 8 * info->top_budget), least);
 }
 
 static uint32_t common_divisor(uint32_t a, uint32_t b)
@@ -68,15 +68,15 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
 static void refuse_shapes(const lego_info *a, const lego_info *b)
 {
     const char *what = "bytes for their most frequent items";
-    uint64_t of_a = a->top_bytes, of_b = b->top_bytes;
+    uint64_t of_a = a->top_budget, of_b = b->top_budget;
     if (a->columns != b->columns) what = "columns in a brick", of_a = a->columns, of_b = b->columns;
     else if (a->blocks % b->blocks != 0 && b->blocks % a->blocks != 0)
         what = "blocks", of_a = a->blocks, of_b = b->blocks;
-    bool mixed = (a->top_bytes == 0) != (b->top_bytes == 0);
-    bool first = mixed ? a->top_bytes != 0 : budget_of(a) < budget_of(b);
+    bool mixed = (a->top_budget == 0) != (b->top_budget == 0);
+    bool first = mixed ? a->top_budget != 0 : budget_of(a) < budget_of(b);
     uint32_t common = common_divisor(a->blocks, b->blocks);
-    bool fold =
-        a->columns == b->columns && (a->top_bytes == 0 || b->top_bytes == 0) && common >= Min(a->blocks, b->blocks) / 8;
+    bool fold = a->columns == b->columns && (a->top_budget == 0 || b->top_budget == 0) &&
+                common >= Min(a->blocks, b->blocks) / 8;
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT
                    " %s do not go together, as neither folds to the other",

@@ -111,7 +111,7 @@ void state_add_bytes(struct state *state, const char *bytes, size_t size, int64_
 static bool budgets_differ(const lego_sketch *a, const lego_sketch *b)
 {
     lego_info of_a = sketch_info(a), of_b = sketch_info(b);
-    return of_a.model == of_b.model && (of_a.blocks != of_b.blocks || of_a.bytes != of_b.bytes);
+    return of_a.model == of_b.model && (of_a.blocks != of_b.blocks || of_a.budget != of_b.budget);
 }
 
 void state_merge(struct state *state, const struct varlena *value, bool same_shape)

@@ -1,7 +1,7 @@
 """Count everything in a stream, in almost no memory: how often did item x occur?
 
 >>> from legosketch import Sketch
->>> s = Sketch("300K")                      # bytes, all of them, for ever
+>>> s = Sketch("300K")                      # bytes, at most, for ever
 >>> s.update(["apple", "pear", "apple"])
 >>> s.estimate("apple"), s.bounds("apple")
 (2.0, (2, 2))
@@ -35,7 +35,6 @@ __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
 _TOP_LEAST = 512
-_BLOCK = 64  # bytes
 
 
 class Top(NamedTuple):
@@ -137,7 +136,7 @@ def _shown(item: bytes, items: type[str] | type[bytes] | type[int]) -> str | byt
 
 def _made_with(sketch: Sketch) -> str:
     """Arguments for a sketch of this size. One that was folded may be smaller than any that can be made."""
-    top = max(sketch.top_bytes, _TOP_LEAST) if sketch.top_bytes else 0
+    top = max(sketch.top_budget, _TOP_LEAST) if sketch.top_budget else 0
     return f"budget={max(sketch.budget, _LEAST + top):_}" + (f", top={top:_}" if top else "")
 
 
@@ -145,16 +144,15 @@ def _apart(one: Sketch, other: Sketch) -> str:
     """Why two sketches do not merge, and what to do. To fold both is advised where an eighth of the smaller is left."""
     small, large = sorted((one, other), key=lambda sketch: sketch.blocks)
     unit = "bricks" if one.columns else "blocks"
-    why = f"{small.blocks:,} {unit} ({small.bytes:,} bytes) and {large.blocks:,} ({large.bytes:,}) do not merge, as "
+    why = f"{small.blocks:,} {unit} ({small.budget:,} bytes) and {large.blocks:,} ({large.budget:,}) do not merge, as "
     what = f"make both with {_made_with(large if large.top_bytes and not small.top_bytes else small)}"
     if one.columns != other.columns:
         return f"{why}a brick has {small.columns:,} and {large.columns:,} columns: {what}"
     if large.blocks % small.blocks == 0:
-        tops = f"{small.top_bytes:,} and {large.top_bytes:,} bytes"
+        tops = f"{small.top_budget:,} and {large.top_budget:,} bytes"
         return f"{why}their tops have {tops}, neither a multiple of the other: {what}"
     common = math.gcd(small.blocks, large.blocks)
-    size = "" if one.columns else f", to {small.bytes - _BLOCK * (small.blocks - common):,} bytes"
-    fold = f", or fold both, as with fold({common}){size}"
+    fold = f", or fold both, as with fold({common})"
     if small.top_bytes and large.top_bytes or common < small.blocks // 8:
         fold = ""
     return f"{why}neither number is a multiple of the other: {what}{fold}"
@@ -170,7 +168,7 @@ def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads
 class Sketch(_core.Sketch):
     """How often did each item of a stream occur? From `budget` bytes, however long the stream.
 
-    budget   all bytes of the sketch: 300 * 1024, "300K", "1.5M"
+    budget   the most bytes that the sketch may take: 300 * 1024, "300K", "1.5M"; it starts with a few hundred
     top      True: also keep the most frequent items, with exact counts, for top(), in an eighth of the budget;
              "100K": in so much of it
     model    "compact" (the default), "paper", or the path or the bytes of a .lego file
@@ -248,8 +246,9 @@ class Sketch(_core.Sketch):
 
     def merge(self, other: Sketch) -> None:
         """Become the sketch of both streams, byte for byte as if this one had counted them all. Model and seed must
-        agree, and one's number of blocks must be a multiple of the other's; the result has the smaller number. If only
-        one was made with top, this one stays what it is.
+        agree. The other's budget may be any as long as it is `exact`; after that, one's number of blocks must be a
+        multiple of the other's, and the result has the smaller number. If only one was made with top, this one stays
+        what it is.
 
         >>> monday, tuesday = Sketch(), Sketch()
         >>> monday.add("apple"); tuesday.add("apple")
@@ -307,7 +306,7 @@ class Sketch(_core.Sketch):
             self._fold(max(0, min(size, 2 * _MOST)), blocks is None)
         except LegoError as error:
             if error.status == _core.LEGO_ERR_SHAPE:
-                error.args = (f"{self.blocks:,} blocks ({self.bytes:,} bytes) " + (
+                error.args = (f"{self.blocks:,} blocks ({self.budget:,} bytes) " + (
                     f"fold to a divisor of that number, not to {size:,}" if budget is None else
                     f"do not fold to anything that fits {size:,} bytes"),)
             raise

@@ -4,7 +4,21 @@
 #include "sketch.h"
 
 /* Which fact a getter is asked for; its closure. */
-enum fact { TOTAL, BYTES, BUDGET, CACHE_BYTES, BLOCKS, COLUMNS, TOP_BYTES, TOP_TOTAL, SEED, MODEL };
+enum fact {
+    DISTINCT,
+    EXACT,
+    LISTING,
+    BYTES,
+    BUDGET,
+    CACHE_BYTES,
+    BLOCKS,
+    COLUMNS,
+    TOP_BYTES,
+    TOP_BUDGET,
+    TOP_TOTAL,
+    SEED,
+    MODEL
+};
 
 static PyObject *get_fact(PyObject *self, void *closure)
 {
@@ -15,19 +29,33 @@ static PyObject *get_fact(PyObject *self, void *closure)
     lego_describe(sketch->handle, &info);
     unlock(sketch);
     switch ((enum fact)(intptr_t)closure) {
-    case TOTAL: return PyLong_FromLongLong(info.total);
+    case DISTINCT: return PyFloat_FromDouble(info.distinct);
+    case EXACT: return PyBool_FromLong(info.exact);
+    case LISTING: return PyFloat_FromDouble(info.listing);
     case BYTES: return PyLong_FromUnsignedLongLong(info.bytes);
     case BUDGET: return PyLong_FromUnsignedLongLong(info.budget);
     case CACHE_BYTES: return PyLong_FromUnsignedLongLong(info.cache_bytes);
     case BLOCKS: return PyLong_FromUnsignedLong(info.blocks);
     case COLUMNS: return PyLong_FromUnsignedLong(info.columns);
     case TOP_BYTES: return PyLong_FromUnsignedLongLong(info.top_bytes);
+    case TOP_BUDGET: return PyLong_FromUnsignedLongLong(info.top_budget);
     case TOP_TOTAL: return PyLong_FromLongLong(info.top_total);
     case SEED: return PyLong_FromUnsignedLongLong(info.seed);
     case MODEL: break;
     }
     lego_model_describe(info.model, &model);
     return PyUnicode_FromString(model.name);
+}
+
+/* Alone, for it takes no look at the blocks. */
+static PyObject *get_total(PyObject *self, void *closure)
+{
+    (void)closure;
+    Sketch *sketch = (Sketch *)self;
+    lock_read(sketch);
+    int64_t total = lego_total(sketch->handle);
+    unlock(sketch);
+    return PyLong_FromLongLong(total);
 }
 
 static PyObject *get_threads(PyObject *self, void *closure)
@@ -49,16 +77,24 @@ static int assign_threads(PyObject *self, PyObject *value, void *closure)
 }
 
 PyGetSetDef sketch_facts[] = {
-    {"total", get_fact, NULL, "The stream's length: the sum of all counts.", (void *)TOTAL},
-    {"bytes", get_fact, NULL, "All bytes of the sketch, at most its budget.", (void *)BYTES},
-    {"budget", get_fact, NULL, "The least budget that makes a sketch of this size; with top=top_bytes if it has a top.",
+    {"total", get_total, NULL, "The stream's length: the sum of all counts.", NULL},
+    {"distinct", get_fact, NULL, "About how many distinct items that is, but for those that were deleted.",
+     (void *)DISTINCT},
+    {"exact", get_fact, NULL, "Whether every answer is the item's count: all of them are listed.", (void *)EXACT},
+    {"listing", get_fact, NULL, "The share of the blocks that list their items, from 0 to 1; 0 for bricks.",
+     (void *)LISTING},
+    {"bytes", get_fact, NULL, "All bytes that the sketch takes now, at most its budget.", (void *)BYTES},
+    {"budget", get_fact, NULL,
+     "The least budget that makes a sketch which can grow as far; with top=top_budget if it has a top.",
      (void *)BUDGET},
     {"cache_bytes", get_fact, NULL, "Bytes beside them for what the networks made of the content, to be had again.",
      (void *)CACHE_BYTES},
-    {"blocks", get_fact, NULL, "Blocks or, of the paper's model, bricks; fold() takes divisors.", (void *)BLOCKS},
+    {"blocks", get_fact, NULL, "Blocks of the budget or, of the paper's model, bricks; fold() takes divisors.",
+     (void *)BLOCKS},
     {"columns", get_fact, NULL, "Of a brick; 0 for blocks.", (void *)COLUMNS},
     {"top_bytes", get_fact, NULL, "Bytes for the most frequent items, within `bytes`; 0: none are kept.",
      (void *)TOP_BYTES},
+    {"top_budget", get_fact, NULL, "Bytes that they may come to take, within `budget`.", (void *)TOP_BUDGET},
     {"top_total", get_fact, NULL, "How much of the total is counted there.", (void *)TOP_TOTAL},
     {"seed", get_fact, NULL, "The seed of the hash.", (void *)SEED},
     {"model", get_fact, NULL, "The name of the model.", (void *)MODEL},

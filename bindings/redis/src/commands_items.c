@@ -82,14 +82,13 @@ static int count_items(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
     bool bad;
     lego_status status = n == 1 ? add_one(value->sketch, argv + 2, (size_t)step, &bad)
                                 : add_many(value->sketch, argv + 2, n, (size_t)step, &bad);
-    lego_info info;
-    lego_describe(value->sketch, &info); /* now: whoever hears of the change may delete the key */
+    int64_t total = lego_total(value->sketch); /* now: whoever hears of the change may delete the key */
     RedisModule_CloseKey(key);
     if (bad) return reply_refused(ctx, "ERR a count is an integer of 64 bits");
     if (status != LEGO_OK) return reply_status(ctx, status);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, argv[1], event);
-    return RedisModule_ReplyWithLongLong(ctx, info.total);
+    return RedisModule_ReplyWithLongLong(ctx, total);
 }
 
 int command_incrby(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

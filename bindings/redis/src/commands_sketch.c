@@ -8,6 +8,7 @@
 #include "reply.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,8 +96,8 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
 /* A BUDGET that makes a sketch of this size, where any does: TOP takes an eighth of it, and the rest has its least. */
 static uint64_t budget_of(const lego_info *info)
 {
-    uint64_t least = info->top_bytes != 0 ? LEGO_BUDGET_MIN * 8 / 7 : LEGO_BUDGET_MIN;
-    uint64_t budget = info->budget < 8 * info->top_bytes ? 8 * info->top_bytes : info->budget;
+    uint64_t least = info->top_budget != 0 ? LEGO_BUDGET_MIN * 8 / 7 : LEGO_BUDGET_MIN;
+    uint64_t budget = info->budget < 8 * info->top_budget ? 8 * info->top_budget : info->budget;
     return budget < least ? least : budget;
 }
 
@@ -109,7 +110,7 @@ static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const st
     lego_describe(one->sketch, &a);
     lego_describe(other->sketch, &b);
     const char *what = "bytes for TOP";
-    uint64_t of_a = a.top_bytes, of_b = b.top_bytes;
+    uint64_t of_a = a.top_budget, of_b = b.top_budget;
     if (a.columns != b.columns) what = "columns in a brick", of_a = a.columns, of_b = b.columns;
     else if (a.blocks % b.blocks != 0 && b.blocks % a.blocks != 0) what = "blocks", of_a = a.blocks, of_b = b.blocks;
     bool mixed = (one->top == 0) != (other->top == 0);
@@ -192,9 +193,10 @@ int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     RedisModuleKey *key;
     struct value *value = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, &key);
     if (value == NULL) return REDISMODULE_OK;
+    lego_status status = within ? lego_fold_within(value->sketch, size) : lego_fold(value->sketch, (uint32_t)size);
     lego_info info;
     lego_describe(value->sketch, &info);
-    lego_status status = within ? lego_fold_within(value->sketch, size) : lego_fold(value->sketch, (uint32_t)size);
+    value->budget = info.budget;
     RedisModule_CloseKey(key);
     if (status == LEGO_ERR_SHAPE && within)
         return reply_refused(ctx, "ERR no fold of this sketch has %" PRIu64 " bytes or fewer", size);
@@ -224,13 +226,17 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     lego_describe(value->sketch, &info);
     lego_model_describe(info.model, &model);
     snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
-    RedisModule_ReplyWithMap(ctx, 11);
+    RedisModule_ReplyWithMap(ctx, 15);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
     /* A string: it has 64 bits without a sign, an integer 63; and redis-cli 7.0 ends at a big number of RESP3. */
     RedisModule_ReplyWithCString(ctx, seed);
     reply_field(ctx, "total", info.total);
+    reply_field(ctx, "distinct", llround(info.distinct));
+    reply_field(ctx, "exact", info.exact != 0);
+    RedisModule_ReplyWithCString(ctx, "listing");
+    RedisModule_ReplyWithDouble(ctx, info.listing);
     reply_field(ctx, "bytes", (int64_t)info.bytes);
     reply_field(ctx, "budget", (int64_t)info.budget);
     reply_field(ctx, "cache-bytes", (int64_t)info.cache_bytes);
@@ -238,6 +244,7 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     reply_field(ctx, "columns", info.columns);
     reply_field(ctx, "top", value->top);
     reply_field(ctx, "top-bytes", (int64_t)info.top_bytes);
+    reply_field(ctx, "top-budget", (int64_t)info.top_budget);
     reply_field(ctx, "top-total", info.top_total);
 }
 

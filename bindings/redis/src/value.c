@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* The value of a sketch that was just made, or nothing at all. */
-static lego_status wrap(lego_sketch *sketch, uint32_t top, struct value **value)
+static lego_status wrap(lego_sketch *sketch, uint32_t top, uint64_t budget, struct value **value)
 {
     struct value *made = RedisModule_TryAlloc(sizeof *made);
     if (made == NULL) {
         lego_destroy(sketch);
         return LEGO_ERR_MEMORY;
     }
-    *made = (struct value){sketch, top};
+    *made = (struct value){sketch, top, budget};
     *value = made;
     return LEGO_OK;
 }
@@ -27,7 +27,7 @@ lego_status value_create(const lego_options *options, uint32_t top, struct value
     own.allocator = &server_memory;
     lego_sketch *sketch;
     lego_status status = lego_create(&own, &sketch);
-    return status != LEGO_OK ? status : wrap(sketch, top, value);
+    return status != LEGO_OK ? status : wrap(sketch, top, own.budget, value);
 }
 
 void value_destroy(struct value *value)
@@ -40,7 +40,7 @@ lego_status value_copy(const struct value *value, struct value **copy)
 {
     lego_sketch *sketch;
     lego_status status = lego_copy(value->sketch, &sketch);
-    return status != LEGO_OK ? status : wrap(sketch, value->top, copy);
+    return status != LEGO_OK ? status : wrap(sketch, value->top, value->budget, copy);
 }
 
 lego_status value_merge(struct value *into, const struct value *from)
@@ -64,7 +64,7 @@ lego_status value_load(const char *bytes, size_t size, struct value **value)
     if (status != LEGO_OK) return status;
     lego_info info;
     lego_describe(sketch, &info);
-    return wrap(sketch, info.top_bytes == 0 ? 0 : TOP_DEFAULT, value);
+    return wrap(sketch, info.top_bytes == 0 ? 0 : TOP_DEFAULT, info.budget, value);
 }
 
 bool value_set_top(struct value *value, uint64_t top)

@@ -12,7 +12,8 @@
 
 struct value {
     lego_sketch *sketch;
-    uint32_t top; /* how many items LEGO.TOP lists; 0 if and only if the sketch does not keep its most frequent items */
+    uint32_t top;    /* how many items LEGO.TOP lists; 0 if and only if the sketch does not keep its most frequent items */
+    uint64_t budget; /* at least what it can grow to, for whoever has no time to look at all of it */
 };
 
 /* top is 0 to TOP_MAX; options->top and options->allocator follow from it and from the server. */
@@ -23,7 +24,7 @@ lego_status value_copy(const struct value *value, struct value **copy);
 /* into becomes the sketch of both streams, and lists as many as the longer list of both if it has one. */
 lego_status value_merge(struct value *into, const struct value *from);
 
-/* What it takes of the server's memory, the cache of what its networks say included. */
+/* What it takes of the server's memory now, the cache of what its networks say included. Takes a look at all of it. */
 uint64_t value_memory(const struct value *value);
 
 /* The sketch of bytes from anywhere, which lists TOP_DEFAULT items if it keeps them. */

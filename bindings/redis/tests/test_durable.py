@@ -155,7 +155,7 @@ def test_damaged_files_stop_the_start():
         name = f"{server.folder}/dump.rdb"
         with open(name, "rb") as file:
             data = bytearray(file.read())
-        at = data.index(b"LEGOSKCH") + 100
+        at = data.index(b"LEGOSKCH") + 70
         data[at] ^= 1
         with open(name, "wb") as file:
             file.write(data)

@@ -11,11 +11,13 @@ from streams import MODELS, count, reserve, stream
 @pytest.mark.parametrize("seed", [0, 7, 2**64 - 1])
 @pytest.mark.parametrize("top", [None, 20])
 @pytest.mark.parametrize("model", MODELS)
-def test_bytes_are_those_of_the_library(server, model, top, seed):
-    sketch = reserve(server, "key", 40000, model, seed, top)
-    counted = stream(3000, seed % 1000)
+@pytest.mark.parametrize("budget", [40000, 5000])
+def test_bytes_are_those_of_the_library(server, budget, model, top, seed):
+    sketch = reserve(server, "key", budget, model, seed, top)
+    counted = stream(6000, seed % 1000)
     count(server, "key", sketch, counted)
     assert server("LEGO.DUMP", "key") == sketch.to_bytes()
+    assert sketch.exact == (model == "compact" and budget == 40000)
     items = sorted({item for item, _ in counted}) + [b"never"]
     answers = server("LEGO.QUERY", "key", "WITHBOUNDS", *items)
     assert [tuple(answer[1:]) for answer in answers] == [sketch.bounds(item) for item in items]
@@ -101,7 +103,7 @@ def test_merge_of_plain_and_top(server, model):
     """The sum has TOP if the first source has."""
     kept = reserve(server, "kept", 64 * 1024, model, 5, 20)
     fields = info(server, "kept")
-    plain = reserve(server, "plain", fields["budget"] - fields["top-bytes"], model, 5)
+    plain = reserve(server, "plain", fields["budget"] - fields["top-budget"], model, 5)
     assert info(server, "plain")["blocks"] == fields["blocks"]
     count(server, "kept", kept, stream(1000, 1))
     count(server, "plain", plain, stream(1000, 2))
@@ -117,8 +119,8 @@ def test_merge_of_plain_and_top(server, model):
 @pytest.mark.parametrize("top", [None, 20])
 @pytest.mark.parametrize("model", MODELS)
 def test_fold(server, model, top):
-    sketch = reserve(server, "key", 600000, model, 0, top)
-    count(server, "key", sketch, stream(2000))
+    sketch = reserve(server, "key", 600000 if model == "paper" else 30000, model, 0, top)
+    count(server, "key", sketch, stream(6000))
     server("COPY", "key", "copy")
     whole = sketch.copy()
     before = info(server, "key")
@@ -129,18 +131,27 @@ def test_fold(server, model, top):
     assert server("LEGO.DUMP", "key") == sketch.to_bytes()
     after = info(server, "key")
     assert server("MEMORY", "USAGE", "key") < used
-    assert (after["blocks"], after["total"], after["top-bytes"]) == (half, before["total"], before["top-bytes"])
+    assert (after["blocks"], after["total"], after["top-budget"]) == (half, before["total"], before["top-budget"])
     # A budget: the most that fit it; what fits already stays as it is.
-    assert server("LEGO.FOLD", "copy", "BUDGET", before["bytes"]) == b"OK"
+    assert server("LEGO.FOLD", "copy", "BUDGET", before["budget"]) == b"OK"
     assert info(server, "copy") == before
-    assert server("LEGO.FOLD", "copy", "budget", after["bytes"]) == b"OK"
-    whole.fold(budget=after["bytes"])
+    assert server("LEGO.FOLD", "copy", "budget", after["budget"]) == b"OK"
+    whole.fold(budget=after["budget"])
     assert server("LEGO.DUMP", "copy") == whole.to_bytes()
-    assert after["bytes"] / 2 < info(server, "copy")["bytes"] <= after["bytes"]
+    assert after["budget"] / 2 < info(server, "copy")["budget"] <= after["budget"]
+    assert info(server, "copy")["bytes"] <= after["budget"]
     if top is None:
         assert whole == sketch
     else:
         assert len(server("LEGO.TOP", "key")) == len(server("LEGO.TOP", "copy")) == 20
+
+
+def test_info_of_a_crowded_sketch(server):
+    sketch = reserve(server, "key", 5000)
+    count(server, "key", sketch, [(f"item{i}".encode(), 1) for i in range(5000)])
+    told = info(server, "key")
+    assert (told["exact"], told["total"]) == (0, 5000)
+    assert 0 <= float(told["listing"]) < 1 and abs(told["distinct"] - 5000) < 500
 
 
 @pytest.mark.parametrize("top", [None, 20])
@@ -179,15 +190,18 @@ def test_info(server):
     plain = info(server, "plain")
     assert plain["model"] == b"compact" and plain["seed"] == b"18446744073709551615"
     assert (plain["total"], plain["bytes"], plain["top"]) == (sketch.total, sketch.bytes, 0)
+    assert (plain["distinct"], plain["exact"], float(plain["listing"])) == (sketch.distinct, 1, 1) and sketch.exact
     assert (plain["budget"], plain["cache-bytes"]) == (sketch.budget, sketch.cache_bytes)
     assert (plain["blocks"], plain["columns"], plain["top-bytes"], plain["top-total"]) == (sketch.blocks, 0, 0, 0)
     reserve(server, "kept", 50000, top=5)
     server("LEGO.INCRBY", "kept", "a", 5, "b", 2)
     kept = info(server, "kept")
     assert (kept["top"], kept["top-total"], kept["total"]) == (5, 7, 7)
-    assert kept.keys() == plain.keys() and 50000 / 10 < kept["top-bytes"] <= 50000 / 8 and kept["bytes"] <= 50000
+    assert kept.keys() == plain.keys() and 50000 / 10 < kept["top-budget"] <= 50000 / 8
+    assert 0 < kept["top-bytes"] < kept["bytes"] < 2000  # it is young
     with server.connect(protocol=3) as newer:
-        assert newer.execute_command("LEGO.INFO", "plain") == {k.encode(): v for k, v in plain.items()}
+        shown = {k.encode(): v for k, v in plain.items()}
+        assert newer.execute_command("LEGO.INFO", "plain") == {**shown, b"listing": float(plain["listing"])}
     # redis-cli 7.0 ends at a reply of a type that it does not know.
     shown = subprocess.run(["redis-cli", "-p", str(server.port), "-3", "LEGO.INFO", "plain"], capture_output=True)
     assert (shown.returncode, shown.stderr) == (0, b"") and b"seed 18446744073709551615" in shown.stdout

@@ -1,0 +1,162 @@
+/* Blocks that come from elsewhere: from another language, and from anybody, with bits that were never a block. */
+#include "trial_block.h"
+
+/* ---- another language -------------------------------------------------------------------------------------------- */
+
+/* The items of a line of tests/golden/blocks.txt. */
+static void golden_items(uint64_t state, unsigned whole, unsigned bits, unsigned is_signed, struct slow_items *items)
+{
+    for (unsigned i = 0; i < items->n; i++) {
+        items->key[i] = draw(&state) >> (64 - whole) << (64 - whole);
+        uint64_t shift = draw(&state) % (bits + 1), count = draw(&state);
+        int64_t value = (int64_t)(count >> (63 - shift)) + 1;
+        items->count[i] = is_signed && count % 3 == 0 ? -value : value;
+    }
+}
+
+static struct block from_hex(const char *hex)
+{
+    struct block block = {{0}};
+    assert_true(strlen(hex) % 2 == 0 && strlen(hex) <= 512);
+    for (unsigned i = 0, byte; hex[2 * i]; i++) {
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        block.word[i / 8] |= (uint64_t)byte << 8 * (i % 8);
+    }
+    return block;
+}
+
+/* A Python program that knows only docs/format.md wrote them. */
+static void golden_blocks(void)
+{
+    static struct slow_items items;
+    static struct content content;
+    static char line[1024], hex[600];
+    FILE *f = fopen("tests/golden/blocks.txt", "r");
+    assert_non_null(f); /* run the tests from the source folder */
+    unsigned lines = 0, whole, step, bits, is_signed, seed;
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#') continue;
+        assert_int_equal(
+            sscanf(line, "%u %u %u %u %u %u %599s", &whole, &step, &items.n, &bits, &is_signed, &seed, hex), 7);
+        golden_items(seed, whole, bits, is_signed, &items);
+        content_start(&content, step);
+        for (unsigned i = 0; i < items.n; i++) content_add(&content, whole, items.key[i], items.count[i]);
+        struct block block, expected = from_hex(hex);
+        kernels->settle(&block, whole, &content);
+        assert_block(&block, &expected);
+        assert_int_equal(block_bytes(&block), strlen(hex) / 2);
+        assert_true(kernels->valid(&expected, whole));
+        lines++;
+    }
+    fclose(f);
+    assert_true(lines > 100);
+}
+
+static void blocks_of_another_language(void **unused)
+{
+    (void)unused;
+    each_kernels(golden_blocks);
+}
+
+/* ---- bytes from outside ------------------------------------------------------------------------------------------ */
+
+static unsigned accepted;
+
+static void check_valid(const struct block *block, unsigned whole)
+{
+    static struct content content, opened;
+    bool expected = slow_valid(block, whole, &content);
+    assert_int_equal(kernels->valid(block, whole), expected);
+    if (!expected) return;
+    accepted++;
+    kernels->open(block, whole, &opened);
+    assert_content(&opened, &content);
+}
+
+/* Every bit of some blocks changed, any field of the head replaced, words replaced. */
+static void changed_blocks(void)
+{
+    static struct content content;
+    accepted = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(100); seed++) {
+        struct trial t = make_trial(seed);
+        do trial_content(&t, &content);
+        while (!slow_fits(&content, t.whole));
+        struct block block = slow_canonical(&content, t.whole), changed;
+        for (unsigned bit = 0; bit < 2048; bit += seed % 8 ? 1 + (unsigned)draw_below(&t.state, 30) : 1) {
+            changed = block;
+            changed.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+            check_valid(&changed, t.whole);
+        }
+        static const unsigned field[][2] = {{0, 11}, {11, 7}, {18, 9}, {27, 5}, {32, 1}, {33, 7}};
+        for (unsigned i = 0; i < 60; i++) {
+            changed = block;
+            unsigned at = field[i % 6][0];
+            uint64_t mask = (UINT64_C(1) << field[i % 6][1]) - 1;
+            changed.word[0] = (changed.word[0] & ~(mask << at)) | (draw(&t.state) & mask) << at;
+            if (i >= 30) changed.word[draw_below(&t.state, 32)] = draw(&t.state);
+            check_valid(&changed, t.whole);
+        }
+    }
+    assert_true(accepted > 0); /* a changed remainder or digit is another block */
+}
+
+/* Heads that name the largest of everything over bits that are mostly ones, mostly zeros or random. */
+static void hostile_blocks(void)
+{
+    uint64_t state = 1;
+    for (unsigned round = 0; round < ROUNDS(20000); round++) {
+        struct block block;
+        unsigned kind = (unsigned)draw_below(&state, 4), n = (unsigned)draw_below(&state, 512);
+        for (unsigned i = 0; i < 32; i++)
+            block.word[i] = kind == 0   ? draw(&state)
+                            : kind == 1 ? draw(&state) | draw(&state) | draw(&state)
+                            : kind == 2 ? UINT64_MAX
+                                        : draw(&state) & draw(&state) & draw(&state);
+        uint64_t used = draw_below(&state, 3) ? 2008 : draw_below(&state, 2048),
+                 g = draw_below(&state, 2) ? 31 : draw(&state);
+        uint64_t step = draw_below(&state, 2) ? draw_below(&state, 120) : SLOW_LAST + 25 * draw_below(&state, 2);
+        if (draw_below(&state, 2)) n %= 8;
+        block.word[0] = block.word[0] >> 40 << 40 | used | step << 11 | (uint64_t)n << 18 | (g & 31) << 27 |
+                        (draw(&state) & 1) << 32;
+        check_valid(&block, 34 + (unsigned)draw_below(&state, 29));
+    }
+}
+
+/* Few cells, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for. */
+static void deepest_levels(void)
+{
+    for (unsigned g = 0; g < SLOW_G; g++)
+        for (unsigned step = SLOW_LAST; step < SLOW_END; step += SLOW_END - 1 - SLOW_LAST)
+            for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
+                struct slow_bits bits = {.at = SLOW_HEAD};
+                unsigned n = step_cells(step);
+                slow_put(&bits, 1, n);
+                for (unsigned i = 0; i < n; i++) slow_put(&bits, 0, g);
+                for (unsigned l = 0; l < 8; l++) {
+                    slow_put(&bits, l < 7 || goes_on, 1);
+                    slow_put(&bits, goes_on ? UINT32_MAX : 0, slow_digit[l]);
+                }
+                uint64_t used = bits.at - SLOW_HEAD;
+                bits.at = 0;
+                slow_put(&bits, used | (uint64_t)step << 11 | (uint64_t)g << 27, 40);
+                check_valid(&bits.block, 62);
+            }
+}
+
+static void bytes_from_outside(void **unused)
+{
+    (void)unused;
+    each_kernels(deepest_levels);
+    each_kernels(changed_blocks);
+    each_kernels(hostile_blocks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_of_another_language),
+        cmocka_unit_test(bytes_from_outside),
+    };
+    return cmocka_run_group_tests_name("block bytes", tests, NULL, NULL);
+}

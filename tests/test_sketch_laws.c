@@ -1,0 +1,444 @@
+/* The laws of sketches of blocks, on random streams, orders, batches, threads and budgets, young ones and full ones: bytes
+ * are compared, not estimates. test_laws.c has those of bricks, test_blocks.c those of the blocks themselves. */
+#include "support.h"
+
+static const uint64_t budgets[] = {4096, 20000, 65536, 300000, 1 << 20};
+
+static lego_sketch *make_most(uint32_t most)
+{
+    return make(most, 0, NULL);
+}
+
+/* A budget, and a stream that may leave a sketch of it nearly empty, or fill it many times over. */
+struct trial {
+    uint64_t state, budget;
+    struct stream_of s;
+};
+
+/* As many distinct items as there are bytes, or a thousandth. (Of a megabyte 2^17 fill all.) */
+static struct stream_of trial_stream(uint64_t *state, uint64_t budget, bool deletions)
+{
+    uint64_t distinct = 1 + draw_below(state, budget >> draw_below(state, 10));
+    if (distinct > 1 << 17) distinct = 1 << 17;
+    size_t n = 1 + (size_t)(distinct * (1 + draw_below(state, 3)) / 2);
+    return make_stream(state, n, distinct, (unsigned)draw_below(state, 7), deletions);
+}
+
+static struct trial make_trial(uint64_t seed, bool deletions)
+{
+    struct trial t = {.state = seed * UINT64_C(0x2545f4914f6cdd1d), .budget = budgets[seed % 16 ? seed % 4 : 4]};
+    t.s = trial_stream(&t.state, t.budget, deletions);
+    return t;
+}
+
+static lego_sketch *trial_sketch(const struct trial *t)
+{
+    return make_within("compact", t->budget, 0);
+}
+
+/* ---- order and growth -------------------------------------------------------------------------------------------- */
+
+static void order_and_batches_do_not_matter(void **unused)
+{
+    (void)unused;
+    unsigned young = 0, lost = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(120); seed++) {
+        struct trial t = make_trial(seed, false);
+        lego_sketch *a = trial_sketch(&t), *b = trial_sketch(&t), *c = trial_sketch(&t);
+        add_stream(a, &t.s, 1);
+        lego_set_threads(c, 1 + seed % 2);
+        assert_int_equal(add_u64s(c, t.s.items, t.s.counts, t.s.n), LEGO_OK);
+        shuffle_stream(&t.s, &t.state);
+        add_in_batches(b, &t.s, &t.state);
+        assert_same(a, b);
+        assert_same(a, c);
+        young += blocks_grow(&a->blocks);
+        lost += !is_whole(a);
+        lego_destroy(a);
+        lego_destroy(b);
+        lego_destroy(c);
+        free_stream(&t.s);
+    }
+    assert_true(young > ROUNDS(18) && lost > ROUNDS(18)); /* both kinds were among them */
+}
+
+/* While keys are whole a sketch is what it counts, whatever came and went. */
+static void whole_sketches_forget_what_went(void **unused)
+{
+    (void)unused;
+    unsigned tried = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(120); seed++) {
+        struct trial t = make_trial(seed, true);
+        lego_sketch *a = trial_sketch(&t), *b = trial_sketch(&t);
+        add_stream(a, &t.s, 1);
+        shuffle_stream(&t.s, &t.state);
+        add_in_batches(b, &t.s, &t.state);
+        assert_int_equal(info_of(a).total, info_of(b).total);
+        if (is_whole(a) && is_whole(b)) assert_same(a, b);
+        tried += is_whole(a) && is_whole(b);
+        lego_destroy(reload(a)); /* whatever was lost, it is a sketch */
+        lego_destroy(reload(b));
+        lego_destroy(a);
+        lego_destroy(b);
+        free_stream(&t.s);
+    }
+    assert_true(tried > ROUNDS(36) && tried < ROUNDS(120));
+}
+
+/* One that has all its blocks from the start has the bytes of one that grew. */
+static void growth_is_made_large(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= ROUNDS(120); seed++) {
+        struct trial t = make_trial(seed, false);
+        lego_sketch *grown = trial_sketch(&t), *large, *by_hand;
+        struct shape shape = sketch_shape(grown);
+        lego_options options = {0, 0, NULL, grown->seed, NULL};
+        assert_int_equal(sketch_make(grown->model, grown->seed, &shape, shape.blocks, 0, NULL, &large), LEGO_OK);
+        assert_int_equal(lego_lab_create(&options, shape.blocks, 0, &by_hand), LEGO_OK);
+        assert_same(grown, large);
+        add_stream(grown, &t.s, 1);
+        add_in_batches(large, &t.s, &t.state);
+        assert_int_equal(add_u64s(by_hand, t.s.items, t.s.counts, t.s.n), LEGO_OK);
+        assert_same(grown, large);
+        assert_same(grown, by_hand);
+        assert_int_equal(grow_to_most(grown), LEGO_OK); /* and ahead of need */
+        assert_same(grown, large);
+        lego_destroy(grown);
+        lego_destroy(large);
+        lego_destroy(by_hand);
+        free_stream(&t.s);
+    }
+}
+
+/* ---- merging and folding ----------------------------------------------------------------------------------------- */
+
+static void parts_merge_to_the_whole(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= ROUNDS(120); seed++) {
+        struct trial t = make_trial(seed, false);
+        lego_sketch *whole = trial_sketch(&t), *merged = trial_sketch(&t);
+        free_stream(&t.s);
+        for (uint64_t parts = 1 + draw_below(&t.state, 4); parts > 0; parts--) {
+            struct stream_of s = trial_stream(&t.state, t.budget, false);
+            lego_sketch *part = trial_sketch(&t);
+            add_in_batches(whole, &s, &t.state);
+            add_in_batches(part, &s, &t.state);
+            lego_sketch *into = draw_below(&t.state, 2) ? merged : part, *from = into == part ? merged : part;
+            assert_int_equal(lego_merge(into, from), LEGO_OK);
+            lego_destroy(from);
+            merged = into;
+            free_stream(&s);
+        }
+        assert_same(whole, merged);
+        lego_destroy(whole);
+        lego_destroy(merged);
+    }
+}
+
+/* What sketches of these sizes come to: into's own size where the keys of `from` are whole, else the smaller if one
+ * divides the other. */
+static uint32_t merged_size(const lego_sketch *into, const lego_sketch *from)
+{
+    uint32_t a = info_of(into).blocks, b = info_of(from).blocks;
+    if (is_whole(from)) return a;
+    return a % b == 0 ? b : b % a == 0 ? a : 0;
+}
+
+static void sizes_that_nest_merge_and_young_ones_always(void **unused)
+{
+    (void)unused;
+    static const uint32_t sizes[] = {1, 3, 5, 12, 24, 33, 60, 64, 96, 128, 200, 256, 600, 1024};
+    unsigned refused = 0, folded = 0, kept = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(400); seed++) {
+        uint64_t state = seed;
+        uint32_t own = sizes[draw_below(&state, 14)], other = sizes[draw_below(&state, 14)];
+        struct stream_of s = trial_stream(&state, UINT64_C(256) * own, false);
+        struct stream_of r = trial_stream(&state, UINT64_C(1024) * other, false);
+        lego_sketch *into = make_most(own), *from = make_most(other), *before;
+        add_in_batches(into, &s, &state);
+        add_in_batches(from, &r, &state);
+        assert_int_equal(lego_copy(into, &before), LEGO_OK);
+        uint32_t size = merged_size(into, from);
+        lego_status status = lego_merge(into, from);
+        assert_int_equal(status, size ? LEGO_OK : LEGO_ERR_SHAPE);
+        if (size) {
+            lego_sketch *whole = make_most(size);
+            add_in_batches(whole, &s, &state);
+            add_in_batches(whole, &r, &state);
+            assert_same(into, whole);
+            lego_destroy(whole);
+        } else {
+            assert_same(into, before);
+        }
+        refused += size == 0;
+        folded += size && size < own;
+        kept += size == own && other != own;
+        lego_destroy(into);
+        lego_destroy(from);
+        lego_destroy(before);
+        free_stream(&s);
+        free_stream(&r);
+    }
+    assert_true(refused > ROUNDS(20) && folded > ROUNDS(20) && kept > ROUNDS(60));
+}
+
+static void a_sketch_merges_with_itself(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= ROUNDS(100); seed++) {
+        struct trial t = make_trial(seed, false);
+        lego_sketch *a = trial_sketch(&t), *twice = trial_sketch(&t);
+        add_in_batches(a, &t.s, &t.state);
+        assert_int_equal(lego_merge(a, a), LEGO_OK);
+        add_in_batches(twice, &t.s, &t.state);
+        add_in_batches(twice, &t.s, &t.state);
+        assert_same(a, twice);
+        assert_int_equal(lego_subtract(a, a), LEGO_OK);
+        assert_int_equal(info_of(a).total, 0);
+        lego_destroy(reload(a));
+        lego_destroy(a);
+        lego_destroy(twice);
+        free_stream(&t.s);
+    }
+}
+
+static void fold_is_made_smaller(void **unused)
+{
+    (void)unused;
+    static const uint32_t sizes[] = {12, 60, 64, 96, 210, 256};
+    for (uint64_t seed = 1; seed <= ROUNDS(36); seed++) {
+        uint64_t state = seed;
+        uint32_t most = sizes[seed % 6];
+        struct stream_of s = trial_stream(&state, UINT64_C(256) * most, false);
+        lego_sketch *sketch = make_most(most);
+        add_in_batches(sketch, &s, &state);
+        for (uint32_t blocks = 0; blocks <= most + 1; blocks++) {
+            bool divides = blocks > 0 && most % blocks == 0;
+            lego_sketch *folded, *small = make_most(divides ? blocks : most);
+            assert_int_equal(lego_copy(sketch, &folded), LEGO_OK);
+            assert_int_equal(lego_fold(folded, blocks), divides ? LEGO_OK : LEGO_ERR_SHAPE);
+            if (divides) add_in_batches(small, &s, &state);
+            assert_same(folded, divides ? small : sketch);
+            lego_destroy(folded);
+            lego_destroy(small);
+        }
+        lego_destroy(sketch);
+        free_stream(&s);
+    }
+}
+
+/* ---- taking away ------------------------------------------------------------------------------------------------- */
+
+/* The stream taken away again, item by item, in batches, or as a sketch. */
+static void take_away(lego_sketch *sketch, struct stream_of *s, uint64_t *state)
+{
+    uint64_t way = draw_below(state, 3);
+    lego_sketch *other = make_most(info_of(sketch).blocks);
+    other->seed = sketch->seed;
+    if (way == 2) add_in_batches(other, s, state);
+    shuffle_stream(s, state);
+    if (way == 0) add_stream(sketch, s, -1);
+    for (size_t i = 0; i < s->n; i++) s->counts[i] = -s->counts[i];
+    if (way == 1) add_in_batches(sketch, s, state);
+    for (size_t i = 0; i < s->n; i++) s->counts[i] = -s->counts[i];
+    if (way == 2) assert_int_equal(lego_subtract(sketch, other), LEGO_OK);
+    lego_destroy(other);
+}
+
+static void deleting_all_leaves_the_empty_sketch(void **unused)
+{
+    (void)unused;
+    unsigned tried = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(120); seed++) {
+        struct trial t = make_trial(seed, seed % 2);
+        lego_sketch *a = trial_sketch(&t), *empty = trial_sketch(&t);
+        add_in_batches(a, &t.s, &t.state);
+        bool whole = is_whole(a);
+        take_away(a, &t.s, &t.state);
+        assert_int_equal(info_of(a).total, 0);
+        if (whole && is_whole(a)) assert_same(a, empty);
+        tried += whole && is_whole(a);
+        lego_destroy(reload(a));
+        lego_clear(a);
+        assert_same(a, empty);
+        assert_int_equal(info_of(a).bytes, info_of(empty).bytes);
+        lego_destroy(a);
+        lego_destroy(empty);
+        free_stream(&t.s);
+    }
+    assert_true(tried > ROUNDS(36));
+}
+
+/* (w + w) - w is w, and (w + v) - v: however much it had to grow for that. */
+static void what_is_added_can_be_taken_away(void **unused)
+{
+    (void)unused;
+    unsigned tried = 0, grew = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(180); seed++) {
+        struct trial t = make_trial(seed, false);
+        struct stream_of v = seed % 3 ? trial_stream(&t.state, t.budget, false) : t.s;
+        lego_sketch *w = trial_sketch(&t), *both, *other = trial_sketch(&t);
+        add_in_batches(w, &t.s, &t.state);
+        add_in_batches(other, &v, &t.state);
+        assert_int_equal(lego_copy(w, &both), LEGO_OK);
+        assert_int_equal(lego_merge(both, other), LEGO_OK);
+        bool whole = is_whole(both);
+        grew += whole && both->blocks.blocks > w->blocks.blocks;
+        take_away(both, &v, &t.state);
+        if (whole) assert_same(both, w);
+        assert_int_equal(info_of(both).total, info_of(w).total);
+        tried += whole;
+        lego_destroy(reload(both));
+        lego_destroy(w);
+        lego_destroy(both);
+        lego_destroy(other);
+        free_stream(&t.s);
+        if (seed % 3) free_stream(&v);
+    }
+    assert_true(tried > ROUNDS(50) && grew > ROUNDS(12));
+}
+
+/* Sums of the rows of a block. A list counts as either row. */
+static void row_sums(const lego_sketch *sketch, const struct block *block, int64_t sum[2])
+{
+    struct content content;
+    sketch->blocks.kernels->open(block, sketch->blocks.whole, &content);
+    bool lists = step_lists(content.step);
+    sum[0] = sum[1] = 0;
+    for (unsigned i = 0; i < content.n; i++)
+        for (unsigned row = 0; row < 2; row++)
+            if (lists || row == (i >= step_row(content.step, 0).cells)) sum[row] += content.value[i];
+}
+
+/* After bits were lost, what is taken away leaves the sums of every block, row and cap right. */
+static void sums_stay_exact(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= ROUNDS(36); seed++) {
+        uint64_t state = seed;
+        uint32_t most = 1 + (uint32_t)draw_below(&state, 100);
+        struct stream_of s = make_stream(&state, 300 * most, 100 * most, (unsigned)(seed % 6), true);
+        lego_sketch *sketch = make_most(most);
+        int64_t *truth = calloc(most, sizeof *truth), *caps = calloc(most, sizeof *caps);
+        add_in_batches(sketch, &s, &state);
+        assert_int_equal(sketch->blocks.blocks, most);
+        for (size_t i = 0; i < s.n; i++) {
+            uint32_t block = spot_of(most, hash_u64(s.items[i], sketch->seed)).block;
+            truth[block] += s.counts[i];
+            caps[cap_index(&sketch->blocks, block)] += s.counts[i];
+        }
+        for (uint32_t i = 0; i < most; i++) {
+            int64_t sum[2];
+            row_sums(sketch, &sketch->blocks.block[i], sum);
+            assert_true(sum[0] == truth[i] && sum[1] == truth[i]);
+        }
+        for (uint32_t i = 0; i < blocks_caps(most, most); i++) {
+            int64_t sum[2];
+            const struct block *cap = &sketch->blocks.block[most + i];
+            row_sums(sketch, cap, sum);
+            if (cap_counts(cap)) assert_true(sum[0] == caps[i]);
+        }
+        lego_destroy(reload(sketch));
+        lego_destroy(sketch);
+        free(truth);
+        free(caps);
+        free_stream(&s);
+    }
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* The same bytes, answers and memory, of which one that something was taken from may have more. */
+static void what_is_saved_comes_back(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= ROUNDS(100); seed++) {
+        struct trial t = make_trial(seed, seed % 2);
+        lego_sketch *a = trial_sketch(&t);
+        add_in_batches(a, &t.s, &t.state);
+        lego_sketch *b = reload(a);
+        lego_info x = info_of(a), y = info_of(b);
+        assert_true(seed % 2 ? y.bytes <= x.bytes : y.bytes == x.bytes);
+        assert_true(y.total == x.total && y.exact == x.exact && y.distinct == x.distinct && y.blocks == x.blocks);
+        assert_true(b->mass <= a->mass);
+        for (size_t i = 0; i < t.s.n; i += 1 + t.s.n / 500) {
+            lego_estimate e, f;
+            assert_int_equal(lego_query_u64(a, t.s.items[i], &e), LEGO_OK);
+            assert_int_equal(lego_query_u64(b, t.s.items[i], &f), LEGO_OK);
+            assert_memory_equal(&e, &f, sizeof e);
+        }
+        struct stream_of more = trial_stream(&t.state, t.budget, false); /* and it goes on as if nothing had been */
+        add_in_batches(a, &more, &t.state);
+        add_in_batches(b, &more, &t.state);
+        assert_int_equal(info_of(a).total, info_of(b).total);
+        if (seed % 2 == 0) assert_same(a, b);
+        lego_destroy(a);
+        lego_destroy(b);
+        free_stream(&t.s);
+        free_stream(&more);
+    }
+}
+
+/* An empty sketch of any budget in 128 bytes, 20 items that came a few times in 256, n in 9 n + 128 while all is exact. */
+static void files_have_what_is_used(void **unused)
+{
+    (void)unused;
+    for (uint64_t budget = 4096; budget <= LEGO_BUDGET_MAX; budget *= 16)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            lego_options options = {budget, 0, NULL, seed, NULL};
+            lego_sketch *sketch;
+            uint64_t state = seed, next = 1;
+            assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+            assert_true(lego_saved_size(sketch) <= 128);
+            for (uint64_t n = 1; n <= (budget > 1 << 24 ? 100000 : 30000); n++) {
+                int64_t count = 1 + (int64_t)draw_below(&state, seed % 2 ? 1000 : 3);
+                assert_int_equal(lego_add_u64(sketch, draw(&state), count), LEGO_OK);
+                if (n < next && n != 20) continue;
+                if (n >= next) next = next * 5 / 4 + 1;
+                if (!is_whole(sketch)) break;
+                uint64_t size = lego_saved_size(sketch);
+                if (n <= 20 && seed % 2 == 0) assert_true(size <= 256);
+                if (size > 9 * n + 128) fail_msg("%lu items in %lu bytes, budget %lu", n, size, budget);
+            }
+            lego_destroy(sketch);
+        }
+}
+
+/* Loading costs what is there. */
+static void an_empty_sketch_loads_small(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = make_within("compact", 1 << 20, 0), *loaded;
+    struct bytes bytes = sketch_to_bytes(sketch);
+    struct books books;
+    lego_allocator allocator = books_allocator(&books);
+    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &allocator, &loaded), LEGO_OK);
+    assert_true(books.most < 2048);
+    assert_int_equal(lego_merge(loaded, sketch), LEGO_OK); /* nor does it cost anything to merge nothing */
+    assert_true(books.most < 2048);
+    lego_destroy(loaded);
+    lego_destroy(sketch);
+    free(bytes.p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_and_batches_do_not_matter),
+        cmocka_unit_test(whole_sketches_forget_what_went),
+        cmocka_unit_test(growth_is_made_large),
+        cmocka_unit_test(parts_merge_to_the_whole),
+        cmocka_unit_test(sizes_that_nest_merge_and_young_ones_always),
+        cmocka_unit_test(a_sketch_merges_with_itself),
+        cmocka_unit_test(fold_is_made_smaller),
+        cmocka_unit_test(deleting_all_leaves_the_empty_sketch),
+        cmocka_unit_test(what_is_added_can_be_taken_away),
+        cmocka_unit_test(sums_stay_exact),
+        cmocka_unit_test(what_is_saved_comes_back),
+        cmocka_unit_test(files_have_what_is_used),
+        cmocka_unit_test(an_empty_sketch_loads_small),
+    };
+    return cmocka_run_group_tests_name("sketch laws", tests, NULL, NULL);
+}
