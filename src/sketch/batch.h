@@ -1,5 +1,6 @@
 /* batch: many items to blocks in one call, on one thread or several.
  *
+ *     frequent.c    the most frequent integers are counted aside
  *     partition.c   items are hashed and put by where their blocks are, so that what follows stays in a cache
  *     tally.c       of a part, equal items are added up, and each block gets all of its own at once
  *     batch.c       memory, threads, and what to do where there is none
