@@ -160,6 +160,9 @@ static void sizes_that_nest_merge_and_young_ones_always(void **unused)
         lego_sketch *into = make_most(own), *from = make_most(other), *before;
         add_in_batches(into, &s, &state);
         add_in_batches(from, &r, &state);
+        if (draw_below(&state, 4) == 0)
+            assert_int_equal(grow_to_most(into), LEGO_OK); /* with more blocks than needed */
+        if (draw_below(&state, 4) == 0) assert_int_equal(grow_to_most(from), LEGO_OK);
         assert_int_equal(lego_copy(into, &before), LEGO_OK);
         uint32_t size = merged_size(into, from);
         lego_status status = lego_merge(into, from);
@@ -169,6 +172,11 @@ static void sizes_that_nest_merge_and_young_ones_always(void **unused)
             add_in_batches(whole, &s, &state);
             add_in_batches(whole, &r, &state);
             assert_same(into, whole);
+            assert_int_equal(lego_subtract(into, from), LEGO_OK); /* it has the size of both already */
+            assert_int_equal(info_of(into).blocks, size);
+            assert_int_equal(info_of(into).total, info_of(before).total);
+            if (is_whole(whole) && size == own) assert_same(into, before);
+            lego_destroy(reload(into));
             lego_destroy(whole);
         } else {
             assert_same(into, before);
