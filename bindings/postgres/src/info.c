@@ -23,7 +23,7 @@ SQL_FUNCTION(info)
     lego_model_describe(info.model, &model);
     char *json =
         psprintf("{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT
-                 ", \"distinct\": %.0f, \"exact\": %s, \"listing\": %.4f, \"bytes\": " UINT64_FORMAT
+                 ", \"distinct\": %.0f, \"exact\": %s, \"listing\": %g, \"bytes\": " UINT64_FORMAT
                  ", \"budget\": " UINT64_FORMAT ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT
                  ", \"top_budget\": " UINT64_FORMAT ", \"top_total\": " INT64_FORMAT "}",
                  model.name, info.seed, info.total, info.distinct, info.exact ? "true" : "false",

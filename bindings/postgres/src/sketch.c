@@ -77,12 +77,16 @@ static void refuse_shapes(const lego_info *a, const lego_info *b)
     uint32_t common = common_divisor(a->blocks, b->blocks);
     bool fold = a->columns == b->columns && (a->top_budget == 0 || b->top_budget == 0) &&
                 common >= Min(a->blocks, b->blocks) / 8;
+    bool turn = a->exact && a->blocks < b->blocks && a->top_budget == 0 && b->top_budget == 0; /* goes into any */
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("legosketch: sketches that have " UINT64_FORMAT " and " UINT64_FORMAT
                    " %s do not go together, as neither folds to the other",
                    of_a, of_b, what),
             errhint("Make both with %sa budget of " UINT64_FORMAT "%s.", mixed ? "lego_top_agg and " : "",
-                    budget_of(first ? a : b), fold ? psprintf(", or lego_fold() both to %u", common) : ""));
+                    budget_of(first ? a : b),
+                    turn   ? ", or put the other first"
+                    : fold ? psprintf(", or lego_fold() both to %u", common)
+                           : ""));
 }
 
 void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b)

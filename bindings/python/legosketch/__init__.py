@@ -155,6 +155,8 @@ def _apart(one: Sketch, other: Sketch) -> str:
     fold = f", or fold both, as with fold({common})"
     if small.top_bytes and large.top_bytes or common < small.blocks // 8:
         fold = ""
+    if one.exact and one is small and not (small.top_bytes or large.top_bytes):
+        fold = ", or merge this one into the other"
     return f"{why}neither number is a multiple of the other: {what}{fold}"
 
 

@@ -195,25 +195,43 @@ def test_merge_refuses():
             wrong + s
 
 
-def test_sizes_that_do_not_merge_are_named(counted):
-    one, other = Sketch("128K"), Sketch("64K")
-    one.fold(one.blocks // 3)
-    one.add("a")
-    other.add("a")
+def crowd(**options):
+    """A sketch in which not every count is exact any more, so that it no longer merges with one of any size."""
+    s = Sketch(**options)
+    s.add_many(list(range(100_000)))
+    s.add("a")
+    return s
+
+
+def test_sizes_that_do_not_merge_are_named():
+    one, other = crowd(budget="96K"), crowd(budget="48K")  # 370 blocks, which are 10 times 37, and 185
+    one.fold(one.blocks // 5)
     for use in (one.merge, one.__add__, one.__isub__, one.__iadd__):
         with pytest.raises(LegoError, match="neither number is a multiple") as error:
             use(other)
         text = str(error.value)
         assert error.value.status == legosketch._core.LEGO_ERR_SHAPE
         for sketch in (one, other):
-            assert f"{sketch.blocks:,}" in text and f"{sketch.bytes:,}" in text
-    assert one.estimate("a") == 1 and one.bytes > 40_000
-    # the advice is good: the bytes are those of the fold that both have
-    blocks, size = re.search(r"fold\((\d+)\), to ([\d,]+) bytes", text).groups()
+            assert f"{sketch.blocks:,}" in text and f"{sketch.budget:,}" in text
+    assert one.total == 100_001
+    blocks, = re.search(r"fold\((\d+)\)$", text).groups()  # the advice is good
     for sketch in (one, other):
         sketch.fold(int(blocks))
-        assert f"{sketch.bytes:,}" == size
-    assert (one + other).estimate("a") == 2
+    assert (one + other).total == 200_002
+
+
+def test_exact_sketches_merge_whatever_their_budgets():
+    small, large = Sketch("65K"), Sketch("100K")
+    small.update(["a", "b", "a"])
+    large.update(["a", "c"])
+    for one, other in ((small, large), (large, small)):
+        both = one + other
+        assert both.exact and both.budget == one.budget
+        assert [both.bounds(item) for item in "abcd"] == [(3, 3), (1, 1), (1, 1), (0, 0)]
+    full = crowd(budget="100K")
+    with pytest.raises(LegoError, match="or merge this one into the other$"):
+        small + full
+    assert (full + small).total == full.total + 3
 
 
 @pytest.mark.parametrize(
@@ -221,7 +239,7 @@ def test_sizes_that_do_not_merge_are_named(counted):
     [
         ({"budget": "100K"}, {"budget": "65K"}, "neither number"),
         ({"budget": "300K", "model": "paper"}, {"budget": "170K", "model": "paper"}, "columns"),
-        ({"budget": "300K", "top": "24K"}, {"budget": "292K", "top": "16K"}, "tops"),
+        ({"budget": "300K", "top": "24K"}, {"budget": "293K", "top": "16K"}, "tops"),
         ({"budget": "64K", "top": True}, {"budget": "90K", "top": True}, "neither number"),
         ({"budget": "64K", "top": "8K"}, {"budget": "64K"}, "neither number"),
         ({"budget": "80K"}, {"budget": "90K", "top": True}, "neither number"),
@@ -229,13 +247,13 @@ def test_sizes_that_do_not_merge_are_named(counted):
 )
 def test_the_advice_for_sketches_that_do_not_merge_is_good(first, second, why):
     """It is to make both with a budget and a top. Of the two that were refused, one is of that size already."""
-    sketches = Sketch(**first), Sketch(**second)
+    sketches = crowd(**first), crowd(**second)
     with pytest.raises(LegoError, match=why) as error:
         sketches[0] + sketches[1]
     advice = r": make both with budget=([\d_]+)(?:, top=([\d_]+))?$"  # and no fold, which would ruin them
     budget, top = re.search(advice, str(error.value)).groups()
     advice = {**first, "budget": int(budget), "top": int(top or 0)}
-    made = Sketch(**advice)
+    made = crowd(**advice)
     assert made.budget == advice["budget"]
     same = [sketch for sketch in sketches if sketch == made]
     assert len(same) == 1
@@ -246,7 +264,7 @@ def test_the_advice_for_sketches_that_do_not_merge_is_good(first, second, why):
 def test_the_least_budget(options):
     s = Sketch("300K", **options)
     assert s.bytes <= s.budget <= 300 * 1024
-    options["top"] = s.top_bytes
+    options["top"] = s.top_budget
     assert Sketch(s.budget, **options) == s
     less = Sketch(s.budget - 1, **options)
     assert (less.blocks, less.columns) < (s.blocks, s.columns)
@@ -254,33 +272,36 @@ def test_the_least_budget(options):
 
 def test_advice_for_sketches_that_were_folded():
     """No budget makes one as small."""
-    one, other = Sketch("64K", top="8K"), Sketch("90K", top="12K")
-    one.fold(3)
+    one, other = crowd(budget="64K", top="8K"), crowd(budget="90K", top="12K")
+    one.fold(7)
     other.fold(other.blocks // 2)
-    budget, top = 4096 + one.top_bytes, one.top_bytes
+    budget, top = 4096 + one.top_budget, one.top_budget
     with pytest.raises(LegoError, match=f"make both with budget={budget:_}, top={top:_}$"):
         one + other
-    assert Sketch(budget, top=top).top_bytes == top
+    assert Sketch(budget, top=top).top_budget == top
 
 
 def test_budgets_that_nest_merge():
     for small, large in (("64K", "128K"), ("300K", "600K"), ("1M", "4M")):
         a, b = Sketch(small), Sketch(large)
-        a.update(WORDS)
-        b.update(WORDS)
+        a.add_many(list(range(150_000)))
+        b.add_many(list(range(100_000, 250_000)))
+        assert not a.exact
         assert (a + b) == (b + a) and (b + a).blocks == a.blocks
         b.fold(budget=small)
-        assert a == b
+        again = Sketch(small)
+        again.add_many(list(range(100_000, 250_000)))
+        assert again == b
 
 
 def test_fold():
     for options in ({}, {"top": "8K"}, {"model": "paper"}):
-        a = Sketch("256K", **options)
-        a.update(WORDS)
+        a = crowd(budget="256K", **options)
+        part = next(d for d in range(2, a.blocks + 1) if a.blocks % d == 0)
         half = a.copy()
-        half.fold(a.blocks // 2)
-        assert half.blocks == a.blocks // 2 and half.bytes < a.bytes and half.total == a.total
-        assert half.top_bytes == a.top_bytes
+        half.fold(a.blocks // part)
+        assert half.blocks == a.blocks // part and half.bytes < a.bytes and half.total == a.total
+        assert half.top_budget == a.top_budget
         assert (a + half).blocks == half.blocks
         for wrong in (0, a.blocks * 2, 2**40, -1):
             with pytest.raises(LegoError):
@@ -292,7 +313,7 @@ def test_fold_within_a_budget():
     s.update(WORDS)
     for budget in ("1M", "100K", 65536, "4K"):
         s.fold(budget=budget)
-        assert legosketch._size(budget) // 2 < s.bytes <= legosketch._size(budget)
+        assert legosketch._size(budget) // 3 < s.budget and s.bytes <= legosketch._size(budget)
         assert s.estimate("to") == 2
     for wrong in (0, 10, -5):
         with pytest.raises(LegoError):
@@ -347,7 +368,7 @@ def test_top_and_plain_merge():
     listing.update({"a": 5, "b": 3})
     plain.update({"a": 2, "c": 4})
     both = listing + plain
-    assert both.top_bytes == listing.top_bytes and both.total == 14
+    assert both.top_budget == listing.top_budget and both.total == 14
     assert [both.estimate(item) for item in "abc"] == [7, 3, 4] and "a" in [t.item for t in both.top()]
     both = plain + listing
     assert both.top_bytes == 0 and [both.estimate(item) for item in "abc"] == [7, 3, 4]
@@ -435,7 +456,7 @@ def test_is_made_whole_or_not_at_all():
 
 def test_budgets():
     for budget, least in (("64K", 0.9 * 65536), ("64KiB", 0.9 * 65536), (65536, 0.9 * 65536), ("0.5m", 0.9 * 524288)):
-        assert least < Sketch(budget).bytes <= 65536 * (8 if budget == "0.5m" else 1)
+        assert least < Sketch(budget).budget <= 65536 * (8 if budget == "0.5m" else 1)
     for wrong in ("", "K", "1.K", "-1", "1X", " 1M", "1MM", "１M"):
         with pytest.raises(ValueError, match="no size"):
             Sketch(wrong)
@@ -461,6 +482,12 @@ def test_facts():
     s.update(WORDS)
     assert s.total == len(WORDS) and s.seed == 7 and s.model == "compact" and s.bytes <= 65536
     assert s.blocks > 0 and s.cache_bytes >= 0
+    assert (s.distinct, s.exact, s.listing) == (len(set(WORDS)), True, 1) and s.bytes < 1000 < 60_000 < s.budget <= 65536
+    full = crowd(budget="64K")
+    assert not full.exact and 0 <= full.listing < 1 and abs(full.distinct - 100_001) < 10_000
+    assert 60_000 < full.bytes <= full.budget
+    bricks = Sketch("64K", model="paper")
+    assert (bricks.exact, bricks.listing) == (False, 0)
     assert (s.columns, s.top_bytes, s.top_total, s.threads) == (0, 0, 0, 1)
     s.threads = 2
     assert s.threads == 2
@@ -475,8 +502,8 @@ def test_facts():
     with pytest.raises(AttributeError):
         s.total = 5
     top = Sketch("64K", top="8K", threads=4)
-    assert 0 < top.top_bytes <= 8192 and top.threads == 4
-    assert 0 < Sketch("64K", top=True).top_bytes <= 8192 < Sketch("64K", top="16K").top_bytes
+    assert 0 < top.top_bytes < 1000 < top.top_budget <= 8192 and top.threads == 4
+    assert 0 < Sketch("64K", top=True).top_budget <= 8192 < Sketch("64K", top="16K").top_budget
     assert Sketch("64K", model="paper").columns > 0
 
 

@@ -117,7 +117,9 @@ static void refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const st
     bool first = mixed ? one->top != 0 : budget_of(&a) < budget_of(&b);
     char fold[48] = "";
     uint32_t common = common_divisor(a.blocks, b.blocks), smaller = a.blocks < b.blocks ? a.blocks : b.blocks;
-    if (a.columns == b.columns && (one->top == 0 || other->top == 0) && common >= smaller / 8)
+    if (a.exact && a.blocks < b.blocks && one->top == 0 && other->top == 0) /* what is exact goes into any */
+        snprintf(fold, sizeof fold, ", or name the other first");
+    else if (a.columns == b.columns && (one->top == 0 || other->top == 0) && common >= smaller / 8)
         snprintf(fold, sizeof fold, ", or LEGO.FOLD both to %" PRIu32, common);
     reply_refused(ctx,
                   "ERR sketches that have %" PRIu64 " and %" PRIu64 " %s do not merge, as neither folds to the other: "

@@ -15,20 +15,25 @@ SELECT lego_plus(a.sketch, b.sketch) = a.sketch + b.sketch AS plus,
 -- A fold is the sketch that fewer blocks would have made. Sketches meet at the smaller number, if it divides the other.
 SELECT (lego_info(sketch)->'blocks')::int AS blocks FROM whole;
 SELECT (lego_info(f)->'blocks')::int AS blocks, lego_total(f), lego_estimate(f, 5)
-    FROM (SELECT lego_fold(sketch, 510) AS f FROM whole) t;
-SELECT lego_fold(w.sketch, 255) = lego_merge_agg(lego_fold(p.sketch, 255)) AS same FROM parts p, whole w
+    FROM (SELECT lego_fold(sketch, 19) AS f FROM whole) t;
+SELECT lego_fold(w.sketch, 13) = lego_merge_agg(lego_fold(p.sketch, 13)) AS same FROM parts p, whole w
     GROUP BY w.sketch;
-SELECT lego_fold(w.sketch, 510) + p.sketch = lego_fold(w.sketch + p.sketch, 510) AS same FROM parts p, whole w
+SELECT lego_fold(w.sketch, 19) + p.sketch = lego_fold(w.sketch + p.sketch, 19) AS same FROM parts p, whole w
     WHERE p = 0;
 SELECT lego_fold(lego_empty(65536), 1) + sketch = lego_fold(sketch, 1) AS same FROM whole;
-SELECT lego_fold(lego_empty(100000), 4) + sketch = lego_fold(sketch, 4) AS same FROM whole;
+SELECT lego_fold(lego_empty(131072), 19) + sketch = lego_fold(sketch, 19) AS same FROM whole;
 
 -- To a budget: the most blocks that fit it, all of them if it is large enough.
 -- Budgets of twice the other's nest, from 64 KB on.
-SELECT lego_fold_within(sketch, 40000) = lego_fold(sketch, 510) AS half, lego_fold_within(sketch, 65536) = sketch AS all,
-    lego_fold_within(sketch, 32768) = lego_fold(sketch, 340) AS less FROM whole;
-SELECT lego_fold_within(a, 65536) = b AS same, a + b = b + b AS sum FROM (SELECT lego_agg(g % 777, 131072) AS a,
-    lego_agg(g % 777, 65536) AS b FROM generate_series(1, 20000) g) t;
+SELECT lego_fold_within(sketch, 40000) = lego_fold(sketch, 19) AS part, lego_fold_within(sketch, 65536) = sketch AS all,
+    lego_fold_within(sketch, 5000) = lego_fold(sketch, 13) AS less FROM whole;
+SELECT lego_fold_within(a, 65536) = b AS same, lego_fold_within(a + b, 65536) = b + b AS sum
+    FROM (SELECT lego_agg(g % 777, 131072) AS a, lego_agg(g % 777, 65536) AS b FROM generate_series(1, 20000) g) t;
+
+-- While every count is exact, budgets may be any: the sum has the first's.
+SELECT lego_total(a + b), lego_estimate(a + b, 5), lego_info(a + b)->'exact' AS exact,
+    lego_info(a + b)->'budget' = lego_info(a)->'budget' AS first FROM (SELECT lego_agg(g % 777, 20000) AS a,
+    lego_agg(g % 777, 30000) AS b FROM generate_series(1, 20000) g) t;
 
 -- Sketches that keep their most frequent items add up too.
 SELECT lego_total(s), t.* FROM (SELECT lego_merge_agg(s) AS s FROM (
@@ -38,15 +43,15 @@ SELECT lego_total(a + a), lego_estimate(a + a, 3) FROM (SELECT lego_top_agg(g % 
     FROM generate_series(1, 1000) g) t;
 
 -- They fold, and keep their items; their exact counts stay.
-SELECT lego_info(f)->'blocks' = to_jsonb(blocks / 2) AS half, lego_total(f), t.* FROM
+SELECT lego_info(f)->'blocks' = to_jsonb(blocks / 7) AS seventh, lego_total(f), t.* FROM
     (SELECT s, (lego_info(s)->'blocks')::int AS blocks FROM
         (SELECT lego_top_agg(g % 10, 65536) AS s FROM generate_series(1, 1000) g) a) b,
-    LATERAL (SELECT lego_fold(s, blocks / 2) AS f) c, LATERAL lego_top_int(f, 2) t;
+    LATERAL (SELECT lego_fold(s, blocks / 7) AS f) c, LATERAL lego_top_int(f, 2) t;
 
 -- With one that does not keep them: into that one everything is counted; the other goes on with its own.
 CREATE TABLE both_kinds AS SELECT top, lego_fold(lego_agg(g % 10, budget), 1) AS one_block,
     lego_agg(g % 10, budget) AS plain
-    FROM (SELECT top, (lego_info(top)->'budget')::bigint - (lego_info(top)->'top_bytes')::bigint AS budget
+    FROM (SELECT top, (lego_info(top)->'budget')::bigint - (lego_info(top)->'top_budget')::bigint AS budget
         FROM (SELECT lego_top_agg(g % 10, 16384) AS top FROM generate_series(1, 1000) g) t) t,
     generate_series(1, 1000) g
     GROUP BY top;

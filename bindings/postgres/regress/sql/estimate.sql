@@ -28,18 +28,21 @@ SELECT bool_and(lego_estimate(x.sketch, 7) = x.n) FROM generate_series(1, 30) g,
     LATERAL (SELECT numbers AS sketch, 50 * id AS n FROM s WHERE id = 1 + g % 2) x;
 CREATE TABLE storages (n int, sketch legosketch);
 INSERT INTO storages SELECT n, lego_agg(1, n, 4096) FROM generate_series(1, 20) n GROUP BY n;
-INSERT INTO storages SELECT n, lego_agg(1, n, 1 << 16) FROM generate_series(21, 40) n GROUP BY n;
+INSERT INTO storages SELECT n, lego_agg(g, n, 1 << 16) FROM generate_series(21, 40) n, generate_series(1, 2000) g
+    GROUP BY n;
 ALTER TABLE storages ALTER sketch SET STORAGE external;
 INSERT INTO storages SELECT n, lego_agg(1, n, 4096) FROM generate_series(41, 60) n GROUP BY n;
-INSERT INTO storages SELECT n, lego_agg(1, n, 1 << 16) FROM generate_series(61, 80) n GROUP BY n;
-SELECT count(*) FILTER (WHERE lego_estimate(sketch, 1) <> n OR lego_total(sketch) <> n) AS wrong FROM storages,
+INSERT INTO storages SELECT n, lego_agg(g, n, 1 << 16) FROM generate_series(61, 80) n, generate_series(1, 2000) g
+    GROUP BY n;
+SELECT count(*) FILTER (WHERE lego_estimate(sketch, 1) <> n OR lego_total(sketch) % n <> 0) AS wrong FROM storages,
     generate_series(1, 2);
 SELECT count(*) FILTER (WHERE lego_estimate(sketch, 1) <> n) AS wrong FROM
     (SELECT n, lego_agg(1, n, 1 << 16) AS sketch FROM generate_series(1, 40) n GROUP BY n) t, generate_series(1, 2);
 DROP TABLE storages;
 
 -- In variables, compressed and longer than a page; one that is no sketch in between.
-CREATE TABLE compressed AS SELECT n, lego_agg(1, n, 1 << 20) AS sketch FROM generate_series(1, 2) n GROUP BY n;
+CREATE TABLE compressed AS SELECT n, lego_agg(1, n, 1 << 20, 0, 'paper') AS sketch
+    FROM generate_series(1, 2) n GROUP BY n;
 SELECT min(pg_column_size(sketch)) > 8192 AS long, max(pg_column_size(sketch)) < 100000 AS compressed FROM compressed;
 DO $$
 DECLARE

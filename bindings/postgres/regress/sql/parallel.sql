@@ -27,7 +27,7 @@ SELECT lego_total(lego_agg(number, 65536)) FROM rows WHERE number = 1 AND grp = 
 
 -- Of sketches; their shapes may differ there.
 CREATE TABLE sketches AS SELECT word,
-    lego_fold(lego_agg(number, 16384), CASE WHEN word < 'word 2' THEN 84 ELSE 252 END) AS sketch
+    lego_fold(lego_agg(number, 65536), CASE WHEN word < 'word 2' THEN 19 ELSE 247 END) AS sketch
     FROM rows WHERE number < 200 GROUP BY word;
 ALTER TABLE sketches SET (parallel_workers = 2);
 ANALYZE sketches;
