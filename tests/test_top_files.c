@@ -123,6 +123,33 @@ static void a_bucket_is_as_documented(void **unused)
     lego_destroy(sketch);
 }
 
+/* Loading costs what is there, even if the top has all its buckets and the head promises many blocks. */
+static void a_small_file_loads_small(void **unused)
+{
+    (void)unused;
+    static const uint32_t most[] = {1, 1 << 10, 1 << 20, 240 << 20}; /* the last can grow to 62 GiB */
+    lego_sketch *sketch = make_top("compact", 1, 512), *loaded, *copy;
+    for (uint64_t i = 0; i < 5; i++) assert_int_equal(lego_add_u64(sketch, i, 3), LEGO_OK);
+    struct bytes file = sketch_to_bytes(sketch);
+    for (int i = 0; i < 4; i++) {
+        struct books books;
+        lego_allocator allocator = books_allocator(&books);
+        put_number(file.p + 56, most[i], 4);
+        seal(&file);
+        assert_int_equal(lego_load(file.p, file.size, NULL, &allocator, &loaded), LEGO_OK);
+        assert_int_equal(lego_copy(loaded, &copy), LEGO_OK);
+        assert_same(loaded, copy);
+        lego_clear(copy);
+        assert_int_equal(info_of(copy).total, 0);
+        assert_true(books.most < 8192);
+        lego_destroy(copy);
+        lego_destroy(loaded);
+        assert_int_equal(books.now, 0);
+    }
+    free(file.p);
+    lego_destroy(sketch);
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
 static int ignore(void *context, const lego_top_item *top)
@@ -331,10 +358,10 @@ static void every_write_may_fail(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_change_is_seen),      cmocka_unit_test(heads_must_agree_with_buckets),
-        cmocka_unit_test(a_bucket_is_as_documented), cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(growing_may_fail),          cmocka_unit_test(merging_young_ones_may_fail),
-        cmocka_unit_test(every_write_may_fail),
+        cmocka_unit_test(every_change_is_seen),        cmocka_unit_test(heads_must_agree_with_buckets),
+        cmocka_unit_test(a_bucket_is_as_documented),   cmocka_unit_test(a_small_file_loads_small),
+        cmocka_unit_test(every_allocation_may_fail),   cmocka_unit_test(growing_may_fail),
+        cmocka_unit_test(merging_young_ones_may_fail), cmocka_unit_test(every_write_may_fail),
     };
     return cmocka_run_group_tests_name("top files", tests, NULL, NULL);
 }
