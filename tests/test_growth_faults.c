@@ -152,7 +152,7 @@ static bool fails_at(lego_status (*operation)(struct scene *), int kind, uint64_
 static void check_operations(uint64_t top)
 {
     unsigned all = 0;
-    for (int kind = 0; kind < KINDS; kind += top ? 2 : 1)
+    for (int kind = 0; kind < KINDS; kind += top || !FULL ? 2 : 1)
         for (int o = 0; o < OPERATIONS; o++)
             for (long more = 0; more <= 1000; more += 1000) {
                 unsigned failures = 0, successes = 0;
