@@ -1,5 +1,5 @@
-/* The laws of sketches of blocks, on random streams, orders, batches, threads and budgets, young ones and full ones: bytes
- * are compared, not estimates. test_laws.c has those of bricks, test_blocks.c those of the blocks themselves. */
+/* The laws of sketches of blocks, on random streams, orders, batches, threads and budgets, young and full: bytes are
+ * compared, not estimates. test_laws.c has those of bricks, test_blocks.c those of the blocks themselves. */
 #include "support.h"
 
 static const uint64_t budgets[] = {4096, 20000, 65536, 300000, 1 << 20};
@@ -390,7 +390,7 @@ static void what_is_saved_comes_back(void **unused)
     }
 }
 
-/* An empty sketch of any budget in 128 bytes, 20 items that came a few times in 256, n in 9 n + 128 while all is exact. */
+/* An empty sketch of any budget in 128 bytes, 20 items that came a few times in 256, n in 9 n + 128 while exact. */
 static void files_have_what_is_used(void **unused)
 {
     (void)unused;
