@@ -161,9 +161,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     purse.left = SIZE_MAX;
     CHECK(has_bytes(sketch, bytes, size));
     look(sketch);
-    merge(sketch, bytes, size);
-    add(sketch, bytes, size);
-    fold(sketch, bytes, size);
+    lego_info info;
+    lego_describe(sketch, &info);
+    if (info.budget <= 1 << 24) { /* a budget of gigabytes may be used, too, once something leaves a top */
+        merge(sketch, bytes, size);
+        add(sketch, bytes, size);
+        fold(sketch, bytes, size);
+    }
     CHECK(has_bytes(sketch, bytes, size));
     lego_destroy(sketch);
     CHECK(purse.held == 0);
