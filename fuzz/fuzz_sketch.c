@@ -79,6 +79,7 @@ static void look(const lego_sketch *sketch)
     lego_info info;
     struct seen seen = {sketch, 0, 0};
     lego_describe(sketch, &info);
+    CHECK(info.distinct >= 0 && info.listing >= 0 && info.listing <= 1);
     lego_status status = lego_top(sketch, SIZE_MAX, see, &seen);
     CHECK(status == (info.top_bytes > 0 ? LEGO_OK : LEGO_ERR_ARGUMENT));
     for (uint64_t item = 0; item < 20; item++) {
@@ -132,7 +133,7 @@ static void add(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
     lego_clear(copy);
     look(copy);
     lego_describe(copy, &after);
-    CHECK(after.total == 0 && after.bytes == before.bytes);
+    CHECK(after.total == 0 && after.bytes <= before.bytes && after.distinct == 0);
     lego_destroy(copy);
 }
 
@@ -149,7 +150,7 @@ static void fold(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const lego_model *model = model_of(bytes, size);
-    struct purse purse = {2 * size + 65536, 0};
+    struct purse purse = {52 * size + 65536, 0}; /* an empty block has 5 bytes in a file */
     lego_allocator allocator = purse_allocator(&purse);
     lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
     if (lego_load(bytes, size, model, &allocator, &sketch) != LEGO_OK) {
@@ -160,9 +161,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     purse.left = SIZE_MAX;
     CHECK(has_bytes(sketch, bytes, size));
     look(sketch);
-    merge(sketch, bytes, size);
-    add(sketch, bytes, size);
-    fold(sketch, bytes, size);
+    lego_info info;
+    lego_describe(sketch, &info);
+    if (info.budget <= 1 << 24) { /* a budget of gigabytes may be used, too, once something leaves a top */
+        merge(sketch, bytes, size);
+        add(sketch, bytes, size);
+        fold(sketch, bytes, size);
+    }
     CHECK(has_bytes(sketch, bytes, size));
     lego_destroy(sketch);
     CHECK(purse.held == 0);

@@ -59,11 +59,12 @@ static void seed_sketch(const lego_model *model, uint32_t blocks, uint64_t top, 
 /* Light and heavily loaded ones, with negative counts too. */
 static void seed_model_sketches(const lego_model *model)
 {
-    for (uint32_t blocks = 1; blocks <= 6; blocks++)
+    static const uint32_t numbers[] = {1, 2, 3, 6, 40}; /* blocks that share, list prints or whole keys, or grow */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         for (uint64_t top = 0; top <= 2048; top = top ? 2 * top : LEGO_TOP_MIN)
             for (int64_t count = 0; count <= INT64_C(1) << 40; count = count ? count << 10 : 1) {
-                seed_sketch(model, blocks, top, count);
-                if (count) seed_sketch(model, blocks, top, -count);
+                seed_sketch(model, numbers[i], top, count);
+                if (count) seed_sketch(model, numbers[i], top, -count);
             }
 }
 

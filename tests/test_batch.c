@@ -1,5 +1,5 @@
 /* Batches: whatever their size, the kind of items, the counts and the threads, the sketch is that of single calls. And
- * what many items go through at once: hashes, parts and sums. test_sketch_laws.c has batches of all sizes in all orders. */
+ * what many items go through at once: hashes and parts. test_sketch_laws.c has batches of all sizes in all orders. */
 #include "sketch/tally.h"
 #include "support.h"
 

@@ -1,7 +1,7 @@
-/* No memory to grow: whatever is done, and whichever allocation fails, once or from then on, the sketch is what it was. */
+/* No memory to grow: whatever is done, whichever allocation fails, once or from then on, the sketch is what it was. */
 #include "support.h"
 
-/* Items whose blocks are next to each other when there are many: to make room for a few, blocks double several times. */
+/* Items whose blocks are next to each other when there are many: for room for a few, blocks double several times. */
 static uint64_t crowded_item(uint64_t *state)
 {
     for (;;) {
@@ -152,7 +152,7 @@ static bool fails_at(lego_status (*operation)(struct scene *), int kind, uint64_
 static void check_operations(uint64_t top)
 {
     unsigned all = 0;
-    for (int kind = 0; kind < KINDS; kind += top ? 2 : 1)
+    for (int kind = 0; kind < KINDS; kind += top || !FULL ? 2 : 1)
         for (int o = 0; o < OPERATIONS; o++)
             for (long more = 0; more <= 1000; more += 1000) {
                 unsigned failures = 0, successes = 0;
@@ -179,7 +179,7 @@ static void growing_with_a_top_may_fail(void **unused)
     check_operations(6000);
 }
 
-/* Adds an item, with the first allocation refused, then the second, ... until it succeeds. Returns how often it failed. */
+/* Adds an item, with the first allocation refused, then the second, ... until it succeeds; returns how many were. */
 static unsigned add_at_last(struct scene *scene, size_t i)
 {
     bool grows = blocks_grow(&scene->sketch->blocks);

@@ -1,5 +1,5 @@
-/* The laws of a sketch of bricks, on random streams and shapes: bytes are compared, not estimates. test_dense.c has
- * those of blocks. */
+/* The laws of a sketch of bricks, on random streams and shapes: bytes are compared, not estimates. test_sketch_laws.c
+ * has those of blocks. */
 #include "support.h"
 
 /* A random small shape. */

@@ -95,7 +95,8 @@ static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
     lego_destroy(sketch);
     assert_int_equal(books.now, 0);
     assert_int_equal(lego_load(saved.p, saved.size, NULL, &allocator, &sketch), LEGO_OK);
-    assert_int_equal(check_books(sketch, &books, budget).bytes, bytes);
+    uint64_t loaded = check_books(sketch, &books, budget).bytes;
+    assert_true(top ? loaded <= bytes : loaded == bytes); /* behind a top blocks may have come ahead of need */
     assert_int_equal(lego_fold(sketch, 1), LEGO_OK);
     check_books(sketch, &books, budget);
     lego_clear(sketch);

@@ -1,0 +1,136 @@
+/* Bad bytes of models: every truncation, every flipped bit, every impossible field is a named error, and nothing stays
+ * allocated. */
+#include "support.h"
+
+static lego_status load_model(const unsigned char *p, size_t size)
+{
+    struct books books;
+    lego_allocator allocator = books_allocator(&books);
+    lego_model *model = NULL;
+    lego_status status = lego_model_load(p, size, &allocator, &model);
+    if (status != LEGO_OK) assert_int_equal(books.calls, 0);
+    lego_model_destroy(model);
+    assert_int_equal(books.now, 0);
+    return status;
+}
+
+static void damaged_models_are_refused(void **unused)
+{
+    (void)unused;
+    struct bytes bytes = read_file("tests/golden/random.lego");
+    for (size_t size = 0; size < bytes.size; size += size < 100 ? 1 : 37) {
+        unsigned char *cut = malloc(size + 1);
+        memcpy(cut, bytes.p, size);
+        assert_int_equal(load_model(cut, size), LEGO_ERR_TRUNCATED);
+        free(cut);
+    }
+    for (size_t bit = 0; bit < 8 * bytes.size; bit++) {
+        bytes.p[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        assert_int_not_equal(load_model(bytes.p, bytes.size), LEGO_OK);
+        bytes.p[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    assert_int_equal(load_model(bytes.p, bytes.size), LEGO_OK);
+    free(bytes.p);
+}
+
+/* A field set to edge values, with the checksum made right. */
+struct field {
+    size_t at, size;
+};
+
+static const uint64_t edges[] = {0,          1,
+                                 2,          3,
+                                 7,          8,
+                                 15,         16,
+                                 64,         255,
+                                 256,        5120,
+                                 65535,      1u << 26,
+                                 0x7fffffff, 0x80000000,
+                                 0xffffffff, UINT64_C(1) << 40,
+                                 INT64_MAX,  UINT64_C(1) << 63,
+                                 UINT64_MAX};
+
+/* A compact model has nothing that could be otherwise but its name and its weights. */
+static void impossible_compact_models_are_refused(void **unused)
+{
+    (void)unused;
+    struct bytes bytes = {malloc(1 << 20), 0}, work;
+    assert_int_equal(lego_model_save(lego_model_builtin("compact"), append_bytes, &bytes), LEGO_OK);
+    assert_int_equal(load_model(bytes.p, bytes.size), LEGO_OK);
+    work = (struct bytes){malloc(bytes.size), bytes.size};
+    for (size_t at = 24; at < 68; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            if (at >= 48 && at < 64) continue; /* the name */
+            memcpy(work.p, bytes.p, bytes.size);
+            work.p[at] ^= (unsigned char)(1 << bit);
+            seal(&work);
+            assert_int_equal(load_model(work.p, work.size), LEGO_ERR_CORRUPT);
+        }
+    memcpy(work.p, bytes.p, bytes.size);
+    work.p[48] = 'k';
+    seal(&work);
+    assert_int_equal(load_model(work.p, work.size), LEGO_OK);
+    memset(work.p + 64 + 4 * 100, 0xff, 4); /* a weight that is no number */
+    seal(&work);
+    assert_int_equal(load_model(work.p, work.size), LEGO_ERR_CORRUPT);
+    free(work.p);
+    free(bytes.p);
+}
+
+/* What a field of a paper model may be; nothing else is loaded. */
+static bool possible_field(size_t at, uint64_t x)
+{
+    if (at == 24) return x >= 1 && x <= ROWS_MAX;
+    if (at == 28) return x >= 16 && x <= 8192 && x % 16 == 0;
+    if (at == 32) return x >= 5 && x <= 4096;
+    if (at == 48) return x == 'r'; /* no edge value is a letter, a digit, a dash or a dot */
+    return false;
+}
+
+static void impossible_models_are_refused(void **unused)
+{
+    (void)unused;
+    struct bytes bytes = read_file("tests/golden/random.lego");
+    static const struct field fields[] = {{12, 4}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {48, 1}, {62, 1}, {64, 4}};
+    unsigned char before[8];
+    unsigned accepted = 0;
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
+            const struct field *field = &fields[f];
+            uint64_t cut = field->size < 8 ? edges[e] & ((UINT64_C(1) << 8 * field->size) - 1) : edges[e];
+            memcpy(before, bytes.p + field->at, 8);
+            put_number(bytes.p + field->at, cut, (unsigned)field->size);
+            bool same = memcmp(before, bytes.p + field->at, field->size) == 0;
+            seal(&bytes);
+            lego_status status = load_model(bytes.p, bytes.size);
+            assert_int_equal(status == LEGO_OK, same || possible_field(field->at, cut));
+            assert_true(status == LEGO_OK || status == LEGO_ERR_CORRUPT || status == LEGO_ERR_TRUNCATED);
+            accepted += status == LEGO_OK;
+            memcpy(bytes.p + field->at, before, 8);
+        }
+    assert_true(accepted > 10);
+
+    static const uint32_t bad_floats[] = {0x7fc00000, 0x7f800000, 0xff800000}; /* NaN, infinities */
+    static const size_t places[] = {40, 44, 64, 384, 1000};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 5; j++) {
+            memcpy(before, bytes.p + places[j], 4);
+            for (int k = 0; k < 4; k++) bytes.p[places[j] + (size_t)k] = (unsigned char)(bad_floats[i] >> (8 * k));
+            seal(&bytes);
+            assert_int_equal(load_model(bytes.p, bytes.size), LEGO_ERR_CORRUPT);
+            memcpy(bytes.p + places[j], before, 4);
+        }
+    seal(&bytes);
+    assert_int_equal(load_model(bytes.p, bytes.size), LEGO_OK);
+    free(bytes.p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_models_are_refused),
+        cmocka_unit_test(impossible_compact_models_are_refused),
+        cmocka_unit_test(impossible_models_are_refused),
+    };
+    return cmocka_run_group_tests_name("format of models", tests, NULL, NULL);
+}
