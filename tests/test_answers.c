@@ -23,12 +23,23 @@ static int64_t frequency(int shape, uint64_t i)
     return i % 100 == 0 ? 5000 : (int64_t)(i % 3) + 1; /* a flat body and a heavy head */
 }
 
+/* Where fewer than 5 % of a block's items can share a print, lower, value and upper are one number. */
+static bool is_one_number(const lego_sketch *sketch, uint64_t item)
+{
+    const struct blocks *blocks = &sketch->blocks;
+    struct spot spot = spot_of(blocks->blocks, hash_u64(item, sketch->seed));
+    const struct block *block = &blocks->block[spot.block];
+    unsigned step = block_step(block);
+    return step_lists(step) && block_entries(block) < 0.05 * exp2(step_length(step, blocks->whole, spot.key));
+}
+
 static void upper_holds_and_lower_is_calibrated(void **unused)
 {
     (void)unused;
-    static const uint64_t budgets[] = {4096, 10000, 40000, 160000};
+    static const uint64_t budgets[] = {4096, 10000, 20000, 30000, 40000, 60000, 80000, 160000, 1 << 20};
+    uint32_t listed = 0, others = 0;
     for (int shape = 0; shape < SHAPES; shape++)
-        for (int b = 0; b < 4; b++) {
+        for (int b = 0; b < 9; b++) {
             lego_sketch *sketch = sketch_within(budgets[b], (uint64_t)b);
             for (uint64_t i = 0; i < ITEMS; i++)
                 assert_int_equal(lego_add_u64(sketch, i, frequency(shape, i)), LEGO_OK);
@@ -38,6 +49,11 @@ static void upper_holds_and_lower_is_calibrated(void **unused)
                 lego_query_u64(sketch, i, &e);
                 assert_true(e.upper >= frequency(shape, i));
                 assert_true(e.value <= (double)e.upper && e.value >= (double)e.lower && e.lower >= 0);
+                bool one = is_one_number(sketch, i);
+                if (one) assert_true(e.lower == e.upper && e.value == (double)e.upper);
+                if (is_whole(sketch)) assert_int_equal(e.upper, frequency(shape, i));
+                listed += one;
+                others += !one;
                 held += e.lower <= frequency(shape, i);
                 lego_query_u64(sketch, ITEMS + i, &e);
                 absent += e.lower <= 0;
@@ -46,6 +62,7 @@ static void upper_holds_and_lower_is_calibrated(void **unused)
             assert_true(absent >= asked * 0.95);
             lego_destroy(sketch);
         }
+    assert_true(listed > 10000 && others > 10000);
 }
 
 /* Answers follow from the bytes: what was done before, and asked before, does not show. */

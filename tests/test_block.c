@@ -242,19 +242,6 @@ static void last_steps(void **unused)
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
-static void shuffle_items(struct slow_items *items, uint64_t *state)
-{
-    for (unsigned i = items->n; i > 1; i--) {
-        unsigned j = (unsigned)draw_below(state, i);
-        uint64_t key = items->key[i - 1];
-        int64_t count = items->count[i - 1];
-        items->key[i - 1] = items->key[j];
-        items->count[i - 1] = items->count[j];
-        items->key[j] = key;
-        items->count[j] = count;
-    }
-}
-
 /* Items one by one at one step, as far as they fit: add() refuses only what fits with no g, without a trace. */
 static void additions_are_sums(void)
 {
@@ -414,7 +401,7 @@ static void codes_only_get_longer(void **unused)
         t.is_signed = false;
         unsigned n = seed % 2 ? (unsigned)draw_below(&t.state, 700) : edges[draw_below(&t.state, 22)], g;
         trial_items(&t, n, &items);
-        for (unsigned step = seed % 7; step < SLOW_END; step += 7) {
+        for (unsigned step = (unsigned)(seed % 7); step < SLOW_END; step += 7) {
             items.n = n;
             slow_content(&items, step, t.whole, &before);
             items.key[n] = n && draw_below(&t.state, 2) ? items.key[draw_below(&t.state, n)] : trial_key(&t);

@@ -97,12 +97,12 @@ static struct found plain_keys(item_format format, const char *text, size_t size
 
 /* ---- the parser -------------------------------------------------------------------------------------------------- */
 
-struct reading {
+struct lines_read {
     struct found found;
     item_batch last; /* the last batch, which is looked at only when the next one is there */
 };
 
-static void use_last(struct reading *reading)
+static void use_last(struct lines_read *reading)
 {
     const item_batch *batch = &reading->last;
     for (size_t i = 0; i < batch->n; i++) {
@@ -115,7 +115,7 @@ static void use_last(struct reading *reading)
     }
 }
 
-static void take(struct reading *reading, const item_parser *parser, item_event event)
+static void take(struct lines_read *reading, const item_parser *parser, item_event event)
 {
     assert_true(event == ITEMS_BATCH || event == ITEMS_BAD);
     if (event == ITEMS_BAD) {
@@ -126,7 +126,7 @@ static void take(struct reading *reading, const item_parser *parser, item_event 
     reading->last = parser->batch;
 }
 
-static void give(struct reading *reading, item_parser *parser, const char *text, size_t size)
+static void give(struct lines_read *reading, item_parser *parser, const char *text, size_t size)
 {
     unsigned char *block = malloc(size > 0 ? size : 1); /* of its own, so that a sanitizer sees a look past its end */
     assert_non_null(block);
@@ -142,7 +142,7 @@ static void give(struct reading *reading, item_parser *parser, const char *text,
 static struct found read_blocks(item_format format, const char *text, size_t size, size_t first, size_t then,
                                 uint64_t *state)
 {
-    struct reading reading = {.found = found_start(size)};
+    struct lines_read reading = {.found = found_start(size)};
     item_parser parser;
     item_event event;
     assert_true(items_open(&parser, format));

@@ -137,12 +137,13 @@ static void parts_merge_to_the_whole(void **unused)
     }
 }
 
-/* What sketches of these sizes come to: into's own size where the keys of `from` are whole, else the smaller if one
- * divides the other. */
+/* What sketches of these sizes come to: into's own size where the keys of `from` are whole, that of `from` where it is
+ * smaller and the keys of `into` are, else the smaller if one divides the other. */
 static uint32_t merged_size(const lego_sketch *into, const lego_sketch *from)
 {
     uint32_t a = info_of(into).blocks, b = info_of(from).blocks;
     if (is_whole(from)) return a;
+    if (is_whole(into) && b <= a) return b;
     return a % b == 0 ? b : b % a == 0 ? a : 0;
 }
 

@@ -11,7 +11,7 @@
  * The 8,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most
  * of the time: 16 tasks, whose loss is
  *
- *     ln(AAE + 0.01) + (0.25 + 0.13 ln(1 + ARE of the rule)) ln(ARE + 0.01)
+ *     ln(AAE + 0.01) + (0.3 + 0.11 ln(1 + ARE of the rule)) ln(ARE + 0.01)
  *
  * of each, so that every difficulty counts alike; ARE is worth more where it is crowded.
  * Clipped at 1, Adam at a rate that falls linearly from 2e-3 to a fiftieth; the model is the average over the last

@@ -53,6 +53,7 @@ bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
 {
     struct block *block = &blocks->block[spot.block];
     struct content content;
+    block_prefetch(block);
     if (!blocks_grow(blocks) && cap_counts(cap_of(blocks, spot.block))) { /* no cap has to be made first */
         blocks->kernels->add_on(block, blocks->whole, spot.key, count);
         return true;
@@ -108,6 +109,7 @@ static void tell_widths(const struct blocks *blocks, const struct spot *spot, st
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading)
 {
     const struct block *block = &blocks->block[spot.block];
+    block_prefetch(block);
     unsigned own = blocks->kernels->read(block, blocks->whole, spot.key, reading->value);
     tell_widths(blocks, &spot, reading);
     int64_t value[2];

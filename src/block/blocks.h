@@ -118,11 +118,16 @@ static inline bool cap_counts(const struct block *cap)
     return block_step(cap) >= STEP_CAP;
 }
 
-/* Has the block of an item fetched, for a blocks_read() or an addition that comes soon. */
+/* Has a block fetched, all of its lines at once. */
+static inline void block_prefetch(const struct block *block)
+{
+    for (unsigned i = 0; i < BLOCK_WORDS; i += 8) __builtin_prefetch(&block->word[i]);
+}
+
+/* That of an item, for a blocks_read() or an addition that comes soon. */
 static inline void blocks_prefetch(const struct blocks *blocks, struct hash hash)
 {
-    const struct block *block = &blocks->block[spot_of(blocks->blocks, hash).block];
-    for (unsigned i = 0; i < BLOCK_WORDS; i += 8) __builtin_prefetch(&block->word[i]);
+    block_prefetch(&blocks->block[spot_of(blocks->blocks, hash).block]);
 }
 
 /* ---- adding and reading ------------------------------------------------------------------------------------------ */

@@ -58,9 +58,11 @@ static void body_open(const struct block *block, unsigned whole, struct content 
 {
     bool is_signed = block_signed(block), lists = step_lists(block_step(block));
     uint64_t code[BLOCK_CELLS];
-    struct levels levels = lists ? (struct levels){0} : cells_of(block);
+    struct levels levels;
     content->step = block_step(block);
-    if (lists) {
+    if (!lists) {
+        levels = cells_of(block);
+    } else {
         struct list list = list_of(block, whole);
         levels = counts_of(block, &list);
         if (list.n > 0) keys_decode(block, &list, content->key);
@@ -270,7 +272,8 @@ static bool levels_within(const struct block *block, struct levels levels)
         unsigned more = count_ones(block, at, n);
         at += n * (1 + w);
         n = more;
-        if (++l > LEVELS - (levels.g == BLOCK_G_MAX)) return n == 0; /* 64 bits have no digit there */
+        if (++l > LEVELS) return n == 0;
+        if (n > 0 && levels.g + after[l] >= 64) return false; /* of what has no 64 bits */
     }
     return at == end;
 }

@@ -141,6 +141,10 @@ static inline unsigned many_count(const uint64_t v[], unsigned n, uint64_t x)
 {
     unsigned sum = 0;
     lanes all = lanes_all(x);
-    for (unsigned i = 0; i < n; i += LANES) sum += (unsigned)__builtin_popcount(lanes_reach(lanes_of(v + i), all));
+    for (unsigned i = 0; i < n; i += 4 * LANES) {
+        uint32_t mask = 0;
+        for (unsigned k = 0; k < 4; k++) mask |= lanes_reach(lanes_of(v + i + k * LANES), all) << k * LANES;
+        sum += (unsigned)__builtin_popcount(mask);
+    }
     return sum;
 }

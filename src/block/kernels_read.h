@@ -113,9 +113,9 @@ static inline __attribute__((always_inline)) void zeros8(const struct block *bas
         }
     }
     for (unsigned j = 0; j < 2; j++) {
-        _mm512_storeu_si512(word[j], found[j]);
+        _mm512_storeu_si512(word[j], take8(mask, found[j], E8(1))); /* the other lanes have a one, too */
         _mm512_storeu_si512(left[j], _mm512_maskz_sub_epi64(mask, k[j], before[j]));
-        for (unsigned i = 0; i < 8; i++) to[j][i] = select_one(word[j][i] | !word[j][i], (unsigned)left[j][i]);
+        for (unsigned i = 0; i < 8; i++) to[j][i] = select_one(word[j][i], (unsigned)left[j][i]);
         at[j] = _mm512_add_epi64(start[j], _mm512_loadu_si512(to[j]));
     }
 }

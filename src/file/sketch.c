@@ -284,14 +284,13 @@ static lego_status read_light(lego_sketch *sketch, const unsigned char *p, struc
     return valid ? LEGO_OK : LEGO_ERR_CORRUPT;
 }
 
-/* Fills an empty sketch without a top of the shape that the bytes name. A top that has all its buckets wants all blocks. */
+/* Fills an empty sketch without a top of the shape that the bytes name. */
 static lego_status read_content(lego_sketch *sketch, const unsigned char *p, size_t size, uint32_t top_most)
 {
     struct rest rest = {p + SKETCH_HEAD, p + size - CHECKSUM, true};
     lego_status status = read_light(sketch, p, &rest);
     if (status == LEGO_OK && top_most > 0) status = read_top(sketch, top_most, &rest);
     if (status == LEGO_OK && rest.at != rest.end) status = LEGO_ERR_TRUNCATED;
-    if (status == LEGO_OK && top_most > 0 && !top_grows(&sketch->top)) status = grow_to_most(sketch);
     return status;
 }
 

@@ -63,6 +63,7 @@ static lego_status add_item(lego_sketch *sketch, struct hash hash, const void *i
         struct top_light light = light_of(sketch);
         lego_status status = LEGO_OK;
         while (status == LEGO_OK && top_wants_more(&sketch->top, hash, item, size, count)) status = grow_top(sketch);
+        if (status == LEGO_OK && !top_grows(&sketch->top)) status = grow_to_most(sketch);
         if (status != LEGO_OK) return status;
         count = top_add(&sketch->top, hash, item, size, count, &light);
         if (count == 0) return LEGO_OK;

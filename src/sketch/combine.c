@@ -122,7 +122,7 @@ static lego_status pour_top(lego_sketch *into, const struct top *from)
 {
     struct top_light light = light_of(into);
     struct top_progress progress = {0};
-    lego_status status = LEGO_OK;
+    lego_status status = top_grows(&into->top) ? LEGO_OK : grow_to_most(into); /* for those who leave it */
     while (status == LEGO_OK && !top_add_all(&into->top, from, &progress, into->seed, &light)) status = grow_top(into);
     return status;
 }

@@ -105,7 +105,9 @@ static lego_status grow_to(lego_sketch *sketch, uint32_t number)
 
 lego_status grow_blocks(lego_sketch *sketch)
 {
-    return grow_to(sketch, blocks_next(&sketch->blocks));
+    lego_status status = grow_to(sketch, blocks_next(&sketch->blocks));
+    if (status != LEGO_OK) sketch->blocks.loose = true; /* it may have grown before for what now finds no room */
+    return status;
 }
 
 lego_status grow_to_most(lego_sketch *sketch)

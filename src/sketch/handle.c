@@ -159,8 +159,7 @@ void top_free(lego_sketch *handle)
 
 lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks, uint32_t buckets)
 {
-    bool all = shape->buckets > 0 && buckets == shape->buckets; /* then blocks must have room for what leaves the top */
-    lego_status status = light_allocate(handle, shape, all ? shape->blocks : blocks);
+    lego_status status = light_allocate(handle, shape, blocks);
     handle->top_bytes = NULL;
     if (status != LEGO_OK || shape->buckets == 0) return status;
     status = top_allocate(handle, shape->buckets, buckets);
