@@ -44,8 +44,8 @@ static bool merges_turned(const lego_sketch *into, const lego_sketch *from)
     return ok;
 }
 
-/* What to do about sketches whose sizes do not nest: turn them round, where that will do; fold both, where that leaves an
- * eighth of the smaller one or more; else build one of them again, like the first. */
+/* What to do about sketches whose sizes do not nest: turn them round, where that will do; fold both, where that leaves
+ * an eighth of the smaller one or more; else build one of them again, like the first. */
 static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const lego_sketch *from)
 {
     lego_info a, b;

@@ -28,18 +28,18 @@ CASES = {
     "top integers": Case(int, 100_000, False, 16384, "compact", 3, 20),
     "top paper": Case(str, 50_000, False, 131072, "paper", 1, 20),
 }
-# SHA-256 of what all four give.
+# SHA-256 of the content that all four give.
 GOLDEN = {
-    "text": "bcb110b7346537c676064351b8c28b7fbdf9a84b839d1830a0a3642e21772faa",
-    "bytes": "d721cc6a4ab45891b23d5922a426d109f593f45f846de4b8b3a634aec2979c8e",
-    "integers": "e76a66f5368f5761cecfcb37c4bc1d9b11cd39a14b8f71e1b72331d745ecdbc1",
-    "few": "10fbd54209b9f96851c601813757281dde1af5ee1084b8ff6e652cc614159a4b",
-    "deletions": "5245a1b409627fc5480dc7b504a260e62e01217cc1d27ed8955edbaf1c070db0",
-    "paper": "8854c77d404b359b5cd0dff048ec8f9234ba60ce563a42b2472ee6b9e9c6babc",
-    "paper narrow": "e4b1b1d3cf12969f97fa6b816e090fd0c44142c9eafd0b4a904948b2ab3d2e4c",
-    "top": "116d4c00f680e4fe7649367e8077f3427ba1083756e4a0290883185f407da7cf",
-    "top integers": "08187d02bc49b431683c9195be40f32dfcee94eee8058634671a4ca721faf57e",
-    "top paper": "d5d1100f97e769cd71cdb16998b42a128d287cf5efa5da9e09c9962cb0dff95b",
+    "text": "b18bbfced25739f9d09215b1a0fd7189aae86e231f574219e1c1820a0f88acdd",
+    "bytes": "8deb5729653a9b277594eb0c1945a3498afa70a3856d88e49886db0eef7afdfe",
+    "integers": "5d353b640a77f6c48053385a57d0b764ae0a97cd57b7382347ac8cbaa9118e03",
+    "few": "4d129d1cb64a3a8e8bd76fe6af881c8ff7d539ca1a8b8622f421a295bf0a6a8e",
+    "deletions": "ba72f47a4b5a70df0e245267e9cb021ee97a57468381372a44387bd488a5b447",
+    "paper": "aaaa18cf2cf26f8119ce846e65bdf4a15e86a35e4775495a4ec40a0a038e977e",
+    "paper narrow": "bcdd68b2056f8b0f1a217b176a235a09ad9bbfb5b9016d5bc898d7f70158920e",
+    "top": "bd98bc4505e0812ae748bd28a688932c607312d0cd177616ea3e4ec0dc0917ae",
+    "top integers": "50c797fa5e26022d00a9ec9b5b49691e30f45d952de336666ef5c08325fdabd0",
+    "top paper": "43c53f5632ae55c1f6b81de27b524aa7c93ea2b4e3680ac38937db44cd7bb93f",
 }
 
 
@@ -61,6 +61,11 @@ def stream(case):
     if case.deletes:
         items += [(item, -count) for item, count in items[::2]]
     return items
+
+
+def content(data):
+    """Of a sketch's bytes, all but the fingerprint of its model, which every training changes, and so the checksum."""
+    return data[:32] + data[40:-8]
 
 
 def raw(item):
@@ -124,8 +129,8 @@ def main():
                 "Redis": by_redis(server, case, items),
                 "PostgreSQL": by_postgres(database, case, items),
             }
-            digests = {way: hashlib.sha256(data).hexdigest() for way, data in given.items()}
-            if len(set(digests.values())) > 1:
+            digests = {way: hashlib.sha256(content(data)).hexdigest() for way, data in given.items()}
+            if len(set(given.values())) > 1:
                 sizes = {way: len(data) for way, data in given.items()}
                 print(f"{name}: they differ from each other: {digests}, of {sizes} bytes")
                 failed = True

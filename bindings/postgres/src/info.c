@@ -14,8 +14,8 @@ SQL_FUNCTION(total)
     PG_RETURN_INT64(lego_total(cache_sketch(fcinfo, 0)));
 }
 
-/* Names are those of legosketch.h. All are numbers, or true and false, but the model's, whose letters JSON takes as they
- * are. */
+/* Names are those of legosketch.h. All are numbers, or true and false, but the model's, whose letters JSON takes as
+ * they are. */
 SQL_FUNCTION(info)
 {
     lego_info info = sketch_info(cache_sketch(fcinfo, 0));

@@ -102,13 +102,15 @@ def test_mutants(connection, memory, way):
 
 def use(connection, data):
     """What was taken comes back byte for byte, and every question about it is answered or refused."""
-    saved, total, _, _, _ = connection.execute(
-        "SELECT sketch::bytea, lego_total(sketch), lego_info(sketch), lego_estimate(sketch, 7), "
+    saved, budget, _, _, _ = connection.execute(
+        "SELECT sketch::bytea, (lego_info(sketch)->>'budget')::bigint, lego_total(sketch), lego_estimate(sketch, 7), "
         "lego_estimates(sketch, '{a, b, c}'::text[]) FROM taken", binary=True).fetchone()
     assert saved == data
-    for statement in ("SELECT lego_total(sketch + sketch), 2 * lego_total(sketch) FROM taken",
-                      "SELECT lego_total(sketch - sketch), 0 FROM taken",
-                      "SELECT count(*), count(*) FROM taken, lego_top(sketch)"):
+    statements = ["SELECT count(*), count(*) FROM taken, lego_top(sketch)"]
+    if budget < 64 << 20:  # what is added to may grow to its budget, and some mutants have one of gigabytes
+        statements += ["SELECT lego_total(sketch + sketch), 2 * lego_total(sketch) FROM taken",
+                       "SELECT lego_total(sketch - sketch), 0 FROM taken"]
+    for statement in statements:
         try:
             left, right = connection.execute(statement).fetchone()
             assert left == right

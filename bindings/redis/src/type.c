@@ -88,8 +88,8 @@ static void destroy(void *value)
 }
 
 /* The server frees what has an effort of more than 64 in the background, when it may. To give pages back takes time, to
- * free a few allocations does not; so a page of 4 KB is one. Never 0, which asks for the background. What it can grow to
- * must do: to see what it takes now would be as much work as to free it. */
+ * free a few allocations does not; so a page of 4 KB is one. Never 0, which asks for the background. What it can grow
+ * to must do: to see what it takes now would be as much work as to free it. */
 static size_t free_effort(RedisModuleString *key, const void *value)
 {
     (void)key;

@@ -12,7 +12,7 @@
 
 struct value {
     lego_sketch *sketch;
-    uint32_t top;    /* how many items LEGO.TOP lists; 0 if and only if the sketch does not keep its most frequent items */
+    uint32_t top; /* how many items LEGO.TOP lists; 0 if and only if the sketch does not keep its most frequent items */
     uint64_t budget; /* at least what it can grow to, for whoever has no time to look at all of it */
 };
 
