@@ -14,7 +14,7 @@
 
 struct recipe recipe_compact(void)
 {
-    return (struct recipe){.net = NET_COMPACT, .tasks = 480000, .batch = COMPACT_BATCH, .pool = 8000, .rate = 2e-3};
+    return (struct recipe){.net = NET_COMPACT, .tasks = 960000, .batch = COMPACT_BATCH, .pool = 16000, .rate = 2e-3};
 }
 
 static const char *problem(const struct recipe *recipe)

@@ -5,13 +5,13 @@
  * (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, the same with the tail of a power law, a flat body
  * with a heavy head, a geometric body with a Zipf head, and all equal. In one stream of eight all of them are multiples of
  * a number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are asked: the 64 most
- * frequent, 160 of the next eighth and 288 of the others, drawn at random, which stand for these. Those in blocks that
- * list count in the errors; the networks can do nothing about them.
+ * frequent, and others drawn at random, which stand for all the rest. Those in blocks that list count in the errors; the
+ * networks can do nothing about them.
  *
- * The 8,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most
+ * The 16,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most
  * of the time: 16 tasks, whose loss is
  *
- *     ln(AAE + 0.01) + (0.3 + 0.11 ln(1 + ARE of the rule)) ln(ARE + 0.01)
+ *     ln(AAE + 0.01) + (0.29 + 0.15 ln(1 + ARE of the rule)) ln(ARE + 0.01)
  *
  * of each, so that every difficulty counts alike; ARE is worth more where it is crowded.
  * Clipped at 1, Adam at a rate that falls linearly from 2e-3 to a fiftieth; the model is the average over the last

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { BLOCKS_LEAST = 8, BLOCKS_MOST = 64, BLOCKS_CROWDED = 24, TOP = 64, UPPER = 160 };
+enum { BLOCKS_LEAST = 8, BLOCKS_MOST = 64, BLOCKS_CROWDED = 24, TOP = COMPACT_ITEMS / 8 };
 static const double most = 3e7; /* a count, so that sums stay exact floats to 1e-7 */
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -234,25 +234,14 @@ static void stream_free(struct stream *stream)
     free(stream->waiting);
 }
 
-/* Asks `asked` of the items from first to end, drawn at random: they stand for all of these. */
-static void ask_some(uint64_t *state, const struct stream *stream, int first, int end, int asked, int at,
-                     struct compact_task *task)
-{
-    double part = (double)(end - first) / asked / stream->n;
-    for (int i = at; i < at + asked; i++) {
-        int j = first + (int)(next(state) % (uint64_t)(end - first));
-        ask(&stream->blocks, stream->key, j, stream->count[j], part, i, task);
-    }
-}
-
-/* The most frequent items, others of the upper eighth, and of the rest: where counts are skewed, most of the absolute
- * error is that of a few. */
 static void ask_all(uint64_t *state, const struct stream *stream, struct compact_task *task)
 {
-    int upper = TOP + stream->n / 8;
-    for (int i = 0; i < TOP; i++) ask(&stream->blocks, stream->key, i, stream->count[i], 1.0 / stream->n, i, task);
-    ask_some(state, stream, TOP, upper, UPPER, TOP, task);
-    ask_some(state, stream, upper, stream->n, COMPACT_ITEMS - TOP - UPPER, TOP + UPPER, task);
+    int n = stream->n;
+    for (int i = 0; i < COMPACT_ITEMS; i++) {
+        int j = i < TOP ? i : TOP + (int)(next(state) % (uint64_t)(n - TOP));
+        double part = (i < TOP ? 1 : (double)(n - TOP) / (COMPACT_ITEMS - TOP)) / n;
+        ask(&stream->blocks, stream->key, j, stream->count[j], part, i, task);
+    }
 }
 
 /* Streams are drawn until one has blocks that share. */
