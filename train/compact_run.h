@@ -1,15 +1,15 @@
 /* compact_run: training of the networks of a compact model (src/model/compact.h), on the CPU, in minutes.
  *
- * A **task** is a stream in 8 to 64 blocks, stored by the library itself, with 0.25 to 2 bytes a distinct item; in one of
- * six 0.02 to 0.25. Streams of which all blocks still list are drawn again. Its counts are one of six kinds: Zipf
- * (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, the same with the tail of a power law, a flat body
- * with a heavy head, a geometric body with a Zipf head, and all equal. In one stream of eight all of them are multiples of
- * a number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are asked: the 64 most
- * frequent, and others drawn at random, which stand for all the rest. Those in blocks that list count in the errors; the
- * networks can do nothing about them.
+ * A **task** is a stream in 8 to 64 blocks, stored by the library itself, with 0.25 to 2 bytes a distinct item; in
+ * one of six 0.02 to 0.25. Streams of which all blocks still list are drawn again. Its counts are one of six kinds:
+ * Zipf (skewness 0.2 to 1.6, as they are or Poisson-sampled), log-normal, the same with the tail of a power law, a
+ * flat body with a heavy head, a geometric body with a Zipf head, and all equal. In one stream of eight all of them
+ * are multiples of a number up to 1,000, and in one of sixteen an item is half of all or more. 512 items of it are
+ * asked: the 64 most frequent, and others drawn at random, which stand for all the rest. Those in blocks that list
+ * count in the errors; the networks can do nothing about them.
  *
- * The 16,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes most
- * of the time: 16 tasks, whose loss is
+ * The 16,000 tasks of the pool are drawn from in every **step**, and made when they are drawn first, for that takes
+ * most of the time: 16 tasks, whose loss is
  *
  *     ln(AAE + 0.01) + (0.29 + 0.15 ln(1 + ARE of the rule)) ln(ARE + 0.01)
  *

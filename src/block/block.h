@@ -1,25 +1,27 @@
 /* block: what a crowd of items came to, in 256 bytes: listed while there is room, in shared cells when there is not.
  *
  * The room block holds a block and its code (block, bits, levels, list, share), its content unpacked (content), the
- * blocks of a sketch (blocks), and the bodies that are compiled once for each kind of CPU (kernels, x86/). It may include
- * core.
+ * blocks of a sketch (blocks), and the bodies that are compiled once for each kind of CPU (kernels, x86/). It may
+ * include core.
  *
  * An item has one block and in it a *key* of 64 bits: 24 of a hash, its *print*, and below them what its block's number
- * does not tell of another 38, so that number and key together are the item's 62 bits (blocks.h). A block is at a *step*:
+ * does not tell of another 38, so that number and key together are the item's 62 bits (blocks.h). A block is at a
+ * *step*:
  *
  *     0          it lists its items with whole keys, (key, count) by (key, count), exact
- *     1 to 49    it lists prints of 24, then 23, ... 12 bits. Between two lengths there are three steps more, at which a
- *                quarter, a half and three quarters of the prints have given up the bit already. Entries whose prints
- *                became equal add up
- *     50 to 94   it has two rows of shared cells, 512 and 256 at first. An item's cells follow from 12 bits of its print.
- *                At each step a quarter of a row is folded, cells i and i + half into one, until there are 8 and 8
+ *     1 to 49    it lists prints of 24, then 23, ... 12 bits. Between two lengths there are three steps more, at which
+ *                a quarter, a half and three quarters of the prints have given up the bit already. Entries whose
+ *                prints became equal add up
+ *     50 to 94   it has two rows of shared cells, 512 and 256 at first. An item's cells follow from 12 bits of its
+ *                print. At each step a quarter of a row is folded, cells i and i + half into one, until there are 8
+ *                and 8
  *
  * A block's step is the first at which its content fits. Both codes, of prints and of counts, only get longer by an
- * item or a count more (docs/design.md has the proof); so the step, and with it every byte, follows from the content alone,
- * in whatever order it came. At the last step any sixteen integers of 64 bits fit: nothing ever overflows.
+ * item or a count more (docs/design.md has the proof); so the step, and with it every byte, follows from the content
+ * alone, in whatever order it came. At the last step any sixteen integers of 64 bits fit: nothing ever overflows.
  *
- *     95 to 119  of a *cap*, a block that 32 others share: one row of 512 to 8 cells, chosen by the 24 bits of the print.
- *                Who shares a short print with a giant would inherit its count; the cap bounds that (blocks.h)
+ *     95 to 119  of a *cap*, a block that 32 others share: one row of 512 to 8 cells, chosen by the 24 bits of the
+ *                print. Who shares a short print with a giant would inherit its count; the cap bounds that (blocks.h)
  *
  * The head, from bit 0: bits in use behind it (11), step (7), entries of a list (9), g (5), is anything negative (1).
  * An empty block is all zeros. Behind the head, of a list:
@@ -30,9 +32,9 @@
  *
  * with q = the least for which 2^q is at least the number of entries, and at least 2. Of rows: the cells, in levels.
  *
- * *Levels* code integers v >= 0 such that one of them is found without reading the others. Its low g bits are as they are;
- * of T = v >> g, if T is not 0, T - 1 goes on in digits of 1, 1, 1, 2, 4, 8, 16 and 31 bits, lowest first: after a digit of w
- * bits what is left is T' = (T - 1) >> w, and the code ends where that is 0. For n integers:
+ * *Levels* code integers v >= 0 such that one of them is found without reading the others. Its low g bits are as they
+ * are; of T = v >> g, if T is not 0, T - 1 goes on in digits of 1, 1, 1, 2, 4, 8, 16 and 31 bits, lowest first:
+ * after a digit of w bits what is left is T' = (T - 1) >> w, and the code ends where that is 0. For n integers:
  *
  *     n bits       has integer i a digit on level 1? (map 0)
  *     n * g bits   the low bits
@@ -40,8 +42,8 @@
  *     level 2      the same for each that goes on; and so forth
  *
  * Where an integer's digit is on level l + 1 is the number of ones before its own in map l. Example: g = 0 and 0, 4, 1:
- * map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has map 0 and
- * digit 0. Blocks with something negative code 2c for c >= 0 and -2c - 1 else in the place of c.
+ * map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has
+ * map 0 and digit 0. Blocks with something negative code 2c for c >= 0 and -2c - 1 else in the place of c.
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008. Quotients and remainders: Elias 1974.) */
 #pragma once
@@ -137,7 +139,8 @@ static inline uint64_t key_cut(uint64_t key, unsigned length)
     return key >> (64 - length) << (64 - length); /* 11 to 62 */
 }
 
-/* A row that began with `start` cells and has had n quarters folded: its cells, and the power of two it is folded from. */
+/* A row that began with `start` cells and has had n quarters folded: its cells, and the power of two it is folded
+ * from. */
 struct row {
     unsigned cells, from;
 };

@@ -1,16 +1,16 @@
 /* blocks: the memory of a compact model. It has as many blocks as its content needs, up to those of the budget.
  *
  * Of an item's hash 62 bits are used: 38 of the lower half, X, and the print, 24 of the upper. Of B blocks the item has
- * number floor(X B / 2^38), and what that leaves of X, the fraction, is below the print in its key. So blocks are in the
- * order of X, twice as many split each in two, and from a block's number and a whole key the hash comes back.
+ * number floor(X B / 2^38), and what that leaves of X, the fraction, is below the print in its key. So blocks are in
+ * the order of X, twice as many split each in two, and from a block's number and a whole key the hash comes back.
  *
- * **Growing.** A young sketch has 1, 2, 4, ... blocks, the least number at which all of them list whole keys; while that is
- * so, everything is exact. Then it has the number that its budget gives, and there blocks begin to give up bits, one by
- * one, where it is crowded.
+ * **Growing.** A young sketch has 1, 2, 4, ... blocks, the least number at which all of them list whole keys; while
+ * that is so, everything is exact. Then it has the number that its budget gives, and there blocks begin to give up
+ * bits, one by one, where it is crowded.
  *
- * **Caps.** At the budget, 32 blocks share a cap (the last one has what is left over, too): a row of cells, to which each of
- * their items is added once any of the 32 has given up a bit of its prints. Until then it is empty, and it can be made of the lists, which know all the bits that
- * it needs. An item's count is at most its cell there. */
+ * **Caps.** At the budget, 32 blocks share a cap (the last one has what is left over, too): a row of cells, to which
+ * each of their items is added once any of the 32 has given up a bit of its prints. Until then it is empty, and it
+ * can be made of the lists, which know all the bits that it needs. An item's count is at most its cell there. */
 #pragma once
 
 #include "block/kernels.h"
@@ -34,8 +34,8 @@ static inline uint32_t blocks_caps(uint32_t blocks, uint32_t most)
     return blocks < most ? 0 : most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
 }
 
-/* Bits of a whole key, if there are so many. Of the 38 bits of a fraction X B mod 2^38 those count that tell one X from the
- * next, which is B further on. */
+/* Bits of a whole key, if there are so many. Of the 38 bits of a fraction X B mod 2^38 those count that tell one X
+ * from the next, which is B further on. */
 static inline unsigned key_bits(uint32_t blocks)
 {
     return BLOCK_PRINT + HASH_PLACE - (31 - (unsigned)__builtin_clz(blocks));
@@ -138,8 +138,8 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
 /* The same of its block alone: the cap is left to the caller, but made if it is needed. */
 bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count);
 
-/* Adds a content, times sign, to a block; likewise false if there must be more blocks first. Both are brought to the later
- * of their steps, and on. The cap is left to the caller, but made if it is needed. */
+/* Adds a content, times sign, to a block; likewise false if there must be more blocks first. Both are brought to the
+ * later of their steps, and on. The cap is left to the caller, but made if it is needed. */
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign);
 
 /* Makes the cap of these blocks, of their lists, if it does not count yet. */

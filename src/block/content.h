@@ -23,6 +23,6 @@ void content_lower(struct content *content, unsigned step, unsigned whole);
 /* Adds one item. A list must have room for one entry more. */
 void content_add(struct content *content, unsigned whole, uint64_t key, int64_t count);
 
-/* Adds entries that are cut for this step and in the order of their keys, times sign (1 or -1); or cells. Both at the same
- * step, and both lists of at most BLOCK_ENTRIES entries. */
+/* Adds entries that are cut for this step and in the order of their keys, times sign (1 or -1); or cells. Both at the
+ * same step, and both lists of at most BLOCK_ENTRIES entries. */
 void content_join(struct content *into, const struct content *from, int sign);

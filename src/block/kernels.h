@@ -14,7 +14,8 @@ struct hashes {
     uint64_t lo[HASHES_MOST], hi[HASHES_MOST];
 };
 
-/* Keys, the blocks and caps that they are asked of, by how many blocks these are behind the first, and what comes of it. */
+/* Keys, the blocks and caps that they are asked of, by how many blocks these are behind the first, and what comes of
+ * it. */
 struct asked {
     const uint32_t *block, *cap; /* cap may be NULL */
     const uint64_t *key;
@@ -45,9 +46,9 @@ struct block_kernels {
 
     void (*open)(const struct block *block, unsigned whole, struct content *content);
 
-    /* The block of this content at its step: of all ways to code it the one with the fewest bits, and of those the least
-     * g, so that equal content gives equal bytes. (A block that was added to may have another g.) False, and the block is as
-     * it was, if it does not fit. */
+    /* The block of this content at its step: of all ways to code it the one with the fewest bits, and of those the
+     * least g, so that equal content gives equal bytes. (A block that was added to may have another g.) False, and
+     * the block is as it was, if it does not fit. */
     bool (*close)(struct block *block, unsigned whole, const struct content *content);
 
     /* The same at the first step from the content's own on at which it fits, to which it is brought. */

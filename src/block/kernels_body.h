@@ -305,6 +305,8 @@ static bool body_valid(const struct block *block, unsigned whole)
            memcmp(&again, block, sizeof again) == 0;
 }
 
+#ifdef KERNELS /* and not only looked at, by tests/check_layers.sh */
+
 static bool body_supported(void)
 {
     return SUPPORTED;
@@ -313,3 +315,5 @@ static bool body_supported(void)
 const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
                                       body_add,     body_add_on,    body_add_some, body_open,
                                       body_close,   body_settle,    body_valid,    hash_keys};
+
+#endif

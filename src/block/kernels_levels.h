@@ -23,7 +23,8 @@ static inline void add_used(struct block *block, unsigned bits)
     block->word[0] += bits; /* the head's lowest field, which has room for it */
 }
 
-/* The least T that has a digit on level l: 1 + 2^w1 (1 + 2^w2 (1 + ...)). The digit is at bit after[l] of T less that. */
+/* The least T that has a digit on level l: 1 + 2^w1 (1 + 2^w2 (1 + ...)). The digit is at bit after[l] of T less
+ * that. */
 static const uint64_t reach[LEVELS + 1] = {0, 1, 3, 7, 15, 47, 559, 131631, UINT64_C(8590066223)};
 static const unsigned char after[LEVELS + 1] = {0, 0, 1, 2, 3, 5, 9, 17, 33};
 
@@ -36,8 +37,8 @@ static inline unsigned digit_bits(uint64_t t)
 
 /* ---- one integer ------------------------------------------------------------------------------------------------- */
 
-/* Its way through the levels: where a level begins, how many have a digit there, and which of them it is; level 0 are the
- * integers themselves. It has digits on levels 1 to depth. */
+/* Its way through the levels: where a level begins, how many have a digit there, and which of them it is; level 0 are
+ * the integers themselves. It has digits on levels 1 to depth. */
 struct way {
     unsigned depth;
     unsigned start[LEVELS + 1], count[LEVELS + 1], rank[LEVELS + 1];
@@ -96,8 +97,9 @@ static inline void grow_levels(struct block *block, const struct levels *levels,
     }
 }
 
-/* An addition to an integer. It ends where nothing is carried to the next level; that is soon, mostly, and the levels behind
- * need not be looked at. What is carried beyond the last of its digits is the T of the levels that are to follow. */
+/* An addition to an integer. It ends where nothing is carried to the next level; that is soon, mostly, and the levels
+ * behind need not be looked at. What is carried beyond the last of its digits is the T of the levels that are to
+ * follow. */
 struct rise {
     struct way way; /* as far as something is carried */
     unsigned at[LEVELS + 1];

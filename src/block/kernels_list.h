@@ -1,5 +1,5 @@
-/* Lists: an entry found among quotients and remainders, put between others, or all of them at once. Part of the body that
- * kernels_body.h is. */
+/* Lists: an entry found among quotients and remainders, put between others, or all of them at once. Part of the body
+ * that kernels_body.h is. */
 #pragma once
 
 #include "block/kernels_levels.h"
@@ -18,8 +18,8 @@ struct list {
     unsigned shorter;    /* so many, the first ones, have one bit less */
 };
 
-/* Where the quotients of a list of n entries have their zero number k; number 0 is the head's last bit, before them. The
- * words are gone through without asking which is the one: that could not be foreseen. */
+/* Where the quotients of a list of n entries have their zero number k; number 0 is the head's last bit, before them.
+ * The words are gone through without asking which is the one: that could not be foreseen. */
 static inline unsigned find_zero(const struct block *block, unsigned n, unsigned q, unsigned k)
 {
     uint64_t zeros = ~block->word[0] >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1);
@@ -83,8 +83,8 @@ static const uint64_t every[64] = {0,           EVERY(1),    EVERY(2),   EVERY(3
 
 enum { NOWHERE = 2 * BLOCK_ENTRIES };
 
-/* The first of the fields of so many bits in a window that is x, or NOWHERE. The subtraction borrows from a field's highest bit
- * where the field is 0; what it does above the first such field does not matter. */
+/* The first of the fields of so many bits in a window that is x, or NOWHERE. The subtraction borrows from a field's
+ * highest bit where the field is 0; what it does above the first such field does not matter. */
 static inline unsigned find_field(uint64_t window, unsigned bits, unsigned fields, uint64_t x)
 {
     uint64_t low = every[bits], differ = window ^ x * low;

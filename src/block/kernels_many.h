@@ -1,5 +1,5 @@
-/* Many integers at once: MANY of them, or all of an array that has room for a multiple of MANY and zeros behind its n. Part
- * of the body that kernels_body.h is. */
+/* Many integers at once: MANY of them, or all of an array that has room for a multiple of MANY and zeros behind its
+ * n. Part of the body that kernels_body.h is. */
 #pragma once
 
 #include <stdint.h>

@@ -1,10 +1,13 @@
 /* Many keys read at once, each of a block of its own. Part of the body that kernels_body.h is, which has body_read().
  *
- * With AVX-512 eight go through the same steps side by side, each in a lane of 64 bits; their words are gathered. What is rare
- * (very long keys, many with the same quotient) is left to body_read(). */
+ * With AVX-512 eight go through the same steps side by side, each in a lane of 64 bits; their words are gathered.
+ * What is rare (very long keys, many with the same quotient) is left to body_read(). */
 #pragma once
 
+#include "block/kernels.h"
 #include "block/kernels_list.h"
+
+static unsigned body_read(const struct block *block, unsigned whole, uint64_t key, int64_t value[2]);
 
 #if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512CD__) && defined(__AVX512DQ__)
 
@@ -44,8 +47,8 @@ static inline __m512i bits8(const struct block *base, __m512i start, __mmask8 ma
     return _mm512_srlv_epi64(word, _mm512_sub_epi64(at, _mm512_slli_epi64(byte, 3)));
 }
 
-/* Goes a level on, whose digits have w bits: in s the integers that have one there are left. *width_here is the width of the
- * low bits or digits of the level before. */
+/* Goes a level on, whose digits have w bits: in s the integers that have one there are left. *width_here is the width
+ * of the low bits or digits of the level before. */
 static inline __attribute__((always_inline)) void level8(const struct block *base, struct sought *s,
                                                          __m512i *width_here, __m512i *shift, unsigned w)
 {
@@ -120,8 +123,8 @@ static inline __attribute__((always_inline)) void zeros8(const struct block *bas
     }
 }
 
-/* Where the counts of keys are in lists, s->mask, of which those that are there stay; `rare` gets those that have yet to be
- * looked up. */
+/* Where the counts of keys are in lists, s->mask, of which those that are there stay; `rare` gets those that have yet
+ * to be looked up. */
 static inline __attribute__((always_inline)) void lists8(const struct block *base, struct sought *s, __m512i head,
                                                          unsigned whole, __m512i key, __mmask8 *rare)
 {

@@ -1,8 +1,8 @@
 /* sketch: bytes <-> sketches, as docs/format.md lays them out: a head, the blocks or bricks, the buckets of the top.
  *
- * Bytes from outside are read once, into the memory of a new sketch, at most 52 times as large as they are (an empty block
- * has 5 bytes in a file); all of it is checked there before anybody gets it. So it does no harm if another thread writes to
- * them meanwhile. */
+ * Bytes from outside are read once, into the memory of a new sketch, at most 52 times as large as they are (an empty
+ * block has 5 bytes in a file); all of it is checked there before anybody gets it. So it does no harm if another
+ * thread writes to them meanwhile. */
 #include "file/envelope.h"
 #include "sketch/sketch.h"
 
@@ -174,8 +174,8 @@ static uint64_t most_of(uint64_t most, lego_u128 other)
     return other > INT64_MAX ? UINT64_MAX : other > most ? (uint64_t)other : most;
 }
 
-/* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a bit
- * of its prints, and then has the sum of all. Without a cap, as in young sketches, keys are whole. */
+/* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a
+ * bit of its prints, and then has the sum of all. Without a cap, as in young sketches, keys are whole. */
 static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end, const struct block *cap,
                       struct sums *all, uint64_t *most)
 {
@@ -240,8 +240,8 @@ static void read_block(struct rest *rest, struct block *block)
         block->word[at / 8] = take(rest, size - at < 8 ? size - at : 8);
 }
 
-/* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the light part
- * without a sum that overflows. */
+/* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the
+ * light part without a sum that overflows. */
 static bool check_top(const struct top *top, uint64_t seed, uint64_t quantum, uint64_t *mass)
 {
     uint64_t votes = 0;

@@ -1,15 +1,15 @@
 /* compact: scanning and decoding for blocks that share (block/block.h). The stream's shape from a sample of the blocks,
  * and an estimate from an item's reads and that shape.
  *
- * Scan. All blocks are alike, since a hash spreads the items; so the first 32 that share, of the first 128, stand for all
- * that do. Their cells are counted by width (8 to 512, seven of them) and by size (48 buckets: 0 to 8, then two an octave).
- * An item's neighbours in a cell are as the cells are: this histogram *is* the distribution of the noise. It goes, as the
- * roots of its shares, through
+ * Scan. All blocks are alike, since a hash spreads the items; so the first 32 that share, of the first 128, stand for
+ * all that do. Their cells are counted by width (8 to 512, seven of them) and by size (48 buckets: 0 to 8, then two
+ * an octave). An item's neighbours in a cell are as the cells are: this histogram *is* the distribution of the
+ * noise. It goes, as the roots of its shares, through
  *
  *     336 -> 24, joined with ln(mean mass of a block), mean log2(width) -> 26 -> 24 -> 16 (LeakyReLU between)
  *
- * Decode. An item's reads, of two rows and of the cap, least first, are seen by size, by the width of their cell, and by
- * size against the mean noise of such a cell; with the step of the block, 10 numbers. With the 16 of the scan:
+ * Decode. An item's reads, of two rows and of the cap, least first, are seen by size, by the width of their cell, and
+ * by size against the mean noise of such a cell; with the step of the block, 10 numbers. With the 16 of the scan:
  *
  *     26 -> 40 -> 24 -> 1 (LeakyReLU between) = h, kept within 0 and 1;     the answer is h times the least read,
  *                                                                                  but at least 1
@@ -56,8 +56,8 @@ enum { COMPACT_LAYERS(COMPACT_PLACE) COMPACT_WEIGHTS };
 
 /* ---- what queries need ------------------------------------------------------------------------------------------- */
 
-/* The first layer's bias for all items of these blocks. *any false, and no bias: no scanned block shares, and answers are
- * the rule's. It follows from the scanned blocks' content alone. */
+/* The first layer's bias for all items of these blocks. *any false, and no bias: no scanned block shares, and answers
+ * are the rule's. It follows from the scanned blocks' content alone. */
 void compact_bias_of(const lego_model *model, const struct blocks *blocks, float bias[DECODE_HIDDEN_ROOM], bool *any);
 
 /* Whether a change of this block can change that. */

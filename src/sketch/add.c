@@ -32,17 +32,22 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
     return LEGO_OK;
 }
 
-/* From a top that has grown, whose light part has grown too: it always takes. */
 static void take_item(void *context, const void *item, size_t size, int64_t count)
 {
-    lego_sketch *sketch = context;
-    light_add(sketch, hash_bytes(item, size, sketch->seed), count);
+    struct taker *taker = context;
+    lego_sketch *sketch = taker->sketch;
+    struct hash hash = hash_bytes(item, size, sketch->seed);
+    bool grows = has_blocks(sketch->model) && blocks_grow(&sketch->blocks);
+    if (taker->status == LEGO_OK) taker->status = light_add(sketch, hash, count);
+    if (taker->status != LEGO_OK || !grows || taker->taken > TOP_RESIDENTS) return;
+    taker->hash[taker->taken] = hash;
+    taker->count[taker->taken++] = count;
 }
 
 /* The rule's estimate alone, which needs no network: integers, the same on every machine. */
 static int64_t upper_of(const void *context, const void *item, size_t size)
 {
-    const lego_sketch *sketch = context;
+    const lego_sketch *sketch = ((const struct taker *)context)->sketch;
     struct hash hash = hash_bytes(item, size, sketch->seed);
     if (!has_blocks(sketch->model)) return bricks_upper(&sketch->bricks, hash);
     struct reading reading;
@@ -50,25 +55,38 @@ static int64_t upper_of(const void *context, const void *item, size_t size)
     return reading_upper(&reading);
 }
 
-struct top_light light_of(lego_sketch *sketch)
+struct top_light light_of(struct taker *taker)
 {
-    return (struct top_light){take_item, upper_of, sketch};
+    return (struct top_light){take_item, upper_of, taker};
 }
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
+/* To the top, and what that leaves to the light part. An item changes one bucket, and sends away at most all who are in
+ * it: where the light part can not take them, both are as they were. */
+static lego_status add_to_top(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
+{
+    struct top *top = &sketch->top;
+    lego_status status = LEGO_OK;
+    while (status == LEGO_OK && top_wants_more(top, hash, item, size, count)) status = grow_top(sketch);
+    if (status != LEGO_OK) return status;
+    struct top_bucket *bucket = &top->bucket[top_index(top->buckets, hash)], before = *bucket;
+    uint64_t votes = top->votes;
+    struct taker taker = {.sketch = sketch, .status = LEGO_OK, .taken = 0};
+    struct top_light light = light_of(&taker);
+    int64_t rest = top_add(top, hash, item, size, count, &light);
+    status = taker.status;
+    if (status == LEGO_OK && rest != 0) status = light_add(sketch, hash, rest);
+    if (status == LEGO_OK) return LEGO_OK;
+    while (taker.taken-- > 0) light_add(sketch, taker.hash[taker.taken], -taker.count[taker.taken]);
+    *bucket = before;
+    top->votes = votes;
+    return status;
+}
+
 static lego_status add_item(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
 {
-    if (has_top(sketch)) {
-        struct top_light light = light_of(sketch);
-        lego_status status = LEGO_OK;
-        while (status == LEGO_OK && top_wants_more(&sketch->top, hash, item, size, count)) status = grow_top(sketch);
-        if (status == LEGO_OK && !top_grows(&sketch->top)) status = grow_to_most(sketch);
-        if (status != LEGO_OK) return status;
-        count = top_add(&sketch->top, hash, item, size, count, &light);
-        if (count == 0) return LEGO_OK;
-    }
-    return light_add(sketch, hash, count);
+    return has_top(sketch) ? add_to_top(sketch, hash, item, size, count) : light_add(sketch, hash, count);
 }
 
 static lego_status add_one(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
@@ -187,8 +205,9 @@ static lego_items items_of(const lego_items *items, size_t first, size_t n)
 
 enum { SLICE_LEAST = 1 << 12 };
 
-/* Blocks that grow are of one thread, so they get slices of the items until they have grown. If that fails, what was added is
- * taken away again, back the way it came, so that there is room at each step: while they grow, that leaves no trace. */
+/* Blocks that grow are of one thread, so they get slices of the items until they have grown. If that fails, what was
+ * added is taken away again, back the way it came, so that there is room at each step: while they grow, that leaves
+ * no trace. */
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};

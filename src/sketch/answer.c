@@ -60,8 +60,8 @@ static double slack_of(const struct blocks *blocks, const struct reading *readin
     return decode_slack(&reads);
 }
 
-/* Of a list: its entry, or what the cap says if that is less. Where fewer than one item of twenty can share its print, that
- * is the count for at least 95 % of the items: all three are the same. */
+/* Of a list: its entry, or what the cap says if that is less. Where fewer than one item of twenty can share its
+ * print, that is the count for at least 95 % of the items: all three are the same. */
 static lego_estimate answer_listed(const struct blocks *blocks, const struct reading *reading)
 {
     int64_t upper = reading_upper(reading);
@@ -79,8 +79,8 @@ static inline double nearly_one(double h)
     return h < 0.98 ? h : 2 * h - 0.98; /* 1 from 0.99 on */
 }
 
-/* Of shared cells: the least is the bound. The network lowers it: not below 1, since who asks for an item has mostly seen it,
- * and a cell that is not empty cannot say that it was not there. */
+/* Of shared cells: the least is the bound. The network lowers it: not below 1, since who asks for an item has mostly
+ * seen it, and a cell that is not empty cannot say that it was not there. */
 static inline lego_estimate answer_shared(const struct blocks *blocks, const struct reading *reading, float h)
 {
     int64_t upper = reading_upper(reading);

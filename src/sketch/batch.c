@@ -188,8 +188,8 @@ static bool add_in_parts(const struct batch *batch, unsigned threads, const lego
 
 /* ---- which way --------------------------------------------------------------------------------------------------- */
 
-/* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block goes
- * depends on what it once held: then items are added as they come. */
+/* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block
+ * goes depends on what it once held: then items are added as they come. */
 static bool only_grows(const struct blocks *blocks, const lego_items *items)
 {
     const uint64_t all = (uint64_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);

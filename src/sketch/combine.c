@@ -1,11 +1,11 @@
-/* combine: merge, subtract and fold. What sketches count only adds up, so all of these are sums, exact or refused: sizes
- * that do not nest would leave next to nothing in common. A sketch whose keys are whole merges into any other. */
+/* combine: merge, subtract and fold. What sketches count only adds up, so all of these are sums, exact or refused:
+ * sizes that do not nest would leave next to nothing in common. A sketch whose keys are whole merges into any other. */
 #include "sketch/sketch.h"
 
 /* ---- blocks to blocks -------------------------------------------------------------------------------------------- */
 
-/* Adds the items of a sketch whose keys are whole, from the first on, times sign, until one can not be added; returns how
- * many were. At most `most` of them. */
+/* Adds the items of a sketch whose keys are whole, from the first on, times sign, until one can not be added; returns
+ * how many were. At most `most` of them. */
 static uint64_t add_whole(lego_sketch *into, const struct blocks *from, int sign, uint64_t most, lego_status *status)
 {
     uint64_t done = 0;
@@ -57,8 +57,8 @@ static void add_to_cap(struct blocks *into, struct block *cap, struct content *f
     into->kernels->settle(cap, into->whole, &row);
 }
 
-/* Adds the blocks of one cap. If that counts, it is added to the cap of `into` at once; if only the other counts, or comes
- * to count, block by block: it is made of what there is before the block for which it is made. */
+/* Adds the blocks of one cap. If that counts, it is added to the cap of `into` at once; if only the other counts, or
+ * comes to count, block by block: it is made of what there is before the block for which it is made. */
 static void pour_cap(struct blocks *into, const struct blocks *from, uint32_t index, int sign)
 {
     uint32_t parts = from->blocks / into->blocks, first = cap_first(index), end = cap_end(from, index);
@@ -81,7 +81,7 @@ static void pour_cap(struct blocks *into, const struct blocks *from, uint32_t in
     }
 }
 
-/* Adds all blocks of a sketch that has grown, whose number is a multiple of those of `into`, which has grown as well. */
+/* Adds all blocks of a sketch that has grown, whose number is a multiple of those of `into`, which has grown, too. */
 static void pour_blocks(lego_sketch *into, const struct blocks *from, int sign)
 {
     for (uint32_t i = 0; i < blocks_caps(from->blocks, from->most); i++) pour_cap(&into->blocks, from, i, sign);
@@ -89,8 +89,8 @@ static void pour_blocks(lego_sketch *into, const struct blocks *from, int sign)
     into->blocks.loose |= sign < 0 || from->loose;
 }
 
-/* Adds the light part of `from`, times sign, to that of `into`. Where keys are not whole, `into` has grown, and its number
- * of blocks divides the other's. */
+/* Adds the light part of `from`, times sign, to that of `into`. Where keys are not whole, `into` has grown, and its
+ * number of blocks divides the other's. */
 static lego_status pour(lego_sketch *into, const lego_sketch *from, int sign)
 {
     blocks_changed(into);
@@ -120,11 +120,12 @@ static lego_status pour_residents(lego_sketch *into, const struct top *top)
 /* Adds a top to a top, which grows as it must. */
 static lego_status pour_top(lego_sketch *into, const struct top *from)
 {
-    struct top_light light = light_of(into);
+    struct taker taker = {.sketch = into, .status = LEGO_OK, .taken = 0};
+    struct top_light light = light_of(&taker);
     struct top_progress progress = {0};
-    lego_status status = top_grows(&into->top) ? LEGO_OK : grow_to_most(into); /* for those who leave it */
+    lego_status status = LEGO_OK;
     while (status == LEGO_OK && !top_add_all(&into->top, from, &progress, into->seed, &light)) status = grow_top(into);
-    return status;
+    return status == LEGO_OK ? taker.status : status;
 }
 
 /* Makes a sketch of the shape, to which this one folds, with the same content: as large as it must be, or grown. */
@@ -213,8 +214,8 @@ static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
     return LEGO_OK;
 }
 
-/* Whether into must have grown before `from` is added: where that has lost bits or sent residents away, and where its items
- * come to the light part of a sketch that keeps a top. */
+/* Whether into must have grown before `from` is added: where that has lost bits or sent residents away, and where its
+ * items come to the light part of a sketch that keeps a top. */
 static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
 {
     if (has_top(into) != has_top(from)) return has_top(into) && !is_untouched(from);
@@ -227,8 +228,8 @@ static bool has_grown(const lego_sketch *sketch)
            !(has_top(sketch) && top_grows(&sketch->top));
 }
 
-/* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to. Otherwise
- * in a new sketch. */
+/* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to.
+ * Otherwise in a new sketch. */
 static lego_status combine_shaped(lego_sketch *into, const lego_sketch *from, const struct shape *shape, int sign)
 {
     struct shape own = sketch_shape(into);

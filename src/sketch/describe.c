@@ -3,9 +3,9 @@
 
 #include "sketch/sketch.h"
 
-/* What the blocks show of how many items there are. Where a block lists, its entries, and as many more as are likely to have
- * equal prints. Where it shares, the cells of row 0 that are empty: with n items a cell that one key in w has is empty with
- * probability exp(-n / w), and n is where as many are empty as there are. */
+/* What the blocks show of how many items there are. Where a block lists, its entries, and as many more as are likely
+ * to have equal prints. Where it shares, the cells of row 0 that are empty: with n items a cell that one key in w has
+ * is empty with probability exp(-n / w), and n is where as many are empty as there are. */
 struct census {
     double listed;             /* items of blocks that list */
     uint64_t listing;          /* blocks that list */

@@ -1,6 +1,6 @@
-/* frequent: in most streams a few items make up half of it. Those of a batch are found in a sample, and counted aside, so
- * that the sketch sees each of them once. To tell whether an item is one takes a look into a table that fits the cache
- * next to a core; nothing is ever moved in it, and no branch depends on what is found. */
+/* frequent: in most streams a few items make up half of it. Those of a batch are found in a sample, and counted
+ * aside, so that the sketch sees each of them once. To tell whether an item is one takes a look into a table that
+ * fits the cache next to a core; nothing is ever moved in it, and no branch depends on what is found. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* grow: more blocks and buckets as the content asks for them.
  *
- * Blocks double while all list whole keys; where the next power of two is beyond the budget's number, that number comes next.
- * The old memory is held until the new one is filled, so an allocation that fails changes nothing. */
+ * Blocks double while all list whole keys; where the next power of two is beyond the budget's number, that number
+ * comes next. The old memory is held until the new one is filled, so an allocation that fails changes nothing. */
 #include "sketch/sketch.h"
 
 bool blocks_whole(const struct blocks *blocks)
@@ -73,8 +73,8 @@ static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t ca
     to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
 }
 
-/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of the budget's number, which may
- * be little more, a block can have items of two, and can have to give up bits at once. */
+/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of the budget's number, which
+ * may be little more, a block can have items of two, and can have to give up bits at once. */
 static void spread_blocks(struct blocks *to, const struct blocks *from)
 {
     struct content content;
@@ -110,21 +110,11 @@ lego_status grow_blocks(lego_sketch *sketch)
     return status;
 }
 
-lego_status grow_to_most(lego_sketch *sketch)
-{
-    if (!has_blocks(sketch->model) || !blocks_grow(&sketch->blocks)) return LEGO_OK;
-    lego_status status = grow_to(sketch, sketch->blocks.most);
-    if (status == LEGO_OK) sketch->blocks.loose = true;
-    return status;
-}
-
-/* With the last buckets come all the blocks, so that what leaves the top finds room. */
 lego_status grow_top(lego_sketch *sketch)
 {
     uint32_t buckets = top_larger(&sketch->top), most = sketch->top.most;
-    lego_status status = buckets == most ? grow_to_most(sketch) : LEGO_OK;
     lego_sketch made = *sketch;
-    if (status == LEGO_OK) status = top_allocate(&made, most, buckets);
+    lego_status status = top_allocate(&made, most, buckets);
     if (status != LEGO_OK) return status;
     top_grow(&made.top, &sketch->top, sketch->seed);
     top_free(sketch);

@@ -51,8 +51,8 @@ bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
     return valid && sketch_bytes(model, shape) <= LEGO_BUDGET_MAX;
 }
 
-/* The most, less what is beyond its eight highest bits, at most 0.8 %: so that twice the budget has twice as many blocks,
- * and such sketches merge. */
+/* The most, less what is beyond its eight highest bits, at most 0.8 %: so that twice the budget has twice as many
+ * blocks, and such sketches merge. */
 static uint32_t whole_number(uint64_t most)
 {
     unsigned shift = 0;
@@ -268,7 +268,8 @@ void lego_set_threads(lego_sketch *sketch, unsigned threads)
     sketch->threads = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
 }
 
-/* ---- the lab ------------------------------------------------------------------------------------------------------- */
+/* ---- the lab
+ * ------------------------------------------------------------------------------------------------------- */
 
 lego_status lego_lab_scan_brick(const lego_sketch *sketch, uint32_t brick, lego_lab_scan *scan)
 {

@@ -1,5 +1,5 @@
-/* partition: items of a batch, put by ranges of blocks. What is kept of an item is a word, its 62 bits of hash that blocks
- * know (blocks.h), the 38 of its place above those of its print; and its count, if the batch has counts. */
+/* partition: items of a batch, put by ranges of blocks. What is kept of an item is a word, its 62 bits of hash that
+ * blocks know (blocks.h), the 38 of its place above those of its print; and its count, if the batch has counts. */
 #pragma once
 
 #include "block/blocks.h"

@@ -18,8 +18,8 @@
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What the networks made of a scan of the blocks, kept until one of the blocks that it looks at changes. Readers may fill
- * it at the same time: the first to move state to BUSY writes. */
+/* What the networks made of a scan of the blocks, kept until one of the blocks that it looks at changes. Readers may
+ * fill it at the same time: the first to move state to BUSY writes. */
 enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
@@ -45,8 +45,8 @@ struct lego_sketch {
     struct top top;
 };
 
-/* How many blocks or bricks when it has grown, how many columns a brick has (0: they are blocks), and how many buckets the
- * top has when it has grown. */
+/* How many blocks or bricks when it has grown, how many columns a brick has (0: they are blocks), and how many
+ * buckets the top has when it has grown. */
 struct shape {
     uint32_t blocks, columns, buckets;
 };
@@ -79,12 +79,13 @@ uint64_t sketch_budget(const lego_model *model, const struct shape *shape);
 uint64_t sketch_bytes_now(const lego_sketch *sketch);
 uint64_t sketch_cache_bytes(const lego_sketch *sketch);
 
-/* An empty sketch of this shape, which must be valid, that has so many blocks and buckets (ignored where it has none). */
+/* An empty sketch of this shape, which must be valid, that has so many blocks and buckets (ignored where it has
+ * none). */
 lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape, uint32_t blocks,
                         uint32_t buckets, const lego_allocator *allocator, lego_sketch **sketch);
 
-/* Memory for an empty sketch, likewise, into a handle that has model and allocator, and whose memory, if it has any, is left
- * to the caller; and that memory back. */
+/* Memory for an empty sketch, likewise, into a handle that has model and allocator, and whose memory, if it has any,
+ * is left to the caller; and that memory back. */
 lego_status sketch_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks, uint32_t buckets);
 void sketch_free(lego_sketch *handle);
 
@@ -96,17 +97,15 @@ void top_free(lego_sketch *handle);
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
-/* More blocks, so that they may hold more with whole keys: the next number at which what they have fits, or all of them. */
+/* More blocks, so that they may hold more with whole keys: the next number at which what they have fits, or all of
+ * them. */
 lego_status grow_blocks(lego_sketch *sketch);
 
-/* All blocks at once, though fewer might do. */
-lego_status grow_to_most(lego_sketch *sketch);
-
-/* More buckets of the top. With the last of them come all the blocks, so that what leaves the top always finds room. */
+/* More buckets of the top. */
 lego_status grow_top(lego_sketch *sketch);
 
-/* The items of a block in the order of their keys, if there were `number` blocks; false if they are more than a list holds.
- * All blocks list whole keys. */
+/* The items of a block in the order of their keys, if there were `number` blocks; false if they are more than a list
+ * holds. All blocks list whole keys. */
 bool gather_block(const struct blocks *blocks, uint32_t number, uint32_t block, struct content *content);
 
 /* The least number of blocks at which all list whole keys; blocks->most if they do not now. */
@@ -137,8 +136,17 @@ lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash);
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
                         lego_estimate *estimates);
 
-/* The light part as the top sees it. */
-struct top_light light_of(lego_sketch *sketch);
+/* The light part as the top sees it. It may have to grow for what leaves the top, and fail: then it takes nothing more, and
+ * what it took can be given back. */
+struct taker {
+    lego_sketch *sketch;
+    lego_status status;
+    unsigned taken; /* while it grows */
+    struct hash hash[TOP_RESIDENTS + 1];
+    int64_t count[TOP_RESIDENTS + 1];
+};
+
+struct top_light light_of(struct taker *taker);
 
 /* What a resident's votes and, if it is flagged, the light part say together. */
 lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one);

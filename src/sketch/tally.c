@@ -61,8 +61,8 @@ static unsigned sort_sums(struct tally *tally)
     return n;
 }
 
-/* The additions to one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from which on
- * *i is. False if there must be more blocks first: then only the first ones are there. */
+/* The additions to one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from
+ * which on *i is. False if there must be more blocks first: then only the first ones are there. */
 static bool add_to_block(struct blocks *blocks, const struct addition *addition, unsigned *i, unsigned end)
 {
     struct block *block = &blocks->block[addition[*i].spot.block];
