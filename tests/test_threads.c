@@ -164,7 +164,7 @@ static void bytes_that_change_after_the_checksum_are_checked(void **unused)
         lego_sketch *sketch = sketch_of_kind(kind), *loaded;
         struct bytes file = sketch_to_bytes(sketch);
         unsigned refused = 0;
-        for (size_t at = 0; at < file.size; at++) {
+        for (size_t at = 0; at < file.size; at += FULL ? 1 : 3) {
             unsigned char change = (unsigned char)(1 << at % 8);
             struct spoiler spoiler = {file.p + at, change};
             lego_allocator allocator = {spoiling_alloc, plain_free, &spoiler};
