@@ -107,9 +107,10 @@ static void long_batches(void **unused)
         uint64_t state = 3;
         struct stream_of s = make_stream(&state, N, kind & 1 ? N / 4 : FEW, 2, false);
         const int64_t *counts = kind & 2 ? s.counts : NULL;
-        lego_sketch *whole = blocks_of(BLOCKS, NULL), *parts = blocks_of(BLOCKS, NULL);
+        lego_sketch *whole, *parts = blocks_of(BLOCKS, NULL);
+        const struct shape shape = sketch_shape(parts); /* one that grows is left to one thread */
+        assert_int_equal(sketch_make(parts->model, parts->seed, &shape, BLOCKS, 0, NULL, &whole), LEGO_OK);
         lego_set_threads(whole, 2);
-        assert_int_equal(grow_to_most(whole), LEGO_OK); /* one that grows is left to one thread */
         assert_int_equal(add_u64s(whole, s.items, counts, N), LEGO_OK);
         for (size_t i = 0; i < N; i += 10000)
             assert_int_equal(add_u64s(parts, s.items + i, counts ? counts + i : NULL, 10000), LEGO_OK);

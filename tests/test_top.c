@@ -357,7 +357,7 @@ static void folding_keeps_within_the_budget(void **unused)
         lego_sketch *sketch = make_within(models[m], 400 << 10, 50 << 10);
         truth = (struct truth){0};
         feed(sketch, &truth, &state, 5000, false);
-        uint64_t full = bytes_of(sketch), top = info_of(sketch).top_bytes;
+        uint64_t full = info_of(sketch).budget, top = info_of(sketch).top_bytes;
         for (uint64_t budget = 399 << 10; budget > 9000; budget = budget * 5 / 6) {
             lego_sketch *copy;
             assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);

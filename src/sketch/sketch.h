@@ -136,8 +136,8 @@ lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash);
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
                         lego_estimate *estimates);
 
-/* The light part as the top sees it. It may have to grow for what leaves the top, and fail: then it takes nothing more, and
- * what it took can be given back. */
+/* The light part as the top sees it. It may have to grow for what leaves the top, and fail: then it takes nothing
+ * more, and what it took can be given back. */
 struct taker {
     lego_sketch *sketch;
     lego_status status;
