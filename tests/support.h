@@ -294,3 +294,10 @@ static inline void seal(struct bytes *file)
     put_number(file->p + 16, file->size, 8);
     put_number(file->p + file->size - 8, XXH3_64bits(file->p, file->size - 8), 8);
 }
+
+/* Gives a sketch all its blocks, though fewer would do. */
+static inline void take_all_blocks(lego_sketch *sketch)
+{
+    while (blocks_grow(&sketch->blocks)) assert_int_equal(grow_blocks(sketch), LEGO_OK);
+    sketch->blocks.loose = true;
+}
