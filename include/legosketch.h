@@ -1,4 +1,4 @@
-/* legosketch: how often did item x occur? From a fixed, small memory, in one pass.
+/* legosketch: how often did item x occur? From a small memory that you choose, in one pass.
  *
  *     lego_options options = LEGO_OPTIONS_INIT;
  *     options.budget = 300 * 1024;
@@ -55,7 +55,7 @@ typedef enum lego_status {
     LEGO_ERR_CHECKSUM,  /* the bytes were damaged */
     LEGO_ERR_CORRUPT,   /* the checksum is right, the content impossible */
     LEGO_ERR_WRITE,     /* the caller's write function refused */
-    LEGO_ERR_DEVICE     /* there is no GPU, or it failed (legosketch_cuda.h) */
+    LEGO_ERR_DEVICE     /* there is no GPU, or it failed */
 } lego_status;
 
 /* One sentence without a full stop, for any value. */
@@ -85,7 +85,7 @@ typedef struct lego_model_info {
 } lego_model_info;
 
 /* A model inside the library, by name, or NULL if there is none of that name. "compact" is the default, which NULL asks
- * for: blocks of one cache line, and networks that decode them. "paper" is the paper's: bricks of 5 rows and about 5120
+ * for: blocks that list items while they can, and networks that decode what shares a cell. "paper" is the paper's: bricks of 5 rows and about 5120
  * columns. Never freed. */
 LEGO_API const lego_model *lego_model_builtin(const char *name);
 
@@ -101,7 +101,7 @@ LEGO_API void lego_model_describe(const lego_model *model, lego_model_info *info
 typedef struct lego_sketch lego_sketch;
 
 typedef struct lego_options {
-    uint64_t budget;                 /* bytes, all of them, for ever */
+    uint64_t budget;                 /* bytes, at most; it takes what its content asks for */
     uint64_t top;                    /* of these, bytes that keep the most frequent items with their keys; 0: none */
     const lego_model *model;         /* NULL: the built-in default */
     uint64_t seed;                   /* of the hash; sketches merge only at equal seeds */
@@ -193,8 +193,8 @@ LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit
 
 /* into becomes the sketch of both streams, or of their difference; where nothing was deleted and no top is kept,
  * byte for byte as if it had counted them itself.
- * Model and seed must agree, and one's number of blocks must be a multiple of the other's (LEGO_ERR_SHAPE); into is
- * folded to the smaller number, which takes memory of that size.
+ * Model and seed must agree. A sketch that is exact (lego_info) merges into any other. Else one's number of blocks must be a
+ * multiple of the other's (LEGO_ERR_SHAPE), and into is folded to the smaller number.
  *
  * Where both keep their most frequent items, those of both that have come most often stay, if one part's size is a
  * multiple of the other's. Where only `from` does, everything is counted by into; where only into does, it goes on with
