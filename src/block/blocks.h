@@ -124,10 +124,13 @@ static inline void block_prefetch(const struct block *block)
     for (unsigned i = 0; i < BLOCK_WORDS; i += 8) __builtin_prefetch(&block->word[i]);
 }
 
-/* That of an item, for a blocks_read() or an addition that comes soon. */
-static inline void blocks_prefetch(const struct blocks *blocks, struct hash hash)
+/* The block of an item, for a reading or an addition that comes soon. While there are few items for each block, these
+ * are in its first half. */
+static inline void blocks_prefetch(const struct blocks *blocks, uint32_t block)
 {
-    block_prefetch(&blocks->block[spot_of(blocks->blocks, hash).block]);
+    const struct block *at = &blocks->block[block];
+    for (unsigned i = 0; i < (blocks_grow(blocks) ? BLOCK_WORDS / 2 : BLOCK_WORDS); i += 8)
+        __builtin_prefetch(&at->word[i]);
 }
 
 /* ---- adding and reading ------------------------------------------------------------------------------------------ */

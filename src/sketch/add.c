@@ -153,7 +153,8 @@ static lego_status add_through_top(lego_sketch *sketch, const lego_items *items)
         for (size_t i = 0; i < n; i++) {
             hash[i] = items_hash(items, start + i, sketch->seed);
             top_prefetch(&sketch->top, hash[i]);
-            if (has_blocks(sketch->model)) blocks_prefetch(&sketch->blocks, hash[i]);
+            if (has_blocks(sketch->model))
+                blocks_prefetch(&sketch->blocks, spot_of(sketch->blocks.blocks, hash[i]).block);
         }
         for (size_t i = 0; i < n && status == LEGO_OK; i++) {
             unsigned char integer[8];
@@ -203,19 +204,20 @@ static lego_items items_of(const lego_items *items, size_t first, size_t n)
     return some;
 }
 
-enum { SLICE_LEAST = 1 << 12 };
+enum { SLICE_LEAST = 1 << 16, SLICE_BLOCK = 128 }; /* items, and items a block */
 
-/* Blocks that grow are of one thread, so they get slices of the items until they have grown. If that fails, what was
- * added is taken away again, back the way it came, so that there is room at each step: while they grow, that leaves
- * no trace. */
+/* Blocks that grow are of one thread. So where there are more, they get slices of the items until they have grown. If
+ * that fails, what was added is taken away again, back the way it came, so that there is room at each step: while
+ * they grow, that leaves no trace. */
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};
     struct blocks *blocks = &sketch->blocks;
     int64_t sum = 0;
     for (size_t done = 0, n; done < items->n; done += n) {
-        size_t slice = blocks->blocks < SLICE_LEAST / 16 ? SLICE_LEAST : 16 * (size_t)blocks->blocks;
-        n = blocks_grow(blocks) && slice < items->n - done ? slice : items->n - done;
+        size_t slice = blocks->blocks < SLICE_LEAST / SLICE_BLOCK ? SLICE_LEAST : SLICE_BLOCK * (size_t)blocks->blocks;
+        bool sliced = sketch->threads > 1 && blocks_grow(blocks) && slice < items->n - done;
+        n = sliced ? slice : items->n - done;
         const lego_items some = items_of(items, done, n);
         if (batch_add(blocks, &some, sketch->seed, sketch->threads, &sketch->allocator, &growth)) continue;
         while (done-- > 0) blocks_add(blocks, items_hash(items, done, sketch->seed), -count_of(items, done));

@@ -166,8 +166,7 @@ static void place_items(const lego_sketch *sketch, const lego_items *items, size
         struct hash hash =
             items->integers ? (struct hash){hashes.lo[i], hashes.hi[i]} : items_hash(items, first + i, sketch->seed);
         spot[i] = spot_of(blocks->blocks, hash);
-        const struct block *block = &blocks->block[spot[i].block];
-        for (unsigned k = 0; k < BLOCK_WORDS; k += 8) __builtin_prefetch(&block->word[k]);
+        blocks_prefetch(blocks, spot[i].block);
     }
 }
 

@@ -57,7 +57,7 @@ static bool add_as_they_come(const struct batch *batch)
         }
         if (i >= items->n) continue;
         hash[i % AHEAD] = items_hash(items, i, batch->seed);
-        blocks_prefetch(batch->blocks, hash[i % AHEAD]);
+        blocks_prefetch(batch->blocks, spot_of(batch->blocks->blocks, hash[i % AHEAD]).block);
     }
     return true;
 }
