@@ -276,6 +276,7 @@ static lego_status read_light(lego_sketch *sketch, const unsigned char *p, struc
         blocks->total = (int64_t)get(p + 64, 8);
         for (uint32_t i = 0; i < saved_blocks(blocks, blocks->blocks); i++) read_block(rest, &blocks->block[i]);
         if (!rest->fits) return LEGO_ERR_TRUNCATED;
+        blocks->loose = true; /* something may be negative */
         valid = check_blocks(blocks, sketch->model->quantum, &sketch->mass);
     } else {
         rest->at = bricks_load(&sketch->bricks, rest->at, (int64_t)get(p + 64, 8));
