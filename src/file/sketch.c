@@ -151,7 +151,7 @@ static uint64_t magnitude(int64_t x)
 
 /* What the integers of a block or cap come to, row by row; a list counts as either row. */
 struct sums {
-    lego_u128 magnitude[2];
+    lego_u128 magnitude[2], caps; /* of all caps: a fold adds them up */
     __extension__ __int128 sum[2];
 };
 
@@ -174,16 +174,30 @@ static uint64_t most_of(uint64_t most, lego_u128 other)
     return other > INT64_MAX ? UINT64_MAX : other > most ? (uint64_t)other : most;
 }
 
+/* Whether whole keys are those of items: where the number of blocks is no power of two, there are others. */
+static bool keys_possible(const struct blocks *blocks, uint32_t block)
+{
+    struct content list;
+    if (block_step(&blocks->block[block]) != STEP_WHOLE) return true;
+    blocks->kernels->open(&blocks->block[block], blocks->whole, &list);
+    for (unsigned i = 0; i < list.n; i++) {
+        struct spot spot = spot_of(blocks->blocks, spot_hash(blocks->blocks, (struct spot){block, list.key[i]}));
+        if (spot.block != block || key_cut(spot.key, blocks->whole) != list.key[i]) return false;
+    }
+    return true;
+}
+
 /* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a
  * bit of its prints, and then has the sum of all. Without a cap, as in young sketches, keys are whole. */
 static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end, const struct block *cap,
-                      struct sums *all, uint64_t *most)
+                      struct sums *all)
 {
     bool counts = false;
     struct sums own = {0}, row = {0};
     for (uint32_t i = first; i < end; i++) {
         const struct block *block = &blocks->block[i];
         if (block_step(block) > STEP_LAST || !blocks->kernels->valid(block, blocks->whole)) return false;
+        if (!keys_possible(blocks, i)) return false;
         __extension__ __int128 before = own.sum[0] - own.sum[1];
         add_sums(blocks, block, &own);
         if (own.sum[0] - own.sum[1] != before) return false;
@@ -197,7 +211,7 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
     if (counts != cap_counts(cap) || !blocks->kernels->valid(cap, blocks->whole)) return false;
     if (!counts) return block_step(cap) == STEP_WHOLE && block_entries(cap) == 0;
     add_sums(blocks, cap, &row);
-    *most = most_of(*most, row.magnitude[0]);
+    all->caps += row.magnitude[0];
     return row.sum[0] == own.sum[0];
 }
 
@@ -207,10 +221,11 @@ static bool check_blocks(const struct blocks *blocks, uint64_t quantum, uint64_t
     struct sums all = {0};
     uint64_t most = magnitude(blocks->total);
     uint32_t caps = blocks_caps(blocks->blocks, blocks->most);
-    bool valid = caps > 0 || check_cap(blocks, 0, blocks->blocks, NULL, &all, &most);
+    bool valid = caps > 0 || check_cap(blocks, 0, blocks->blocks, NULL, &all);
     for (uint32_t i = 0; valid && i < caps; i++)
-        valid = check_cap(blocks, cap_first(i), cap_end(blocks, i), &blocks->block[blocks->blocks + i], &all, &most);
+        valid = check_cap(blocks, cap_first(i), cap_end(blocks, i), &blocks->block[blocks->blocks + i], &all);
     for (unsigned k = 0; k < 2; k++) most = most_of(most, all.magnitude[k]);
+    most = most_of(most, all.caps);
     if (!valid || all.sum[0] != blocks->total || most > INT64_MAX / quantum) return false;
     *mass = most * quantum; /* as sketch_take_counts() would have counted it */
     return blocks_whole(blocks) ? blocks_least(blocks) == blocks->blocks : true;

@@ -4,29 +4,45 @@
 
 /* ---- blocks to blocks -------------------------------------------------------------------------------------------- */
 
-/* Adds the items of a sketch whose keys are whole, from the first on, times sign, until one can not be added; returns
- * how many were. At most `most` of them. */
-static uint64_t add_whole(lego_sketch *into, const struct blocks *from, int sign, uint64_t most, lego_status *status)
+/* An entry of a list, among all blocks. */
+struct entry_place {
+    uint32_t block;
+    unsigned entry;
+};
+
+/* Adds the items of a sketch whose keys are whole, times sign, until one can not be added, which *end is then. */
+static lego_status add_whole(lego_sketch *into, const struct blocks *from, int sign, struct entry_place *end)
 {
-    uint64_t done = 0;
+    lego_status status = LEGO_OK;
     struct content list;
     for (uint32_t b = 0; b < from->blocks; b++) {
         from->kernels->open(&from->block[b], from->whole, &list);
-        for (unsigned i = 0; i < list.n; i++, done++) {
-            if (done == most || *status != LEGO_OK) return done;
-            *status = light_add(into, spot_hash(from->blocks, (struct spot){b, list.key[i]}), sign * list.value[i]);
-            if (*status != LEGO_OK) return done;
+        for (unsigned i = 0; i < list.n; i++) {
+            *end = (struct entry_place){b, i};
+            status = light_add(into, spot_hash(from->blocks, (struct spot){b, list.key[i]}), sign * list.value[i]);
+            if (status != LEGO_OK) return status;
         }
     }
-    return done;
+    return status;
+}
+
+/* Takes those before *end away again, the last first: in any other order there might be no room on the way. */
+static void take_whole_back(lego_sketch *into, const struct blocks *from, int sign, const struct entry_place *end)
+{
+    struct content list;
+    for (uint32_t b = end->block + 1; b-- > 0;) {
+        from->kernels->open(&from->block[b], from->whole, &list);
+        for (unsigned i = b == end->block ? end->entry : list.n; i-- > 0;)
+            light_add(into, spot_hash(from->blocks, (struct spot){b, list.key[i]}), -sign * list.value[i]);
+    }
 }
 
 /* All of them, or none. */
 static lego_status pour_whole(lego_sketch *into, const struct blocks *from, int sign)
 {
-    lego_status status = LEGO_OK, undone = LEGO_OK;
-    uint64_t done = add_whole(into, from, sign, UINT64_MAX, &status);
-    if (status != LEGO_OK) add_whole(into, from, -sign, done, &undone);
+    struct entry_place end = {0, 0};
+    lego_status status = add_whole(into, from, sign, &end);
+    if (status != LEGO_OK) take_whole_back(into, from, sign, &end);
     return status;
 }
 
@@ -218,8 +234,9 @@ static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
  * items come to the light part of a sketch that keeps a top. */
 static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
 {
+    if (has_blocks(from->model) && !blocks_whole(&from->blocks)) return true;
     if (has_top(into) != has_top(from)) return has_top(into) && !is_untouched(from);
-    return (has_top(from) && top_leaks(&from->top)) || (has_blocks(from->model) && !blocks_whole(&from->blocks));
+    return has_top(from) && top_leaks(&from->top);
 }
 
 static bool has_grown(const lego_sketch *sketch)
