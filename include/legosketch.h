@@ -193,8 +193,9 @@ LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit
 
 /* into becomes the sketch of both streams, or of their difference; where nothing was deleted and no top is kept,
  * byte for byte as if it had counted them itself.
- * Model and seed must agree. A sketch that is exact (lego_info) merges into any other. Else one's number of blocks
- * must be a multiple of the other's (LEGO_ERR_SHAPE), and into is folded to the smaller number.
+ * Model and seed must agree. A sketch that is exact (lego_info) merges into any other, and takes a smaller one. Else
+ * one's number of blocks must be a multiple of the other's (LEGO_ERR_SHAPE), and into is folded to the smaller
+ * number.
  *
  * Where both keep their most frequent items, those of both that have come most often stay, if one part's size is a
  * multiple of the other's. Where only `from` does, everything is counted by into; where only into does, it goes on with

@@ -144,11 +144,17 @@ static lego_status pour_top(lego_sketch *into, const struct top *from)
     return status == LEGO_OK ? taker.status : status;
 }
 
+/* Which parts of a sketch must have grown. */
+struct grown {
+    bool blocks, top;
+};
+
 /* Makes a sketch of the shape, to which this one folds, with the same content: as large as it must be, or grown. */
-static lego_status make_shaped(const lego_sketch *sketch, const struct shape *shape, bool grown, lego_sketch **made)
+static lego_status make_shaped(const lego_sketch *sketch, const struct shape *shape, struct grown grown,
+                               lego_sketch **made)
 {
-    bool young = has_blocks(sketch->model) && !grown && blocks_whole(&sketch->blocks);
-    bool small = has_top(sketch) && !grown && !top_leaks(&sketch->top);
+    bool young = has_blocks(sketch->model) && !grown.blocks && blocks_whole(&sketch->blocks);
+    bool small = has_top(sketch) && !grown.top && !top_leaks(&sketch->top);
     lego_status status = sketch_make(sketch->model, sketch->seed, shape, young ? 1 : shape->blocks,
                                      small ? 1 : shape->buckets, &sketch->allocator, made);
     if (status != LEGO_OK) return status;
@@ -169,10 +175,10 @@ static void become(lego_sketch *sketch, lego_sketch *made)
     lego_destroy(made);
 }
 
-static lego_status reshape(lego_sketch *sketch, const struct shape *shape, bool grown)
+static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
 {
     lego_sketch *made;
-    lego_status status = make_shaped(sketch, shape, grown, &made);
+    lego_status status = make_shaped(sketch, shape, (struct grown){false, false}, &made);
     if (status == LEGO_OK) become(sketch, made);
     return status;
 }
@@ -230,13 +236,12 @@ static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
     return LEGO_OK;
 }
 
-/* Whether into must have grown before `from` is added: where that has lost bits or sent residents away, and where its
- * items come to the light part of a sketch that keeps a top. */
-static bool needs_grown(const lego_sketch *into, const lego_sketch *from)
+/* Which parts of into must have grown before `from` is added: the blocks where that has lost bits; the top where that
+ * has sent residents away, or where its items come to the light part of a sketch that keeps a top. */
+static struct grown needs_grown(const lego_sketch *into, const lego_sketch *from)
 {
-    if (has_blocks(from->model) && !blocks_whole(&from->blocks)) return true;
-    if (has_top(into) != has_top(from)) return has_top(into) && !is_untouched(from);
-    return has_top(from) && top_leaks(&from->top);
+    bool leaks = has_top(from) ? top_leaks(&from->top) : !is_untouched(from);
+    return (struct grown){has_blocks(from->model) && !blocks_whole(&from->blocks), has_top(into) && leaks};
 }
 
 static bool has_grown(const lego_sketch *sketch)
@@ -250,8 +255,10 @@ static bool has_grown(const lego_sketch *sketch)
 static lego_status combine_shaped(lego_sketch *into, const lego_sketch *from, const struct shape *shape, int sign)
 {
     struct shape own = sketch_shape(into);
-    bool grown = needs_grown(into, from), same = own.blocks == shape->blocks && own.buckets == shape->buckets;
-    if (same && (has_grown(into) || (!grown && !has_top(into) && !has_top(from)))) return add_all(into, from, sign);
+    struct grown grown = needs_grown(into, from);
+    bool same = own.blocks == shape->blocks && own.buckets == shape->buckets;
+    if (same && (has_grown(into) || (!grown.blocks && !has_top(into) && !has_top(from))))
+        return add_all(into, from, sign);
     lego_sketch *made;
     lego_status status = make_shaped(into, shape, grown, &made);
     if (status != LEGO_OK) return status;
@@ -296,7 +303,7 @@ lego_status lego_fold(lego_sketch *sketch, uint32_t blocks)
     if (blocks == 0 || shape.blocks % blocks != 0) return LEGO_ERR_SHAPE;
     if (blocks == shape.blocks) return LEGO_OK;
     shape.blocks = blocks;
-    return reshape(sketch, &shape, false);
+    return reshape(sketch, &shape);
 }
 
 /* The largest divisor of n that is at most `most`; 0 if that is 0. */
@@ -334,5 +341,5 @@ lego_status lego_fold_within(lego_sketch *sketch, uint64_t budget)
         }
         if (h <= 1 || top < most) break;
     }
-    return most > 0 ? reshape(sketch, &best, false) : LEGO_ERR_SHAPE;
+    return most > 0 ? reshape(sketch, &best) : LEGO_ERR_SHAPE;
 }

@@ -95,7 +95,7 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .blocks = shape.blocks,
                         .columns = shape.columns,
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
-                        .top_budget = top_bytes(shape.buckets),
+                        .top_budget = sketch_top_budget(&shape),
                         .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
     if (has_blocks(sketch->model)) count_items(&sketch->blocks, info);
     else count_brick_items(&sketch->bricks, info);

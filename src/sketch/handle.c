@@ -97,6 +97,12 @@ static lego_status choose_shape(const lego_model *model, uint64_t budget, uint64
     return LEGO_OK;
 }
 
+uint64_t sketch_top_budget(const struct shape *shape)
+{
+    uint64_t bytes = top_bytes(shape->buckets);
+    return bytes > 0 && bytes < LEGO_TOP_MIN ? LEGO_TOP_MIN : bytes;
+}
+
 uint64_t sketch_budget(const lego_model *model, const struct shape *shape)
 {
     bool has_buckets = shape->buckets > 0;
@@ -108,7 +114,8 @@ uint64_t sketch_budget(const lego_model *model, const struct shape *shape)
         if (blocks_of(middle, has_buckets) < shape->blocks) low = middle + 1;
         else high = middle;
     }
-    return low + top;
+    uint64_t least = LEGO_BUDGET_MIN + sketch_top_budget(shape); /* what lego_create() asks for */
+    return low + top > least || !has_buckets ? low + top : least;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -72,7 +72,8 @@ bool sketch_shape_valid(const lego_model *model, const struct shape *shape);
 /* All bytes that a sketch of this shape takes when it has grown, handle included. */
 uint64_t sketch_bytes(const lego_model *model, const struct shape *shape);
 
-/* The least budget that gives this shape. */
+/* The least options.top that gives this shape, and the least budget with it. */
+uint64_t sketch_top_budget(const struct shape *shape);
 uint64_t sketch_budget(const lego_model *model, const struct shape *shape);
 
 /* What a sketch takes now, and beside that for what is cached. */
