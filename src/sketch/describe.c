@@ -73,7 +73,7 @@ static void count_brick_items(const struct bricks *bricks, lego_info *info)
     for (uint32_t i = 0; i < bricks->bricks.d; i++) {
         if (row_get64(bricks->totals + 8 * (size_t)i) <= 0) continue; /* a scan takes long */
         bricks_scan(bricks, i, &stream);
-        info->distinct += stream.distinct;
+        if (stream.distinct > 0) info->distinct += stream.distinct; /* which networks may say otherwise */
     }
 }
 
