@@ -235,7 +235,7 @@ class Train(Case):
         info = json.loads(self.run_program("info", "--json", "whole"))
         self.assertEqual(info["name"], "compact")
         recipe, *steps = map(json.loads, self.read("whole.log").splitlines())
-        wanted = {"net": "compact", "tasks": 128, "batch": 16, "pool": 8000, "rate": 0.002}
+        wanted = {"net": "compact", "tasks": 128, "batch": 16, "pool": 16000, "rate": 0.002}
         self.assertEqual({key: recipe[key] for key in wanted}, wanted)
         self.assertEqual([line["tasks"] for line in steps], [16 * i for i in range(1, 9)])
         self.write("c", kept)
