@@ -249,25 +249,38 @@ lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy)
     return LEGO_OK;
 }
 
-/* As small as it was made, if the little memory that takes can be had; else empty in its own. */
-void lego_clear(lego_sketch *sketch)
+/* As small as they were made, if the little memory that takes can be had; else empty in their own. */
+static void clear_blocks(lego_sketch *sketch, const struct shape *shape)
 {
     lego_sketch made = *sketch;
-    struct shape shape = sketch_shape(sketch);
-    sketch->mass = made.mass = 0;
-    if (has_blocks(sketch->model) && sketch_allocate(&made, &shape, 1, 1) == LEGO_OK) {
-        sketch_free(sketch);
+    if (light_allocate(&made, shape, 1) == LEGO_OK) {
+        light_free(sketch);
         *sketch = made;
         return;
     }
-    if (has_blocks(sketch->model)) {
-        blocks_init(&sketch->blocks, sketch->blocks.blocks, shape.blocks, sketch->bytes);
-        sketch->blocks.loose = true;
-        blocks_changed(sketch);
-    } else {
-        bricks_clear(&sketch->bricks);
+    blocks_init(&sketch->blocks, sketch->blocks.blocks, shape->blocks, sketch->bytes);
+    sketch->blocks.loose = true;
+    blocks_changed(sketch);
+}
+
+static void clear_top(lego_sketch *sketch, const struct shape *shape)
+{
+    lego_sketch made = *sketch;
+    if (top_allocate(&made, shape->buckets, 1) == LEGO_OK) {
+        top_free(sketch);
+        *sketch = made;
+        return;
     }
-    if (has_top(sketch)) top_clear(&sketch->top);
+    top_clear(&sketch->top);
+}
+
+void lego_clear(lego_sketch *sketch)
+{
+    struct shape shape = sketch_shape(sketch);
+    sketch->mass = 0;
+    if (has_blocks(sketch->model)) clear_blocks(sketch, &shape);
+    else bricks_clear(&sketch->bricks);
+    if (has_top(sketch)) clear_top(sketch, &shape);
 }
 
 void lego_set_threads(lego_sketch *sketch, unsigned threads)
