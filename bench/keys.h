@@ -20,7 +20,7 @@ struct keys {
 };
 
 /* How many distinct items a sketch of so many bytes is given: one for every two bytes, where errors start to matter and
- * dense blocks are well filled; from 8 million on the stream would need more items than a bench has time for. */
+ * blocks are well filled; from 8 million on the stream would need more items than a bench has time for. */
 uint32_t keys_for_budget(uint64_t bytes);
 
 /* False if there is no memory. Text only if asked for. */

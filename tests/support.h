@@ -1,4 +1,4 @@
-/* support: what the unit tests share. Random numbers, streams, canonical bytes, an allocator that keeps books. */
+/* support: what the tests of sketches share. Streams, canonical bytes, an allocator that keeps books. */
 #pragma once
 
 #include <setjmp.h>
@@ -16,36 +16,7 @@
 #include "legosketch_lab.h"
 #include "paper/embed.h"
 #include "sketch/sketch.h"
-
-/* How many rounds of a test: a sanitizer makes it slow, and sees what it sees in fewer. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { FULL = 0 };
-#else
-enum { FULL = 1 };
-#endif
-#define ROUNDS(n) (FULL ? (n) : ((n) + 4) / 5)
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static inline uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static inline uint64_t draw_below(uint64_t *state, uint64_t n)
-{
-    return (uint64_t)((lego_u128)draw(state) * n >> 64);
-}
-
-/* 1 up to about 10^digits, every order of magnitude alike. */
-static inline int64_t draw_count(uint64_t *state, unsigned digits)
-{
-    uint64_t most = 1;
-    for (uint64_t d = draw_below(state, digits + 1); d > 0; d--) most *= 10;
-    return (int64_t)(1 + draw_below(state, most));
-}
+#include "support_draw.h"
 
 /* ---- canonical bytes --------------------------------------------------------------------------------------------- */
 

@@ -55,8 +55,11 @@ static int64_t upper_of(const void *context, const void *item, size_t size)
     return reading_upper(&reading);
 }
 
-struct top_light light_of(struct taker *taker)
+struct top_light light_of(struct taker *taker, lego_sketch *sketch)
 {
+    taker->sketch = sketch;
+    taker->status = LEGO_OK;
+    taker->taken = 0;
     return (struct top_light){take_item, upper_of, taker};
 }
 
@@ -72,8 +75,8 @@ static lego_status add_to_top(lego_sketch *sketch, struct hash hash, const void 
     if (status != LEGO_OK) return status;
     struct top_bucket *bucket = &top->bucket[top_index(top->buckets, hash)], before = *bucket;
     uint64_t votes = top->votes;
-    struct taker taker = {.sketch = sketch, .status = LEGO_OK, .taken = 0};
-    struct top_light light = light_of(&taker);
+    struct taker taker; /* 2 KB, of which most is never written */
+    struct top_light light = light_of(&taker, sketch);
     int64_t rest = top_add(top, hash, item, size, count, &light);
     status = taker.status;
     if (status == LEGO_OK && rest != 0) status = light_add(sketch, hash, rest);
@@ -213,7 +216,7 @@ static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};
     struct blocks *blocks = &sketch->blocks;
-    int64_t sum = 0;
+    int64_t sum = items->counts ? 0 : (int64_t)items->n;
     for (size_t done = 0, n; done < items->n; done += n) {
         size_t slice = blocks->blocks < SLICE_LEAST / SLICE_BLOCK ? SLICE_LEAST : SLICE_BLOCK * (size_t)blocks->blocks;
         bool sliced = sketch->threads > 1 && blocks_grow(blocks) && slice < items->n - done;
@@ -223,7 +226,7 @@ static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
         while (done-- > 0) blocks_add(blocks, items_hash(items, done, sketch->seed), -count_of(items, done));
         return LEGO_ERR_MEMORY;
     }
-    for (size_t i = 0; i < items->n; i++) sum += count_of(items, i);
+    for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
     blocks->total += sum;
     blocks_changed(sketch);
     return LEGO_OK;

@@ -136,8 +136,8 @@ static lego_status pour_residents(lego_sketch *into, const struct top *top)
 /* Adds a top to a top, which grows as it must. */
 static lego_status pour_top(lego_sketch *into, const struct top *from)
 {
-    struct taker taker = {.sketch = into, .status = LEGO_OK, .taken = 0};
-    struct top_light light = light_of(&taker);
+    struct taker taker;
+    struct top_light light = light_of(&taker, into);
     struct top_progress progress = {0};
     lego_status status = LEGO_OK;
     while (status == LEGO_OK && !top_add_all(&into->top, from, &progress, into->seed, &light)) status = grow_top(into);

@@ -147,7 +147,7 @@ struct taker {
     int64_t count[TOP_RESIDENTS + 1];
 };
 
-struct top_light light_of(struct taker *taker);
+struct top_light light_of(struct taker *taker, lego_sketch *sketch);
 
 /* What a resident's votes and, if it is flagged, the light part say together. */
 lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one);
