@@ -353,7 +353,7 @@ static void folded_is_made_with_fewer(void **unused)
 static struct blocks grown(struct blocks *from)
 {
     static struct content list;
-    struct blocks to = make_blocks(blocks_next(from), from->most);
+    struct blocks to = make_blocks(blocks_after(from->blocks, from->most), from->most);
     for (uint32_t b = 0; b < from->blocks; b++) {
         from->kernels->open(&from->block[b], from->whole, &list);
         assert_int_equal(list.step, STEP_WHOLE);

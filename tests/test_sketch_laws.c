@@ -277,6 +277,41 @@ static void deleting_all_leaves_the_empty_sketch(void **unused)
     assert_true(tried > ROUNDS(36));
 }
 
+/* Adds new items until there are all blocks, and takes them away again. False if bits were lost on the way. */
+static bool fill_and_empty(lego_sketch *sketch, uint64_t *state)
+{
+    const uint64_t start = *state;
+    uint64_t n = 0;
+    for (; blocks_grow(&sketch->blocks); n++) assert_int_equal(lego_add_u64(sketch, draw(state), 1), LEGO_OK);
+    bool whole = is_whole(sketch);
+    for (*state = start; n > 0; n--) assert_int_equal(lego_add_u64(sketch, draw(state), -1), LEGO_OK);
+    return whole;
+}
+
+/* Once emptied, a sketch is exact as long as a new one, to the item, though it has all its blocks already. */
+static void what_went_does_not_cost_bits(void **unused)
+{
+    (void)unused;
+    static const uint32_t sizes[] = {2, 3, 5, 6, 17, 33, 34, 65, 66, 129, 130, 136, 144, 200, 247, 260, 272, 516};
+    unsigned tried = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(180); seed++) {
+        uint64_t state = seed;
+        lego_sketch *old = make_most(sizes[seed % 18]), *new = make_most(sizes[seed % 18]);
+        bool whole = fill_and_empty(old, &state);
+        while (whole && is_whole(old) && is_whole(new)) {
+            uint64_t item = draw(&state);
+            int64_t count = 1 + (int64_t)draw_below(&state, 3);
+            assert_int_equal(lego_add_u64(old, item, count), LEGO_OK);
+            assert_int_equal(lego_add_u64(new, item, count), LEGO_OK);
+        }
+        if (whole) assert_same(old, new);
+        tried += whole;
+        lego_destroy(old);
+        lego_destroy(new);
+    }
+    assert_true(tried > ROUNDS(120));
+}
+
 /* (w + w) - w is w, and (w + v) - v: however much it had to grow for that. */
 static void what_is_added_can_be_taken_away(void **unused)
 {
@@ -440,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_sketch_merges_with_itself),
         cmocka_unit_test(fold_is_made_smaller),
         cmocka_unit_test(deleting_all_leaves_the_empty_sketch),
+        cmocka_unit_test(what_went_does_not_cost_bits),
         cmocka_unit_test(what_is_added_can_be_taken_away),
         cmocka_unit_test(sums_stay_exact),
         cmocka_unit_test(what_is_saved_comes_back),

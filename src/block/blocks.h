@@ -4,9 +4,14 @@
  * number floor(X B / 2^38), and what that leaves of X, the fraction, is below the print in its key. So blocks are in
  * the order of X, twice as many split each in two, and from a block's number and a whole key the hash comes back.
  *
- * **Growing.** A young sketch has 1, 2, 4, ... blocks, the least number at which all of them list whole keys; while
- * that is so, everything is exact. Then it has the number that its budget gives, and there blocks begin to give up
+ * **Growing.** A young sketch has the least number of blocks at which all of them list whole keys, of those that it can
+ * have; while that is so, everything is exact. At the most, the number that its budget gives, blocks begin to give up
  * bits, one by one, where it is crowded.
+ *
+ * It can have the most, half of that, half of it again, each rounded down: 1, 2, 4, 9, 18, 36, 73, 146. What fits some
+ * blocks with whole keys fits twice as many; so a sketch that has the most already, because of what has been taken away
+ * since, gives up no bit that another would not. (One of twice as many and one more can have items of two, but of less
+ * than half a block's range: only items chosen for it would be more than the fullest of the fewer has.)
  *
  * **Caps.** At the budget, 32 blocks share a cap (the last one has what is left over, too): a row of cells, to which
  * each of their items is added once any of the 32 has given up a bit of its prints. Until then it is empty, and it
@@ -47,21 +52,27 @@ static inline uint64_t blocks_bytes(uint32_t blocks, uint32_t most)
     return ((uint64_t)blocks + blocks_caps(blocks, most)) * sizeof(struct block) + BLOCKS_LINE;
 }
 
-/* Whether a sketch can have so many: 1, 2, 4, ... or the most. */
+/* The number that has as many bits as `blocks`, of those that a sketch can have. */
+static inline uint32_t blocks_like(uint32_t blocks, uint32_t most)
+{
+    return most >> (__builtin_clz(blocks) - __builtin_clz(most));
+}
+
+/* Whether a sketch can have so many. */
 static inline bool blocks_possible(uint32_t blocks, uint32_t most)
 {
-    return blocks == most || (blocks > 0 && blocks < most && (blocks & (blocks - 1)) == 0);
+    return blocks > 0 && blocks <= most && blocks == blocks_like(blocks, most);
+}
+
+/* How many come after so many, which are fewer than the most. */
+static inline uint32_t blocks_after(uint32_t blocks, uint32_t most)
+{
+    return blocks_like(2 * blocks, most);
 }
 
 static inline bool blocks_grow(const struct blocks *blocks)
 {
     return blocks->blocks < blocks->most;
-}
-
-/* How many blocks come next. */
-static inline uint32_t blocks_next(const struct blocks *blocks)
-{
-    return blocks->blocks > blocks->most / 2 ? blocks->most : 2 * blocks->blocks;
 }
 
 /* Empty blocks in blocks_bytes() of memory. */

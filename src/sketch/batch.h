@@ -11,7 +11,7 @@
 #include "block/blocks.h"
 
 /* Where a sketch that grows gets more blocks: false if there is no memory for them, and nothing has changed. Else
- * `blocks` has blocks_next() of them, with the same content. */
+ * `blocks` has more of them, with the same content. */
 struct batch_growth {
     bool (*grow)(struct blocks *blocks, void *context);
     void *context;

@@ -1,7 +1,6 @@
 /* grow: more blocks and buckets as the content asks for them.
  *
- * Blocks double while all list whole keys; where the next power of two is beyond the budget's number, that number
- * comes next. The old memory is held until the new one is filled, so an allocation that fails changes nothing. */
+ * The old memory is held until the new one is filled, so an allocation that fails changes nothing. */
 #include "sketch/sketch.h"
 
 bool blocks_whole(const struct blocks *blocks)
@@ -52,10 +51,9 @@ static bool fits_in(const struct blocks *blocks, uint32_t number)
 
 uint32_t blocks_least(const struct blocks *blocks)
 {
-    uint32_t number = blocks->blocks, fewer = 1;
+    uint32_t number = 1;
     if (!blocks_whole(blocks)) return blocks->most;
-    while (fewer < (number + 1) / 2) fewer *= 2;
-    for (; fewer >= 1 && fewer < number && fits_in(blocks, fewer); fewer /= 2) number = fewer;
+    while (number < blocks->blocks && !fits_in(blocks, number)) number = blocks_after(number, blocks->most);
     return number;
 }
 
@@ -73,8 +71,8 @@ static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t ca
     to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
 }
 
-/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of the budget's number, which
- * may be little more, a block can have items of two, and can have to give up bits at once. */
+/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of another number a block can
+ * have items of two, and if that is the most, can have to give up bits at once. */
 static void spread_blocks(struct blocks *to, const struct blocks *from)
 {
     struct content content;
@@ -105,7 +103,11 @@ static lego_status grow_to(lego_sketch *sketch, uint32_t number)
 
 lego_status grow_blocks(lego_sketch *sketch)
 {
-    lego_status status = grow_to(sketch, blocks_next(&sketch->blocks));
+    const struct blocks *blocks = &sketch->blocks;
+    uint32_t number = blocks_after(blocks->blocks, blocks->most);
+    while (number % blocks->blocks != 0 && number < blocks->most && !fits_in(blocks, number))
+        number = blocks_after(number, blocks->most);
+    lego_status status = grow_to(sketch, number);
     if (status != LEGO_OK) sketch->blocks.loose = true; /* it may have grown before for what now finds no room */
     return status;
 }

@@ -318,11 +318,7 @@ def cap_of(block, caps):
 
 def numbers_of_blocks(most):
     """Every number that a sketch may have, the least first."""
-    number = 1
-    while number < most:
-        yield number
-        number *= 2
-    yield most
+    return [most >> shift for shift in reversed(range(most.bit_length()))]
 
 
 @dataclass
