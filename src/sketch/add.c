@@ -44,15 +44,18 @@ static void take_item(void *context, const void *item, size_t size, int64_t coun
     taker->count[taker->taken++] = count;
 }
 
-/* The rule's estimate alone, which needs no network: integers, the same on every machine. */
-static int64_t upper_of(const void *context, const void *item, size_t size)
+int64_t light_upper(const lego_sketch *sketch, const void *item, size_t size)
 {
-    const lego_sketch *sketch = ((const struct taker *)context)->sketch;
     struct hash hash = hash_bytes(item, size, sketch->seed);
     if (!has_blocks(sketch->model)) return bricks_upper(&sketch->bricks, hash);
     struct reading reading;
     blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
     return reading_upper(&reading);
+}
+
+static int64_t upper_of(const void *context, const void *item, size_t size)
+{
+    return light_upper(((const struct taker *)context)->sketch, item, size);
 }
 
 struct top_light light_of(struct taker *taker, lego_sketch *sketch)
@@ -170,7 +173,7 @@ static lego_status add_through_top(lego_sketch *sketch, const lego_items *items)
 }
 
 /* What has grown needs no more memory. While it grows, the items are counted by a copy, which takes the place of the
- * sketch when all are there. */
+ * sketch when all are there: a top that has grown on the way and sent residents away can not take items back. */
 static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
 {
     bool grows =

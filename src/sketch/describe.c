@@ -77,6 +77,21 @@ static void count_brick_items(const struct bricks *bricks, lego_info *info)
     }
 }
 
+/* Residents of a bucket that the light part has not counted. A flagged one may have some of its count there: where
+ * blocks list, it has if there is anything; where they share, what there is may be another's. */
+static unsigned count_residents(const lego_sketch *sketch, const struct top_bucket *bucket)
+{
+    struct resident one;
+    unsigned n = 0;
+    for (struct top_place next = {0, 0}; top_next(bucket, &next, &one);) {
+        unsigned char integer[8];
+        size_t size;
+        const void *item = top_item(&one.key, integer, &size);
+        n += !one.flagged || light_upper(sketch, item, size) == 0;
+    }
+    return n;
+}
+
 int64_t lego_total(const lego_sketch *sketch)
 {
     int64_t light = has_blocks(sketch->model) ? sketch->blocks.total : sketch->bricks.total;
@@ -100,5 +115,5 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
     if (has_blocks(sketch->model)) count_items(&sketch->blocks, info);
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
-        info->distinct += top_residents(&sketch->top.bucket[i]);
+        info->distinct += count_residents(sketch, &sketch->top.bucket[i]);
 }

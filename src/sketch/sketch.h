@@ -132,6 +132,9 @@ lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_
 lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count);
 lego_estimate light_query(const lego_sketch *sketch, struct hash hash);
 
+/* The rule's estimate alone, which needs no network: integers, the same on every machine. */
+int64_t light_upper(const lego_sketch *sketch, const void *item, size_t size);
+
 /* What blocks that have grown, or those that list an item, say of it. */
 lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash);
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
