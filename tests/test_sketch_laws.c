@@ -109,6 +109,50 @@ static void growth_is_made_large(void **unused)
     }
 }
 
+/* An item next to where the first of three blocks ends, on either side. */
+static uint64_t near_a_third(uint64_t *state, uint64_t seed, bool behind)
+{
+    for (;;) {
+        uint64_t item = draw(state);
+        struct hash hash = hash_u64(item, seed);
+        if (spot_of(7, hash).block == 2 && spot_of(3, hash).block == behind) return item;
+    }
+}
+
+/* Items chosen such that three blocks have room for more than seven: a sketch that can have more goes on to these, and
+ * is exact; one that can not loses bits as it grows, and has the bytes of one that had all its blocks before. */
+static void numbers_that_do_not_nest(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        lego_sketch *more = make_most(60), *few = make_most(7), *large = make_most(7);
+        uint64_t state = seed, item[200];
+        int64_t count = seed % 2 ? 1 : INT64_C(1) << 40;
+        size_t n = 0;
+        take_all_blocks(large);
+        for (; few->blocks.blocks < 7; n++) {
+            assert_true(is_whole(few) && few->blocks.blocks == more->blocks.blocks);
+            item[n] = near_a_third(&state, few->seed, n % 2);
+            assert_int_equal(lego_add_u64(more, item[n], count), LEGO_OK);
+            assert_int_equal(lego_add_u64(few, item[n], count), LEGO_OK);
+            assert_int_equal(lego_add_u64(large, item[n], count), LEGO_OK);
+        }
+        assert_in_range(more->blocks.blocks, 15, 30);
+        assert_true(!is_whole(few) && cap_counts(cap_of(&few->blocks, 0)) == (count > 1));
+        assert_same(few, large);
+        for (size_t i = 0; i < n; i++) {
+            lego_estimate e;
+            assert_int_equal(lego_query_u64(more, item[i], &e), LEGO_OK);
+            assert_true(e.lower == count && e.upper == count);
+        }
+        lego_destroy(reload(more));
+        lego_destroy(reload(few));
+        lego_destroy(more);
+        lego_destroy(few);
+        lego_destroy(large);
+    }
+}
+
 /* ---- merging and folding ----------------------------------------------------------------------------------------- */
 
 static void parts_merge_to_the_whole(void **unused)
@@ -470,6 +514,7 @@ int main(void)
         cmocka_unit_test(order_and_batches_do_not_matter),
         cmocka_unit_test(whole_sketches_forget_what_went),
         cmocka_unit_test(growth_is_made_large),
+        cmocka_unit_test(numbers_that_do_not_nest),
         cmocka_unit_test(parts_merge_to_the_whole),
         cmocka_unit_test(sizes_that_nest_merge_and_young_ones_always),
         cmocka_unit_test(a_sketch_merges_with_itself),
