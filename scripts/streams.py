@@ -151,6 +151,7 @@ def real(path):
     return Stream(collections.Counter(real_items(path)))
 
 
+ALPHAS = (0.5, 0.7, 0.9, 1.1, 1.3, 1.5)
 MAKERS = {
     "issue": {
         "equal-100": lambda: Stream([100] * 50000, points=(0.35,)),
@@ -159,7 +160,7 @@ MAKERS = {
         "giant": lambda: Stream([1] * 10**5 + [10**7]),
         "tenth-100": lambda: Stream(pattern(10**5, lambda i: 1 if i % 10 else 100)),
         "two-heaps": lambda: Stream(pattern(10**5, lambda i: 1 + i % 10 if i % 10 < 7 else 150 + i % 100)),
-        "prices": lambda: Stream(drawn(50000, lognormal(math.log(2000), 1, round))),
+        "prices": lambda: Stream(drawn(50000, lognormal(9, 2, round))),
         "burst": lambda: burst(zipf(50000, 1.0), zipf(50000, 1.0)),
         "negative": lambda: Stream(negative(zipf(10**5, 1.0))),
         "lognormal": lambda: Stream(drawn(10**6, lognormal(1, 1.5, math.ceil)), points=(0.004,)),
@@ -183,9 +184,9 @@ MAKERS = {
         "negative-geometric": lambda: Stream(negative(drawn(50000, geometric(20)))),
         "signs-alternate": lambda: Stream([count * (-1) ** i for i, count in enumerate(drawn(50000, geometric(10)))]),
     },
-    "zipf": {f"zipf-{alpha}": lambda alpha=alpha: Stream(zipf(10**5, alpha)) for alpha in (0.5, 0.7, 0.9, 1.1, 1.3, 1.5)},
+    "zipf": {f"zipf-{alpha}": lambda alpha=alpha: Stream(zipf(10**5, alpha)) for alpha in ALPHAS},
     "real": {name: lambda path=path: real(path) for name, path in real_paths().items()},
-    "large": {f"zipf-{alpha}-large": lambda alpha=alpha: Stream(zipf(10**6, alpha)) for alpha in (0.5, 0.7, 0.9, 1.1, 1.3, 1.5)},
+    "large": {f"zipf-{alpha}-large": lambda alpha=alpha: Stream(zipf(10**6, alpha)) for alpha in ALPHAS},
 }
 
 
