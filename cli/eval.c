@@ -95,12 +95,12 @@ const command command_eval = {
     .synopsis = "[OPTION...] [INPUT...]",
     .text = "Counts the INPUT exactly in memory, gives it to each method at each budget, asks\n"
             "each for every distinct item once, and prints the mean absolute error (AAE) and\n"
-            "the mean relative error (ARE) over the items that occur. bytes are those really\n"
-            "used. INPUT is read as by 'legosketch build'. Methods whose answers depend on\n"
-            "the order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint) get the\n"
-            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.\n"
-            "Where the stream does not fit into cqf there is - instead of errors, or with\n"
-            "--json an error.",
+            "the mean relative error (ARE) over the items whose count is not 0. bytes are\n"
+            "those really used. INPUT is read as by 'legosketch build'. Methods whose answers\n"
+            "depend on the order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint)\n"
+            "get the stream as it comes, which is kept, 4 bytes an item; from tsv, it is\n"
+            "shuffled. Where the stream does not fit into cqf there is - instead of errors,\n"
+            "or with --json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
                 "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n",
     .options = options,

@@ -8,13 +8,13 @@ static lego_status measure(const exact_table *truth, const estimator_kind *kind,
     metrics sum = {0};
     for (size_t i = 0; i < exact_size(truth); i++) {
         exact_item item = exact_at(truth, i);
-        if (item.count <= 0) continue;
+        if (item.count == 0) continue;
         double value;
         lego_status status = kind->estimate(self, item.bytes, item.size, &value);
         if (status != LEGO_OK) return status;
         double error = fabs(value - (double)item.count);
         sum.aae += error;
-        sum.are += error / (double)item.count;
+        sum.are += error / fabs((double)item.count);
         sum.n++;
     }
     double n = sum.n > 0 ? (double)sum.n : 1; /* an empty stream has no error */

@@ -6,9 +6,9 @@
 #include "order.h"
 
 typedef struct metrics {
-    uint64_t n;     /* distinct items with a count above 0: the ones measured */
+    uint64_t n;     /* distinct items whose count is not 0: the ones measured */
     double aae;     /* mean of |estimate - count| */
-    double are;     /* mean of |estimate - count| / count */
+    double are;     /* mean of |estimate - count| / |count| */
     uint64_t bytes; /* that the estimator uses; the most of several */
 } metrics;
 

@@ -119,9 +119,10 @@ class Eval(Case):
         self.assertEqual([row["n"] for row in lines], [row["n"] for row in keys])
 
     def test_deletions(self):
-        rows = self.rows("--methods", "one,exact,rule", "-f", "tsv", data=b"a\t5\nb\t3\na\t-4\nb\t-3\nc\t-1\n")
-        for row in rows:
-            self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (1, 0, 0, 0))
+        """An item whose count is negative is measured, relative to how far it is from 0; one whose count is 0 is not."""
+        rows = self.rows("--methods", "one,exact,rule", "-f", "tsv", data=b"a\t5\nb\t3\na\t-4\nb\t-3\nc\t-4\n")
+        for row, errors in zip(rows, [(2.5, 0.625), (0, 0), (0, 0)], strict=True):
+            self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (2, -3, *errors))
         for row in self.rows(data=b""):
             self.assertEqual((row["n"], row["N"], row["aae"], row["are"]), (0, 0, 0, 0))
 
