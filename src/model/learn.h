@@ -1,0 +1,91 @@
+/* learn: what the cells of blocks that share tell of the stream. This is the paper's memory scan without its
+ * assumption: it does not fit the skewness of a Zipf law, it finds the distribution of the counts itself.
+ *
+ * **Noise.** What others add to an item's cell is distributed as the cells are: who is in a cell does not depend on who
+ * else is. So the histogram of the cells of a width is the distribution of the noise in such a cell.
+ *
+ * **Counts.** If a block has g(v) items of count v, a cell of width w has g(v) / w of them on average. Of all that is
+ * counted in cells of sum y, each count has its part:
+ *
+ *     y h(y) = sum over v of v g(v) / w h(y - v)          with h, the histogram of such cells
+ *
+ * (Panjer 1981, read backwards). h is known, and g >= 0 is found by expectation maximisation, over the cells of all
+ * widths together, and so that there are as many items as empty cells tell. It begins with g(v) ~ 1 / v^2, which is
+ * what remains of it where cells are too crowded to tell more.
+ *
+ * Sums are known by *bins*: 0 to 7 as they are, then four an octave. Both distributions have a tail that falls as
+ * 1 / v^2, for what was in no cell that was looked at.
+ *
+ * No function of libm is called but square roots: answers are the same on every machine. */
+#pragma once
+
+#include "block/blocks.h"
+
+enum {
+    LEARN_BLOCKS = 256,  /* blocks that share, ... */
+    LEARN_AMONG = 1024,  /* ... of the first so many, are looked at */
+    LEARN_ROUNDS = 40,   /* of expectation maximisation */
+    LEARN_BINS = 252,    /* up to 2^63 */
+    LEARN_NARROWEST = 3, /* log2 of the width of a cell */
+    LEARN_WIDTHS = 7
+};
+
+/* The bin of a sum from 0 to 2^63. */
+static inline unsigned bin_of(float sum)
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &sum, sizeof bits);
+    return sum < 4 ? (unsigned)sum : (bits >> 21) - 512;
+}
+
+/* The least integer in a bin, and how many it has. */
+static inline float bin_first(unsigned bin)
+{
+    return bin < 8 ? (float)bin : (float)((uint64_t)(4 + bin % 4) << (bin / 4 - 1));
+}
+
+static inline float bin_length(unsigned bin)
+{
+    return bin < 8 ? 1 : (float)(UINT64_C(1) << (bin / 4 - 1));
+}
+
+/* What is known of a stream. */
+struct learnt {
+    bool any;       /* whether a block was seen that shares; if not, nothing else is set */
+    int sign;       /* 1 or -1: all counts have it. 0: some are below 0, some above */
+    float negative; /* the share of the sums that are below 0 */
+    float twin;     /* how likely another item is to have all the cells that an item has */
+    float items;    /* of a block that shares, on average */
+    float worth;    /* kappa of posterior.h, at which both errors count alike */
+    float aae, are; /* to be expected of items of such blocks */
+    float first[LEARN_BINS], length[LEARN_BINS];      /* bin_first() and bin_length() */
+    float middle[LEARN_BINS];                         /* of a bin: the mean of what was seen in it */
+    float count[LEARN_BINS];                          /* the probability that an item's count is in this bin */
+    float below[LEARN_BINS], below_inverse[LEARN_BINS]; /* of count, and of count / middle: the sum of the bins before */
+    float noise[2][LEARN_WIDTHS][LEARN_BINS];         /* of rows and caps, by width: that of one integer of the bin */
+};
+
+/* What blocks tell. It follows from their content alone. */
+void learn(const struct blocks *blocks, struct learnt *learnt);
+
+/* Whether a change of this block can change that. */
+static inline bool learn_sees(uint32_t block)
+{
+    return block < LEARN_AMONG;
+}
+
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
+
+/* What is counted of the cells. Values below 0 count by their size. */
+struct seen {
+    unsigned blocks, caps;
+    uint8_t step[LEARN_BLOCKS], cap_step[LEARN_BLOCKS];
+    uint32_t cells[2][LEARN_WIDTHS][LEARN_BINS]; /* of rows and caps, by width and bin */
+    uint32_t positive, negative;                 /* how many are, of all */
+    double sum[LEARN_BINS];                      /* of all in a bin */
+    uint32_t number[LEARN_BINS];
+    float least[LEARN_BINS], most[LEARN_BINS];
+};
+
+/* worth, aae and are, by a trial (trial.c). */
+void learn_worth(const struct seen *seen, struct learnt *learnt);

@@ -1,0 +1,136 @@
+/* trial: how much relative errors are worth beside absolute ones, and what errors to expect of items of blocks that
+ * share. Items are drawn from what was learnt, meet noise as the cells have it, and are answered. */
+#include <math.h>
+
+#include "model/posterior.h"
+
+/* Draws of every count, and of all more in proportion to how likely they are; the worths that are tried. */
+enum { DRAWS_LEAST = 4, DRAWS = 1200, WORTHS = 8 };
+
+struct trial {
+    const struct learnt *learnt;
+    const struct seen *seen;
+    const struct posterior_kernels *kernels;
+    struct weighing weighing[WORTHS];
+    unsigned drawn;
+    double aae[WORTHS], are[WORTHS], rule;
+};
+
+/* Number i of some that are spread evenly between 0 and 1, in five independent ways. */
+static double even(unsigned i, unsigned way)
+{
+    static const double root[5] = {1.4142135623730951, 1.7320508075688772, 2.23606797749979, 2.6457513110645907,
+                                   3.3166247903554}; /* of primes */
+    double x = 0.5 + (i + 1) * root[way];
+    return x - floor(x);
+}
+
+/* An integer of a bin: of what was seen there, this share is below. */
+static double inside(const struct trial *trial, unsigned bin, double share)
+{
+    const struct seen *seen = trial->seen;
+    if (seen->number[bin] == 0) return floor((double)trial->learnt->middle[bin]);
+    return floor((double)seen->least[bin] + share * (double)(seen->most[bin] - seen->least[bin]) + 0.5);
+}
+
+static double draw_noise(const struct trial *trial, unsigned cap, unsigned width, double u)
+{
+    const uint32_t *cells = trial->seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
+    double all = 0, below = 0;
+    for (unsigned b = 0; b < LEARN_BINS; b++) all += cells[b];
+    for (unsigned b = 0; b < LEARN_BINS; b++) {
+        if (below + cells[b] > u * all) return inside(trial, b, (u * all - below) / cells[b]);
+        below += cells[b];
+    }
+    return 0;
+}
+
+static double draw_count(const struct trial *trial, double u)
+{
+    const struct learnt *learnt = trial->learnt;
+    unsigned b = 1;
+    while (b + 2 < LEARN_BINS && (double)learnt->below[b + 1] <= u) b++;
+    return inside(trial, b, (u - (double)learnt->below[b]) / (double)learnt->count[b]);
+}
+
+/* What an item of this count reads. */
+static void draw_reading(struct trial *trial, double count, struct reading *reading)
+{
+    const struct seen *seen = trial->seen;
+    unsigned i = trial->drawn++, cap = seen->cap_step[i % seen->caps];
+    uint64_t key = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    double twin = even(i, 3) < (double)trial->learnt->twin ? draw_count(trial, even(i, 4)) : 0;
+    *reading = (struct reading){.step = seen->step[i % seen->blocks], .values = 3};
+    for (unsigned k = 0; k < 3; k++) {
+        reading->width[k] = k < 2 ? step_width(reading->step, k, key) : step_width(cap, 0, key);
+        double noise = draw_noise(trial, k == 2, reading->width[k], even(i, k));
+        reading->value[k] = (int64_t)fmin(count + noise + (k < 2 ? twin : 0), 0x1p62);
+    }
+}
+
+/* An item that stands for this share of all. */
+static void try_item(struct trial *trial, double count, double share)
+{
+    struct reading reading;
+    double answer[WORTHS];
+    draw_reading(trial, count, &reading);
+    trial->kernels->answer(trial->learnt, &reading, 0, trial->weighing, WORTHS, answer);
+    for (unsigned k = 0; k < WORTHS; k++) {
+        double error = fabs(answer[k] - count);
+        trial->aae[k] += share * error;
+        trial->are[k] += share * error / count;
+    }
+    trial->rule += share * ((double)reading_upper(&reading) - count);
+}
+
+static double mean_count(const struct learnt *learnt)
+{
+    double sum = 0;
+    for (unsigned b = 1; b < LEARN_BINS; b++)
+        if (learnt->count[b] > 1e-7f) sum += (double)learnt->count[b] * (double)learnt->middle[b];
+    return sum;
+}
+
+/* How good a worth is: absolute errors count twice in the product, and more where they are above those of the rule. */
+static double goodness(const struct trial *trial, unsigned k)
+{
+    double x = trial->aae[k] * trial->aae[k] * trial->are[k], over = trial->aae[k] / trial->rule;
+    if (over > 1) x *= over * over * over * over;
+    return 1 / (x + 1e-30);
+}
+
+/* The mean of all worths, in which those weigh that are nearly the best: so a little more or less content changes it
+ * little. */
+static void trial_end(const struct trial *trial, struct learnt *learnt)
+{
+    double best = 0, all = 0, aae = 0, are = 0, at = 0;
+    for (unsigned k = 0; k < WORTHS; k++) best = fmax(best, goodness(trial, k));
+    for (unsigned k = 0; k < WORTHS; k++) {
+        double weight = goodness(trial, k) / best;
+        weight *= weight;
+        weight *= weight;
+        all += weight;
+        at += weight * k;
+        aae += weight * trial->aae[k];
+        are += weight * trial->are[k];
+    }
+    unsigned k = (unsigned)(at / all);
+    float part = (float)(at / all - k), here = trial->weighing[k].relative;
+    learnt->worth = here + part * ((k + 1 < WORTHS ? trial->weighing[k + 1].relative : here) - here);
+    learnt->aae = (float)(aae / all);
+    learnt->are = (float)(are / all);
+}
+
+void learn_worth(const struct seen *seen, struct learnt *learnt)
+{
+    struct trial trial = {.learnt = learnt, .seen = seen, .kernels = posterior_kernels_best()};
+    double worth = mean_count(learnt) / 256;
+    for (unsigned k = 0; k < WORTHS; k++, worth *= 4) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
+    for (unsigned b = 1; b < LEARN_BINS; b++) {
+        double share = (double)learnt->count[b];
+        if (share < 1e-7) continue;
+        unsigned draws = DRAWS_LEAST + (unsigned)(share * DRAWS);
+        for (unsigned i = 0; i < draws; i++) try_item(&trial, inside(&trial, b, (i + 0.5) / draws), share / draws);
+    }
+    trial_end(&trial, learnt);
+}
