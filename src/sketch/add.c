@@ -27,8 +27,7 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         if (status != LEGO_OK) return status;
     }
     sketch->blocks.total += count;
-    if (sketch->summary && compact_scans(&sketch->blocks, spot_of(sketch->blocks.blocks, hash).block))
-        blocks_changed(sketch);
+    blocks_changed(sketch);
     return LEGO_OK;
 }
 
@@ -44,7 +43,7 @@ static void take_item(void *context, const void *item, size_t size, int64_t coun
     taker->count[taker->taken++] = count;
 }
 
-/* The rule's estimate alone, which needs no network: integers, the same on every machine. */
+/* The rule's estimate alone: integers, the same on every machine. */
 static int64_t upper_of(const void *context, const void *item, size_t size)
 {
     const lego_sketch *sketch = ((const struct taker *)context)->sketch;
