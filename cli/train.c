@@ -32,25 +32,26 @@ enum { BACKEND_CPU, BACKEND_CUDA };
 static const struct {
     const char *name; /* of the preset, and of the model unless another is given */
     struct recipe (*recipe)(void);
-} presets[] = {{"paper", recipe_paper},     {"paper", recipe_published}, {"paper", recipe_quick},
-               {"compact", recipe_compact}, {"ms", ms_recipe_ours},      {"ms-published", ms_recipe_published}};
+} presets[] = {{"paper", recipe_paper},
+               {"paper", recipe_published},
+               {"paper", recipe_quick},
+               {"ms", ms_recipe_ours},
+               {"ms-published", ms_recipe_published}};
 
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
-    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|compact|ms|ms-published", &given.preset,
+    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|ms|ms-published", &given.preset,
      "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
-     "compact: the networks for blocks, in minutes; ms, ms-published: the meta-sketch, a competitor, 5000000 tasks "
-     "(paper)"},
+     "ms, ms-published: the meta-sketch, a competitor, 5000000 tasks (paper)"},
     {"tasks", 0, OPTION_U64, "N", &given.recipe.tasks,
-     "so many instead: a multiple of a step's, which are 8, of compact 16; of ms any number"},
+     "so many instead: a multiple of a step's, which are 8; of ms any number"},
     {"batch", 0, OPTION_U32, "N", &given.recipe.batch, "of ms: tasks of a step, 1 to 8 (8; published 1)"},
     {"scale-max", 0, OPTION_REAL, "S", &given.recipe.scale_max,
      "of ms: mean frequencies of tasks up to 1 + S, their logarithms alike (600; published 2 to 11, alike themselves)"},
     {"seed", 's', OPTION_U64, "S", &given.recipe.seed, "of tasks and first weights (0)"},
     {"backend", 0, OPTION_CHOICE, "cpu|cuda", &given.backend, "what computes (cpu)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads of the CPU (as many as there are cores)"},
-    {"name", 0, OPTION_TEXT, "NAME", &given.name,
-     "name of the model: 1 to 15 of a-z 0-9 - and dot (paper, or compact)"},
+    {"name", 0, OPTION_TEXT, "NAME", &given.name, "name of the model: 1 to 15 of a-z 0-9 - and dot (paper)"},
     {"checkpoint", 'c', OPTION_TEXT, "FILE", &given.checkpoint,
      "keep a checkpoint here; else there is one at the output's name with .checkpoint until the model is written"},
     {"every", 0, OPTION_U64, "N", &given.every, "steps between two checkpoints (a hundredth of them)"},
@@ -72,7 +73,7 @@ static const option_entry options[] = {
     {"scout-alpha", 0, OPTION_REAL, "A", &given.recipe.scout_alpha_max,
      "for research: the --alpha-max of scouts (1.4)"},
     {"rate", 0, OPTION_REAL, "R", &given.recipe.rate,
-     "for research: learning rate of the networks (0.001; compact 0.002; published ms 0.0001)"},
+     "for research: learning rate of the networks (0.001; published ms 0.0001)"},
     {"rate-end", 0, OPTION_REAL, "R", &given.recipe.rate_end,
      "of ms: the rate falls to this in the second half (0.00001, or as --rate)"},
     {"rate-v", 0, OPTION_REAL, "R", &given.recipe.rate_table,
@@ -258,7 +259,6 @@ const command command_train = {
             "result.",
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
                 "  legosketch train --preset paper --backend cuda -o paper.lego\n"
-                "  legosketch train --preset compact -o compact.lego --log compact.jsonl\n"
                 "  legosketch train --preset ms --backend cuda -o models/ms.lego\n"
                 "  legosketch train --score quick.checkpoint\n",
     .options = options,

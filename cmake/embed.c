@@ -7,14 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/compact.h"
+#include "model/model.h"
 
-/* What the library has and this program does not: models, before it has made them, and ways to open a block. */
-const lego_model model_compact = {.name = ""}, model_paper = {.name = ""};
-const struct block_kernels *block_kernels_best(void)
-{
-    return NULL;
-}
+/* What the library has and this program does not: the model, before it has made it. */
+const lego_model model_paper = {.name = ""};
 
 enum { FILE_MOST = 1 << 20 };
 static unsigned char file[FILE_MOST];
@@ -36,28 +32,15 @@ static void print_floats(const char *before, const float *x, size_t n, const cha
     printf("}%s\n", after);
 }
 
-static void print_decoder(const struct decode_weights *decoder)
-{
-    printf("static const struct decode_weights decoder = {\n.reads = {");
-    for (int i = 0; i < DECODE_READS; i++) print_floats("", decoder->reads[i], DECODE_HIDDEN_ROOM, ",");
-    printf("},\n.mix = {");
-    for (int i = 0; i < DECODE_HIDDEN; i++) print_floats("", decoder->mix[i], DECODE_MIXED_ROOM, ",");
-    print_floats("},\n.mix_bias = ", decoder->mix_bias, DECODE_MIXED_ROOM, ",");
-    print_floats(".answer = ", decoder->answer, DECODE_MIXED_ROOM, ",");
-    printf(".answer_bias = %aF};\n", (double)decoder->answer_bias);
-}
-
 static void print_model(const lego_model *m)
 {
     printf("static const float weights_%s[] = ", m->name);
-    print_floats("", m->weights, model_weights(m->kind), ";");
-    if (m->decoder) print_decoder(m->decoder);
+    print_floats("", m->weights, MODEL_WEIGHTS, ";");
     printf("const lego_model model_%s = {\n.name = \"%s\", .kind = %u,\n", m->name, m->name, m->kind);
     printf(".rows = %u, .columns = %u, .quantum = %u,\n", m->rows, m->columns, m->quantum);
     printf(".distinct_min = %aF, .skew_max = %aF,\n", (double)m->distinct_min, (double)m->skew_max);
     printf(".fingerprint = UINT64_C(%#llx), .mean_weight = %a,\n", (unsigned long long)m->fingerprint, m->mean_weight);
-    printf(".weights = weights_%s,%s\n.table_size = %u,\n", m->name, m->decoder ? " .decoder = &decoder," : "",
-           m->table_size);
+    printf(".weights = weights_%s,\n.table_size = %u,\n", m->name, m->table_size);
     print_floats(".table = ", m->table, m->table_size, ",");
     printf(".table16 = {");
     for (uint32_t i = 0; i < m->table_size; i++) printf("%u, ", m->table16[i]);
@@ -97,7 +80,7 @@ int main(int argc, char **argv)
 {
     bool done = true, words = argc == 4 && strcmp(argv[1], "--words") == 0;
     if (words) done = embed_words(argv[2], argv[3]);
-    else printf("#include \"model/kernels.h\"\n#include \"model/model.h\"\n");
+    else printf("#include \"model/model.h\"\n");
     for (int i = 1; i < argc && !words && done; i++) done = embed_model(argv[i]);
     if (!done || fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "lego_embed: can not make C of %s\n", argv[argc - 1]);

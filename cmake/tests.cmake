@@ -24,7 +24,7 @@ foreach(file ${tests})
   endforeach()
   target_include_directories(${name} PRIVATE include ${XXHASH_INCLUDE_DIR})
   target_link_libraries(${name} PRIVATE lego_flags PkgConfig::CMOCKA Threads::Threads m)
-  if(name MATCHES "^test_(train|lab|cli|compact)") # these see inside the trainer, the lab or the command
+  if(name MATCHES "^test_(train|lab|cli)") # these see inside the trainer, the lab or the command
     target_link_libraries(${name} PRIVATE lego_train $<TARGET_NAME_IF_EXISTS:lego_app>)
   endif()
   if(name MATCHES "^test_long_")

@@ -44,7 +44,7 @@ _legosketch()
     case $before in
         -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
-        -p | --preset) values='paper published quick compact ms ms-published' ;;
+        -p | --preset) values='paper published quick ms ms-published' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper d-lego cms cs cs-clipped lcs d-cms cu cmm tower-cm tower-cu
             salsa-cu elastic fingerprint cqf ms one exact' ;;

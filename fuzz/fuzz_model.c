@@ -9,10 +9,8 @@ static void use(const lego_model *model)
 {
     lego_options options = LEGO_OPTIONS_INIT;
     options.model = model;
-    lego_model_info info;
-    lego_model_describe(model, &info);
     lego_sketch *sketch;
-    lego_status status = lego_lab_create(&options, 2, info.columns > 0 ? 64 : 0, &sketch);
+    lego_status status = lego_lab_create(&options, 2, 64, &sketch);
     CHECK(status == LEGO_OK);
     for (uint64_t i = 0; i < 200; i++) {
         status = lego_add_u64(sketch, i, (int64_t)(1 + i * i));

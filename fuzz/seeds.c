@@ -79,19 +79,9 @@ static void seed_sketches(void)
     seed_model_sketches(lego_model_builtin("compact"));
 }
 
-static void seed_builtin(const char *name)
-{
-    static uint8_t file[1 << 20];
-    struct paper paper = {file, sizeof file, 0};
-    lego_status status = lego_model_save(lego_model_builtin(name), paper_write, &paper);
-    CHECK(status == LEGO_OK);
-    seed(name, file, paper.used);
-}
-
 static void seed_models(void)
 {
     uint8_t file[RANDOM_MODEL_MAX];
-    seed_builtin("compact");
     seed("random-1", file, random_model(file, 1, 64, 8));
     seed("random-5", file, random_model(file, 5, 5120, 1024));
     seed("random-8", file, random_model(file, 8, 8192, 4096));

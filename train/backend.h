@@ -41,5 +41,5 @@ struct backend {
 
 extern const struct backend backend_cpu;
 #ifdef HAVE_CUDA
-extern const struct backend backend_cuda; /* of paper and ms; it says so of others */
+extern const struct backend backend_cuda;
 #endif

@@ -2,14 +2,14 @@
  *
  * | offset | size | field |                     (little-endian)
  * | 0      | 8    | LEGOTRAI                            |
- * | 8      | 4    | u32 version: 4                      |
- * | 12     | 4    | u32 net: 0 paper, 1 compact, 2 ms   |
+ * | 8      | 4    | u32 version: 5                      |
+ * | 12     | 4    | u32 net: 0 paper, 1 ms              |
  * | 16     | 8    | u64 length of the file              |
  * | 24     | 8 each | fields of the recipe, in the order of recipe_fields: u64, or f64 of those that are no integers |
- * | 200    | 8    | u64 steps done                      |
- * | 208    | 8    | u64 steps in the sums               |
- * | 216    | 96   | 12 f64: sums of losses since the last line of the log |
- * | 312    | 4 each | f32 parameters, first and second moments, average |
+ * | 192    | 8    | u64 steps done                      |
+ * | 200    | 8    | u64 steps in the sums               |
+ * | 208    | 96   | 12 f64: sums of losses since the last line of the log |
+ * | 304    | 4 each | f32 parameters, first and second moments, average |
  * |        | 8 each | f64 statistics                    |
  * | end - 8 | 8   | u64 XXH3-64 of all before           | */
 #pragma once

@@ -16,12 +16,11 @@
 
 #define KERNELS(level, name)                                                                                           \
     KERNELS_OF(level)                                                                                                  \
-    static const struct kernels kernels_##level = {name,                                                               \
-                                                   supported_##level,                                                  \
-                                                   {{paper_workspace_##level, paper_task_##level},                     \
-                                                    {compact_workspace, compact_task},                                 \
-                                                    {ms_workspace_##level, ms_task_##level}},                          \
-                                                   multiply_add_##level};
+    static const struct kernels kernels_##level = {                                                                    \
+        name,                                                                                                          \
+        supported_##level,                                                                                             \
+        {{paper_workspace_##level, paper_task_##level}, {ms_workspace_##level, ms_task_##level}},                      \
+        multiply_add_##level};
 
 static bool supported_1(void)
 {
@@ -75,7 +74,6 @@ struct session {
     uint32_t order[TASKS];
     uint32_t tasks;
     atomic_uint next; /* task to do, in the order */
-    atomic_bool failed;
     struct cpu_result result[TASKS];
     void *workspace[THREADS];
 };
@@ -83,7 +81,6 @@ struct session {
 static void cpu_close(struct session *s)
 {
     if (!s) return;
-    if (s->step.shared) s->net->close(&s->recipe, s->step.shared);
     for (unsigned i = 0; i < THREADS; i++) free(s->workspace[i]);
     free(s);
 }
@@ -93,7 +90,6 @@ static bool allocate(struct session *s)
     size_t size = (s->work->workspace(&s->recipe) + 63) / 64 * 64;
     bool ok = true;
     for (unsigned i = 0; i < s->threads; i++) ok = (s->workspace[i] = aligned_alloc(64, size)) != NULL && ok;
-    if (s->net->open) ok = (s->step.shared = s->net->open(&s->recipe)) != NULL && ok;
     return ok;
 }
 
@@ -154,8 +150,7 @@ static void *do_tasks(void *argument)
     struct worker *worker = argument;
     struct session *s = worker->session;
     for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->tasks;)
-        if (!s->work->task(&s->step, s->order[i], worker->workspace, &s->result[s->order[i]]))
-            atomic_store(&s->failed, true);
+        s->work->task(&s->step, s->order[i], worker->workspace, &s->result[s->order[i]]);
     return NULL;
 }
 
@@ -210,11 +205,10 @@ static double square_of(const struct net *net, const double gradient[])
 
 static enum backend_result gradient(struct session *s, uint64_t step, double result[], double losses[])
 {
-    s->step = (struct cpu_step){&s->recipe, step, s->state.parameters, s->step.shared};
+    s->step = (struct cpu_step){&s->recipe, step, s->state.parameters};
     s->tasks = recipe_batch(&s->recipe, step);
     order_tasks(s);
     do_all_tasks(s);
-    if (s->failed) return BACKEND_FAILED;
     memcpy(s->statistics, s->state.statistics, sizeof s->statistics);
     add_tasks(s, result, s->statistics, losses);
     if (s->net->settle) s->net->settle(&s->step, s->result, result, losses);

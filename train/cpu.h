@@ -20,14 +20,12 @@ struct cpu_step {
     const struct recipe *recipe;
     uint64_t step;
     const float *parameters;
-    void *shared; /* what net->open() gave */
 };
 
 /* A task of a net. A thread has a workspace, in bytes, aligned to 64, for any task of the recipe. */
 struct cpu_work {
     size_t (*workspace)(const struct recipe *recipe);
-    bool (*task)(const struct cpu_step *step, uint32_t slot, void *workspace,
-                 struct cpu_result *result); /* false: no memory */
+    void (*task)(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result);
 };
 
 /* The work of all nets, compiled for one kind of vector register. */
@@ -50,14 +48,10 @@ const struct kernels *cpu_best(void);
 /* What a level of instructions has its own of (lanes.h): paper_task.c and ms_task.c. */
 #define KERNELS_OF(level)                                                                                              \
     size_t paper_workspace_##level(const struct recipe *recipe), ms_workspace_##level(const struct recipe *recipe);    \
-    bool paper_task_##level(const struct cpu_step *, uint32_t slot, void *workspace, struct cpu_result *);             \
-    bool ms_task_##level(const struct cpu_step *, uint32_t slot, void *workspace, struct cpu_result *);                \
+    void paper_task_##level(const struct cpu_step *, uint32_t slot, void *workspace, struct cpu_result *);             \
+    void ms_task_##level(const struct cpu_step *, uint32_t slot, void *workspace, struct cpu_result *);                \
     double multiply_add_##level(uint64_t count);
 #define KERNELS_OF_LEVEL(level) KERNELS_OF(level)
-
-/* compact_run.c: the same for all levels, so that bits do not depend on the machine. */
-size_t compact_workspace(const struct recipe *recipe);
-bool compact_task(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result);
 
 /* As backend_cpu.open() does it, with kernels of one's choice. */
 struct session;

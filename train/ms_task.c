@@ -12,7 +12,7 @@ size_t OF_LEVEL(ms_workspace)(const struct recipe *recipe)
     return workspace_size(recipe->n_max) + recipe->n_max * (sizeof(uint64_t) + sizeof(float));
 }
 
-bool OF_LEVEL(ms_task)(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result)
+void OF_LEVEL(ms_task)(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result)
 {
     const struct ms_task task = ms_task_draw(step->recipe, step->step * step->recipe->batch + slot);
     const double top = ms_task_top(&task);
@@ -37,5 +37,4 @@ bool OF_LEVEL(ms_task)(const struct cpu_step *step, uint32_t slot, void *workspa
         result->statistics[i] = s->mean[i];
         result->statistics[MS_NORMED + i] = variance * task.n / (task.n - 1.0); /* unbiased */
     }
-    return true;
 }

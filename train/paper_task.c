@@ -277,7 +277,7 @@ static void implicit_backward(const real *w, const double *gradient, real dimpli
     }
 }
 
-bool OF_LEVEL(paper_task)(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result)
+void OF_LEVEL(paper_task)(const struct cpu_step *step, uint32_t slot, void *workspace, struct cpu_result *result)
 {
     const struct recipe *recipe = step->recipe;
     const struct task drawn = task_draw(recipe, step->step, slot), *task = &drawn;
@@ -314,7 +314,6 @@ bool OF_LEVEL(paper_task)(const struct cpu_step *step, uint32_t slot, void *work
     if (recipe->fixed_table) memset(gradient + AT_TABLE, 0, TRAIN_TABLE * sizeof *gradient);
     memcpy(result->losses, &losses, sizeof losses);
     result->clip = 1;
-    return true;
 }
 
 double OF_LEVEL(multiply_add)(uint64_t count)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAPER = 1 << NET_PAPER, COMPACT = 1 << NET_COMPACT, MS = 1 << NET_MS, ALL = PAPER | COMPACT | MS };
+enum { PAPER = 1 << NET_PAPER, MS = 1 << NET_MS, ALL = PAPER | MS };
 
 #define FIELD(name, option, kind, nets, member)                                                                        \
     {                                                                                                                  \
@@ -16,12 +16,12 @@ const struct recipe_field recipe_fields[RECIPE_FIELDS] = {
     FIELD("tasks", "--tasks", U64, ALL, tasks),
     FIELD("batch", "--batch", U32, ALL, batch),
     FIELD("rate", "--rate", REAL, ALL, rate),
-    FIELD("n_min", "--n-min", U32, PAPER | MS, n_min),
-    FIELD("n_max", NULL, U32, PAPER | MS, n_max),
-    FIELD("alpha_min", NULL, REAL, PAPER | MS, alpha_min),
-    FIELD("alpha_max", "--alpha-max", REAL, PAPER | MS, alpha_max),
-    FIELD("scale_min", NULL, REAL, PAPER | MS, scale_min),
-    FIELD("scale_max", "--scale-max", REAL, PAPER | MS, scale_max),
+    FIELD("n_min", "--n-min", U32, ALL, n_min),
+    FIELD("n_max", NULL, U32, ALL, n_max),
+    FIELD("alpha_min", NULL, REAL, ALL, alpha_min),
+    FIELD("alpha_max", "--alpha-max", REAL, ALL, alpha_max),
+    FIELD("scale_min", NULL, REAL, ALL, scale_min),
+    FIELD("scale_max", "--scale-max", REAL, ALL, scale_max),
     FIELD("rate_v", "--rate-v", REAL, PAPER, rate_table),
     FIELD("scouts", "--scouts", U64, PAPER, scouts),
     FIELD("scout_n_min", NULL, U32, PAPER, scout_n_min),
@@ -31,7 +31,6 @@ const struct recipe_field recipe_fields[RECIPE_FIELDS] = {
     FIELD("no_normalisation", "--no-normalisation", FLAG, PAPER, no_norm),
     FIELD("no_scan", "--no-scan", FLAG, PAPER, no_scan),
     FIELD("plain_loss", "--plain-loss", FLAG, PAPER, plain_loss),
-    FIELD("pool", NULL, U32, COMPACT, pool),
     FIELD("log_scale", NULL, FLAG, MS, log_scale),
     FIELD("rate_end", "--rate-end", REAL, MS, rate_end),
 };
@@ -91,8 +90,7 @@ bool recipe_difference(const struct recipe *made, const struct recipe *asked, ch
 
 const struct net *net_of(const struct recipe *recipe)
 {
-    static const struct net *const nets[NETS] = {
-        [NET_PAPER] = &net_paper, [NET_COMPACT] = &net_compact, [NET_MS] = &net_ms};
+    static const struct net *const nets[NETS] = {[NET_PAPER] = &net_paper, [NET_MS] = &net_ms};
     return recipe->net < NETS ? nets[recipe->net] : NULL;
 }
 

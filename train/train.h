@@ -1,6 +1,6 @@
-/* train: what all training has in common. Three nets are trained: the paper's (paper.h), those of compact models
- * (compact_run.h) and the meta-sketch, a competitor (ms_train.h). Each is an arena of floats that starts from a seed,
- * and a gradient of synthetic tasks; one Adam, one checkpoint, one loop and one log do the rest.
+/* train: what all training has in common. Two nets are trained: the paper's (paper.h) and the meta-sketch, a competitor
+ * (ms_train.h). Each is an arena of floats that starts from a seed, and a gradient of synthetic tasks; one Adam, one
+ * checkpoint, one loop and one log do the rest.
  *
  *     train.h       a recipe, the state of a run, a net    recipe.c      what a recipe is made of, where two differ
  *     adam.h        from a gradient to new parameters      checkpoint.c  a run as bytes
@@ -50,13 +50,13 @@ BOTH uint64_t task_key(uint64_t seed, uint64_t number)
 
 /* ---- a recipe ---------------------------------------------------------------------------------------------------- */
 
-enum { NET_PAPER, NET_COMPACT, NET_MS, NETS };
+enum { NET_PAPER, NET_MS, NETS };
 
 /* What is trained, and how. A net has no use for the fields of others, which are 0. */
 struct recipe {
     uint32_t net;
     uint64_t seed, tasks;        /* a run does so many tasks, `batch` a step; the last step has what is left */
-    uint32_t batch;              /* paper 8, compact 16, ms 1 to 8 */
+    uint32_t batch;              /* paper 8, ms 1 to 8 */
     double rate;                 /* learning rate at the start: recipe_fall() */
     uint32_t n_min, n_max;       /* items of a task: n = n_min + floor(u * (n_max - n_min + 1)) */
     double alpha_min, alpha_max; /* skewness of a task */
@@ -67,7 +67,6 @@ struct recipe {
     double scout_alpha_max;      /* its alpha from alpha_min to here, its scale as that of others */
     bool from_rule;              /* paper: the decoder starts by answering what the rule answers */
     bool fixed_table, no_norm, no_scan, plain_loss; /* the four ablations of the paper */
-    uint32_t pool;                                  /* compact: tasks that are made, of which a step draws its own */
     bool log_scale;                                 /* ms: scale = min (max / min)^u instead of min + u (max - min) */
     double rate_end;                                /* ms: the rate falls to this in the second half of a run */
 };
@@ -79,7 +78,7 @@ struct recipe_field {
     unsigned nets; /* a bit for each that has a use for it */
     size_t at;
 };
-enum { RECIPE_FIELDS = 22 };
+enum { RECIPE_FIELDS = 21 };
 extern const struct recipe_field recipe_fields[RECIPE_FIELDS];
 
 /* A field's value: an integer, or the bits of a double. */
@@ -91,9 +90,6 @@ void recipe_set_bits(struct recipe *recipe, const struct recipe_field *field, ui
 /* What differs between the recipe of a checkpoint and the one asked for, in words that follow "was made "; false if
  * nothing does. */
 bool recipe_difference(const struct recipe *made, const struct recipe *asked, char *text, size_t size);
-
-/* 30,000 steps for a compact model; paper.h and ms_train.h have the recipes of the others. */
-struct recipe recipe_compact(void);
 
 /* NULL, or what makes the recipe impossible. */
 const char *recipe_problem(const struct recipe *recipe);
@@ -147,14 +143,12 @@ struct net {
     lego_status (*save)(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
                         void *context); /* the model file */
 
-    /* On the CPU, each NULL if there is nothing to do: what is kept between steps, or NULL if there is no memory; how
-     * long a task takes, in any unit; and what is no mean over tasks, after all that is (cpu.h). */
-    void *(*open)(const struct recipe *recipe);
-    void (*close)(const struct recipe *recipe, void *shared);
+    /* On the CPU, each NULL if there is nothing to do: how long a task takes, in any unit; and what is no mean over
+     * tasks, after all that is (cpu.h). */
     uint32_t (*length)(const struct recipe *recipe, uint64_t step, uint32_t slot);
     void (*settle)(const struct cpu_step *step, const struct cpu_result *tasks, double *gradient, double *losses);
 };
-extern const struct net net_paper, net_compact, net_ms;
+extern const struct net net_paper, net_ms;
 
 const struct net *net_of(const struct recipe *recipe);
 void state_start(const struct recipe *recipe, struct state *state);

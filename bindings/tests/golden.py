@@ -64,7 +64,7 @@ def stream(case):
 
 
 def content(data):
-    """Of a sketch's bytes, all but the fingerprint of its model, which every training changes, and so the checksum."""
+    """Of a sketch's bytes, all but the fingerprint of its model, which may change where the content does not, and so the checksum."""
     return data[:32] + data[40:-8]
 
 

@@ -1,7 +1,8 @@
-/* model: what is learnt. The table V of embedding weights and the networks that scan a brick and decode an item.
+/* model: what kind of sketch it is, and for bricks what is learnt: the table V of embedding weights and the networks
+ * that scan a brick and decode an item. Blocks need none of it.
  *
- * The room model holds the weights (model), the scan and decoder of blocks (compact, kernels*, x86/), and what
- * cells alone say of a count (bounds). It may include core and block. */
+ * The room model holds the weights (model, network), and what cells alone say of a count (bounds). It may include core
+ * and block. */
 #pragma once
 
 #include <stdbool.h>
@@ -57,8 +58,6 @@ struct layer_shape {
 
 extern const struct layer_shape model_layers[LAYERS];
 
-struct decode_weights;
-
 struct lego_model {
     char name[NAME_SIZE];
     uint32_t kind, rows, columns, quantum, table_size;
@@ -68,14 +67,13 @@ struct lego_model {
     double mean_weight;          /* of a row, over all items; derived from table and quantum */
     float table[TABLE_MAX];      /* V */
     uint32_t table16[TABLE_MAX]; /* round(65536 V): the weights are computed from integers, alike on every CPU */
-    const float *weights;
-    const struct decode_weights *decoder; /* of a compact model: the same once more, as the kernels want it */
+    const float *weights;        /* [MODEL_WEIGHTS] of a paper model; NULL for compact, which has none, and no table */
     lego_allocator allocator;
     size_t allocated;
 };
 
-/* Inside the library: trained as the paper says, and for blocks. The build makes them from models/ (cmake/embed.c). */
-extern const lego_model model_paper, model_compact;
+/* Inside the library: trained as the paper says. The build makes it from models/ (cmake/embed.c). */
+extern const lego_model model_paper;
 
 /* Fills in what follows from the fields of a file: table16, mean_weight (paper/embed.c). */
 void model_derive(struct lego_model *model);
@@ -85,6 +83,3 @@ static inline bool model_same(const struct lego_model *a, const struct lego_mode
 {
     return a->fingerprint == b->fingerprint && a->kind == b->kind && a->rows == b->rows && a->quantum == b->quantum;
 }
-
-/* Floats that the networks of a kind have. */
-uint64_t model_weights(uint32_t kind);

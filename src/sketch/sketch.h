@@ -4,7 +4,7 @@
  *     grow.c                more blocks and buckets as the content asks for them
  *     add.c, query.c        one item or many: the top, if there is one, then the light part
  *     batch*.c              many items to the blocks of a sketch that has grown
- *     answer.c              answers from blocks, and the scan that they share
+ *     answer.c              answers from blocks
  *     combine.c             merge, subtract, fold
  *     describe.c            what a look at all blocks tells
  *
@@ -14,17 +14,14 @@
 #include <stdatomic.h>
 
 #include "block/blocks.h"
-#include "model/compact.h"
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What the networks made of a scan of the blocks, kept until one of the blocks that it looks at changes. Readers may
- * fill it at the same time: the first to move state to BUSY writes. */
+/* What a scan of the blocks gave, kept until one of them changes. Readers may fill it at the same time: the first to
+ * move state to BUSY writes. */
 enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
-    bool any;                       /* whether a scanned block shares */
-    float bias[DECODE_HIDDEN_ROOM]; /* of the decoder's first layer */
 };
 
 struct lego_sketch {
@@ -155,7 +152,7 @@ struct top_light light_of(struct taker *taker, lego_sketch *sketch);
 /* What a resident's votes and, if it is flagged, the light part say together. */
 lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one);
 
-/* The blocks that a scan looks at have changed. */
+/* Blocks have changed, so what a scan gave is of no use any more. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
     if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);

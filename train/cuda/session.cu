@@ -148,8 +148,6 @@ session *cuda_open(const struct recipe *recipe, unsigned threads, char error[BAC
 {
     (void)threads;
     const char *problem = recipe_problem(recipe);
-    if (!problem && recipe->net == NET_COMPACT)
-        problem = "there are no kernels of the net compact, which is trained in minutes";
     session *t = problem ? NULL : recipe->net == NET_MS ? ms_session() : paper_session();
     struct state *start = t ? new (std::nothrow) struct state : NULL;
     snprintf(error, BACKEND_ERROR, "%s", problem ? problem : "there is not enough memory");

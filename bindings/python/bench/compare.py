@@ -9,7 +9,7 @@ Zipf streams made here come first.
 
 ERRORS are over all distinct items, against exact counts, at equal bytes: AAE is the mean of |estimate - count|, ARE
 that of |estimate - count| / count, "always 1" the constant answer. Bytes are
-    legosketch    Sketch.bytes + Sketch.cache_bytes: all memory of a sketch; not the 46 KB of the model, which all share
+    legosketch    Sketch.bytes + Sketch.cache_bytes: all memory of a sketch
     datasketches  get_serialized_size_bytes(): counters of 8 bytes and 24 more
     pyprobables   the array of its counters, 4 bytes each
 The others have the number of rows that gives them the lowest AAE on the very stream; pyprobables also the better of two

@@ -61,8 +61,9 @@ PyObject *model_bytes(PyObject *module, PyObject *capsule)
     const lego_model *model;
     if (model_find(capsule, &model) < 0) return NULL;
     PyObject *parts = PyList_New(0), *nothing = PyBytes_FromStringAndSize(NULL, 0), *bytes = NULL;
-    if (parts != NULL && nothing != NULL && lego_model_save(model, append, parts) == LEGO_OK)
-        bytes = PyObject_CallMethod(nothing, "join", "O", parts);
+    lego_status status = parts == NULL || nothing == NULL ? LEGO_ERR_WRITE : lego_model_save(model, append, parts);
+    if (status == LEGO_OK) bytes = PyObject_CallMethod(nothing, "join", "O", parts);
+    else if (status != LEGO_ERR_WRITE) raise_status(status); /* else Python has said why */
     Py_XDECREF(parts);
     Py_XDECREF(nothing);
     return bytes;

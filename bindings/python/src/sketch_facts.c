@@ -87,7 +87,7 @@ PyGetSetDef sketch_facts[] = {
     {"budget", get_fact, NULL,
      "The least budget that makes a sketch which can grow as far; with top=top_budget if it has a top.",
      (void *)BUDGET},
-    {"cache_bytes", get_fact, NULL, "Bytes beside them for what the networks made of the content, to be had again.",
+    {"cache_bytes", get_fact, NULL, "Bytes beside them for what was made of the content, to be had again.",
      (void *)CACHE_BYTES},
     {"blocks", get_fact, NULL, "Blocks of the budget or, of the paper's model, bricks; fold() takes divisors.",
      (void *)BLOCKS},

@@ -79,7 +79,7 @@ for step in (1, 97):
 
 def test_model():
     alone("""
-saved = model_bytes("compact")
+saved = model_bytes("paper")
 for step in (1, 97):
     load = lambda data: model_bytes(Sketch("4K", model=memoryview(data))._model)
     beside_a_process(load, saved, range(0, len(saved), step))

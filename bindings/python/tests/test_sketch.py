@@ -404,22 +404,24 @@ def test_copies(options, tmp_path):
 
 
 def test_a_model_of_ones_own(tmp_path):
-    data = legosketch._core.model_bytes("compact")
+    data = legosketch._core.model_bytes("paper")
     path = tmp_path / "mine.lego"
     path.write_bytes(data)
-    ways = [Sketch("64K", model=m) for m in (data, bytearray(data), path, str(path))]
+    ways = [Sketch("300K", model=m) for m in (data, bytearray(data), path, str(path))]
     for s in ways:
         s.update(WORDS)
     assert all(s == ways[0] for s in ways)
     again = pickle.loads(pickle.dumps(ways[0]))
-    larger = Sketch("256K", model=path)
+    larger = Sketch("600K", model=path)
     larger.update(WORDS)
     both = ways[1] + larger  # of two shapes
     del ways, larger, s
     gc.collect()  # the models of what is left must still be there
-    assert again.estimate("to") == 2 and both.estimate("to") == 4 and again.model == "compact"
+    assert again.estimate("to") == 2 and both.estimate("to") == 4 and again.model == "paper"
     with pytest.raises(LegoError):
         Sketch(model=data[:-1])
+    with pytest.raises(ValueError):
+        legosketch._core.model_bytes("compact")  # which is in no file
     with pytest.raises(FileNotFoundError):
         Sketch(model="no such model")
 

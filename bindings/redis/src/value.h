@@ -24,7 +24,7 @@ lego_status value_copy(const struct value *value, struct value **copy);
 /* into becomes the sketch of both streams, and lists as many as the longer list of both if it has one. */
 lego_status value_merge(struct value *into, const struct value *from);
 
-/* What it takes of the server's memory now, the cache of what its networks say included. Takes a look at all of it. */
+/* What it takes of the server's memory now, with what is cached. Takes a look at all of it. */
 uint64_t value_memory(const struct value *value);
 
 /* The sketch of bytes from anywhere, which lists TOP_DEFAULT items if it keeps them. */
