@@ -81,8 +81,10 @@ static inline double nearly_one(double h)
 
 /* Of shared cells: the least is the bound. The network lowers it: not below 1, since who asks for an item has mostly
  * seen it, and a cell that is not empty cannot say that it was not there. */
-static inline lego_estimate answer_shared(const struct blocks *blocks, const struct reading *reading, float h)
+static inline lego_estimate answer_shared(const struct blocks *blocks, const struct reading *reading,
+                                          const lego_asking *asking, float h)
 {
+    (void)asking; /* LEAD (issue 18): here it arrives; the network knows nothing of it, the posterior will */
     int64_t upper = reading_upper(reading);
     if (upper <= 0) return (lego_estimate){(double)upper, upper, upper};
     double slack = slack_of(blocks, reading), bound = (double)upper, value = nearly_one((double)h) * bound;
@@ -94,7 +96,7 @@ static inline lego_estimate answer_shared(const struct blocks *blocks, const str
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
-lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash)
+lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking)
 {
     const struct blocks *blocks = &sketch->blocks;
     struct reading reading;
@@ -106,13 +108,14 @@ lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash)
     scan_start(&scan, sketch);
     compact_put(&reading, &items, 0);
     if (scan.any) decode_kernels_best()->decode(sketch->model->decoder, &scan.stream, &items, 1, h);
-    return answer_shared(blocks, &reading, h[0]);
+    return answer_shared(blocks, &reading, asking, h[0]);
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
 
 /* Items of blocks that share, on their way through the decoder. */
 struct shared {
+    const lego_asking *asking;
     struct scanned scan;
     bool is_scanned;
     unsigned n;
@@ -131,7 +134,7 @@ static void answer_all_shared(const lego_sketch *sketch, struct shared *shared, 
     if (shared->scan.any)
         decode_kernels_best()->decode(sketch->model->decoder, &shared->scan.stream, &shared->items, shared->n, h);
     for (unsigned i = 0; i < shared->n; i++)
-        estimates[shared->index[i]] = answer_shared(&sketch->blocks, &shared->reading[i], h[i]);
+        estimates[shared->index[i]] = answer_shared(&sketch->blocks, &shared->reading[i], shared->asking, h[i]);
     shared->n = 0;
 }
 
@@ -172,10 +175,10 @@ static void place_items(const lego_sketch *sketch, const lego_items *items, size
 
 /* While the blocks of some items are on their way, the items before them are answered. */
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
-                        lego_estimate *estimates)
+                        const lego_asking *asking, lego_estimate *estimates)
 {
     struct spot spot[2][AHEAD];
-    struct shared shared = {.n = 0};
+    struct shared shared = {.asking = asking};
     unsigned before = 0;
     for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
         unsigned n = end - start < AHEAD ? (unsigned)(end - start) : AHEAD;

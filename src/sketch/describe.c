@@ -64,12 +64,14 @@ static void count_items(const struct blocks *blocks, lego_info *info)
     info->distinct += census.listed + (double)census.sharing * items_shared(&census);
     info->listing = (double)census.listing / blocks->blocks;
     info->exact = whole;
+    info->expected_aae = info->expected_are = 0; /* LEAD (issue 18): right where all is exact; else from the scan */
 }
 
 /* The paper's scan has an estimate of each brick. */
 static void count_brick_items(const struct bricks *bricks, lego_info *info)
 {
     struct stream stream;
+    info->expected_aae = info->expected_are = NAN;
     for (uint32_t i = 0; i < bricks->bricks.d; i++) {
         if (row_get64(bricks->totals + 8 * (size_t)i) <= 0) continue; /* a scan takes long */
         bricks_scan(bricks, i, &stream);

@@ -130,12 +130,12 @@ lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_
 
 /* Adds an item; LEGO_ERR_MEMORY, and nothing has changed, if it must grow and can not. */
 lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count);
-lego_estimate light_query(const lego_sketch *sketch, struct hash hash);
+lego_estimate light_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking);
 
-/* What blocks that have grown, or those that list an item, say of it. */
-lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash);
+/* What blocks that have grown, or those that list an item, say of it. Inside the library nobody asks with NULL. */
+lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking);
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
-                        lego_estimate *estimates);
+                        const lego_asking *asking, lego_estimate *estimates);
 
 /* The light part as the top sees it. It may have to grow for what leaves the top, and fail: then it takes nothing
  * more, and what it took can be given back. */
@@ -150,7 +150,7 @@ struct taker {
 struct top_light light_of(struct taker *taker, lego_sketch *sketch);
 
 /* What a resident's votes and, if it is flagged, the light part say together. */
-lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one);
+lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one, const lego_asking *asking);
 
 /* The blocks that a scan looks at have changed. */
 static inline void blocks_changed(lego_sketch *sketch)
