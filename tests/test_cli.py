@@ -288,14 +288,15 @@ class Formats(Case):
         self.build("b", crowds()[0], "--budget", "64K")
         ways = []
         for way in ("", "--absent 0 --relative 0.5", "--absent 0.7", "--relative 0", "--relative 1"):
-            lines = self.run_program("query", "--json", *way.split(), "b", data=b"\n".join(b"%d" % i for i in range(3000)))
+            asked = b"\n".join(b"%d" % i for i in range(3000))
+            lines = self.run_program("query", "--json", *way.split(), "b", data=asked)
             ways.append([json.loads(line)["estimate"] for line in lines.splitlines()])
         self.assertEqual(ways[0], ways[1])
         for plain, _, absent, high, low in zip(*ways, strict=True):
             self.assertTrue(0 <= absent <= plain and low <= plain <= high, (plain, absent, high, low))
         self.build("c", "apple\n", "--model", "paper")
-        self.fails("query", "--absent", "0.5", "c", "apple", says="c was built with the paper's model, which has one way")
-        self.fails("query", "--relative", "1", "c", data="", says="c was built with the paper's model, which has one way")
+        for words in (["--absent", "0.5", "c", "apple"], ["--relative", "1", "c"]):
+            self.fails("query", *words, data="", says="c was built with the paper's model, which has one way")
         self.assertIn(b"apple", self.query("c", "apple", options=["--absent", "0", "--relative", "0.5"]))
 
     def test_answers_come_at_once(self):

@@ -114,8 +114,9 @@ class Eval(Case):
         self.build("a", b"\n".join(stream), "--budget", "4K")
         plain = self.rows("--methods", "lego,rule,lego-paper", "--budget", "4K", data=b"\n".join(stream))
         for relative in ("0", "0.5", "1"):
-            lines = self.run_program("query", "--json", "--relative", relative, "a", data=b"\n".join(counts)).splitlines()
-            off = [abs(json.loads(line)["estimate"] - count) for line, count in zip(lines, counts.values(), strict=True)]
+            lines = self.run_program("query", "--json", "--relative", relative, "a", data=b"\n".join(counts))
+            answers = [json.loads(line)["estimate"] for line in lines.splitlines()]
+            off = [abs(answer - count) for answer, count in zip(answers, counts.values(), strict=True)]
             lego, *others = self.rows("--methods", "lego,rule,lego-paper", "--budget", "4K", "--relative", relative,
                                       data=b"\n".join(stream))
             self.assertAlmostEqual(lego["aae"], sum(off) / len(off), 9)
