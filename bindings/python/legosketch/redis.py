@@ -32,7 +32,7 @@ import heapq
 import itertools
 import json
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
 try:
@@ -304,5 +304,7 @@ def _info(answer: Any) -> dict[str, Any]:
     """A map of RESP3, or the list of RESP2, in which shares and errors are text, as the seed is in both. An error that
     is not known is None."""
     pairs = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2])
-    read = {b"model": bytes.decode, b"listing": float, b"expected-aae": float, b"expected-are": float}
+    read: dict[bytes, Callable[[Any], Any]] = {
+        b"model": bytes.decode, b"listing": float, b"expected-aae": float, b"expected-are": float
+    }
     return {name.decode(): None if value is None else read.get(name, int)(value) for name, value in pairs}
