@@ -50,7 +50,7 @@ static lego_status run_batch(lego_sketch *sketch, const struct span *span, lego_
     lego_items stored = items_of(span, span->from), asked = items_of(span, span->ask_from);
     lego_status status = span->operation != QUERY ? lego_add_items(sketch, &stored) : LEGO_OK;
     if (span->operation == STORE || status != LEGO_OK) return status;
-    return lego_query_items(sketch, &asked, answers);
+    return lego_query_items(sketch, &asked, NULL, answers);
 }
 
 static inline lego_status add_one(lego_sketch *sketch, const struct span *span, size_t i)

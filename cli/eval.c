@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 static const char *methods = "lego,rule,lego-paper,cms,one,exact", *budgets = "1M", *model;
-static lab_plan given = {.seeds = 1};
+static lego_asking asking = LEGO_ASKING_INIT;
+static lab_plan given = {.seeds = 1, .asking = &asking};
 static bool json;
 
 static const option_entry options[] = {
@@ -27,6 +28,8 @@ static const option_entry options[] = {
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &model,
      "model of lego, rule, d-lego (the default model) and lego-paper (paper)"},
+    {"relative", 0, OPTION_REAL, "W", &asking.relative,
+     "what relative error is worth to lego against absolute, from 0, nothing, to 1, all (0.5)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
      "lines: an item a line; tsv: item TAB count; u32, u64: raw little-endian keys (lines)"},
     {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy, "at a malformed line: stop, or skip it (stop)"},
@@ -71,14 +74,25 @@ static bool run_trials(const content *read)
     return true;
 }
 
+/* The paper's model has one way to answer. */
+static bool is_weighed_in_vain(void)
+{
+    lego_model_info info;
+    if (given.model == NULL || asking.relative == 0.5) return false;
+    lego_model_describe(given.model, &info);
+    return info.columns > 0;
+}
+
 static int run(int count, char **operands)
 {
+    if (!(asking.relative <= 1)) return options_wrong(&command_eval, "--relative is from 0 to 1");
     if (!lab_list(&command_eval, &given, methods, lab_take_kind) ||
         !lab_list(&command_eval, &given, budgets, lab_take_size))
         return EXIT_WRONG_USAGE;
     content read;
-    if (!load_model(model, &given.model) || !lab_read(&read, &given, (item_format)given.format, operands, count))
-        return EXIT_FAILED;
+    if (!load_model(model, &given.model)) return EXIT_FAILED;
+    if (is_weighed_in_vain()) return options_wrong(&command_eval, "--relative is not for the paper's model");
+    if (!lab_read(&read, &given, (item_format)given.format, operands, count)) return EXIT_FAILED;
     if (!json) {
         printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n",
                exact_total(read.truth), exact_size(read.truth), given.seeds, given.seeds == 1 ? "" : "s");
@@ -102,7 +116,8 @@ const command command_eval = {
             "shuffled. Where the stream does not fit into cqf there is - instead of errors,\n"
             "or with --json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
-                "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n",
+                "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n"
+                "  legosketch eval --methods lego,one --relative 0.9 --budget 300K words.txt.xz\n",
     .options = options,
     .run = run,
 };

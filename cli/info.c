@@ -69,6 +69,8 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
     json_real(&line, "distinct", info->distinct);
     json_bool(&line, "exact", info->exact != 0);
     json_real(&line, "listing", info->listing);
+    json_real(&line, "expected_aae", info->expected_aae); /* null where it is not a number */
+    json_real(&line, "expected_are", info->expected_are);
     json_u64(&line, "bytes", info->bytes);
     json_u64(&line, "budget", info->budget);
     json_u64(&line, "cache_bytes", info->cache_bytes);
@@ -99,6 +101,26 @@ static double rounded_down(double share)
     return floor(1000 * share) / 10;
 }
 
+/* Two digits are more than an expectation is good for. */
+static void print_rough(double number)
+{
+    printf(number < 99.5 ? "%.2g" : "%.0f", number);
+}
+
+/* Bricks do not say how exact their answers are. */
+static void print_answers(const lego_info *info)
+{
+    if (info->exact) printf("answers       exact: every item is listed\n");
+    else if (info->columns == 0) {
+        printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
+        printf("              expected error: ");
+        print_rough(info->expected_aae);
+        printf(" an item, ");
+        print_rough(100 * info->expected_are);
+        printf(" %% of a count\n");
+    }
+}
+
 static void print_shape(const lego_info *info, const lego_model_info *model)
 {
     if (info->columns == 0) printf("blocks        at most %" PRIu32 ", of 256 bytes\n", info->blocks);
@@ -111,9 +133,7 @@ static bool print_sketch_text(const lego_info *info, const lego_model_info *mode
 {
     char distinct[SHAPE_TEXT];
     printf("stream        %" PRId64 " items counted, %s\n", info->total, say_distinct(distinct, info));
-    if (info->exact) printf("answers       exact: every item is listed\n");
-    else if (info->columns == 0)
-        printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
+    print_answers(info);
     print_memory(info);
     printf("model         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
     print_shape(info, model);
@@ -180,8 +200,9 @@ const command command_info = {
     .summary = "show what a sketch or a model is",
     .synopsis = "[OPTION...] FILE",
     .text = "Shows of a sketch the stream's length, about how many distinct items it has, whether\n"
-            "every count is exact, the bytes used and its shape; or the shape and the\n"
-            "fingerprint of a model. FILE - reads standard input.",
+            "every count is exact, else about how far estimates are off, on average over the\n"
+            "items; the bytes used and its shape; or the shape and the fingerprint of a\n"
+            "model. FILE - reads standard input.",
     .examples = "  legosketch info words.sketch\n"
                 "  legosketch info --json words.sketch | jq .total\n",
     .options = options,

@@ -22,6 +22,7 @@ typedef struct lab_plan {
     const lego_model *model; /* of every method that uses one; NULL: each has its own */
     uint64_t seed;
     uint32_t seeds, distinct, threads;
+    const lego_asking *asking; /* of the method lego; NULL: as ever */
     double scale;
     int format; /* -1: as the name of each file says */
     int policy; /* an on_error */

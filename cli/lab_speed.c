@@ -74,7 +74,7 @@ static lego_status pass(const load *made, const way *how, void *self, size_t n, 
     lego_status status = LEGO_OK;
     for (size_t at = 0; at < n && status == LEGO_OK; at += BATCH) {
         lego_items batch = {.n = n - at < BATCH ? n - at : BATCH, .integers = made->keys + at};
-        status = answers != NULL ? lego_query_items(self, &batch, answers) : lego_add_items(self, &batch);
+        status = answers != NULL ? lego_query_items(self, &batch, NULL, answers) : lego_add_items(self, &batch);
     }
     return status;
 }

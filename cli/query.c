@@ -12,15 +12,21 @@
 
 static struct {
     const char *model;
+    lego_asking asking;
     int format;
     bool json;
-} given;
+} given = {.asking = LEGO_ASKING_INIT};
 
 static const item_format formats[] = {FORMAT_LINES, FORMAT_U32, FORMAT_U64}; /* in the order of ANSWER_CHOICES */
 
 static const option_entry options[] = {
     {"format", 'f', OPTION_CHOICE, ANSWER_CHOICES, &given.format,
      "u32, u64: ITEMs are whole numbers, and standard input holds raw little-endian keys (lines)"},
+    {"absent", 0, OPTION_REAL, "P", &given.asking.absent,
+     "how likely it is that an item never came, from 0 to below 1; above 0, an estimate may be 0 where items share "
+     "(0)"},
+    {"relative", 0, OPTION_REAL, "W", &given.asking.relative,
+     "what relative error is worth against absolute, from 0, nothing, to 1, all (0.5)"},
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line: item, estimate, lower, upper"},
     {OPTION_MODEL(&given.model)},
     {0},
@@ -39,7 +45,7 @@ static bool answer_batch(void *context, stream *from, const item_batch *batch)
     (void)from;
     lego_estimate *answers = malloc(batch->n * sizeof *answers);
     lego_items items = items_view(batch);
-    lego_status status = answers != NULL ? lego_query_items(context, &items, answers) : LEGO_ERR_MEMORY;
+    lego_status status = answers != NULL ? lego_query_items(context, &items, &given.asking, answers) : LEGO_ERR_MEMORY;
     if (status != LEGO_OK) say("%s", lego_status_message(status));
     bool ok = status == LEGO_OK;
     for (size_t i = 0; i < batch->n && ok; i++) ok = print_answer(batch, i, &answers[i]);
@@ -63,8 +69,21 @@ static bool answer_word(lego_sketch *sketch, item_format format, char *word)
     return answer_batch(sketch, NULL, &batch);
 }
 
+/* Asked for no items, the library says whether it would answer. */
+static bool can_answer(const lego_sketch *sketch, const char *path)
+{
+    lego_status status = lego_query_items(sketch, &(lego_items){.n = 0}, &given.asking, NULL);
+    if (status == LEGO_ERR_MODEL)
+        return say(
+            "%s was built with the paper's model, which has one way to answer: leave --absent and --relative out",
+            path);
+    return say_status(path, status);
+}
+
 static int run(int count, char **operands)
 {
+    if (!(given.asking.absent < 1)) return options_wrong(&command_query, "--absent is from 0 to below 1");
+    if (!(given.asking.relative <= 1)) return options_wrong(&command_query, "--relative is from 0 to 1");
     if (count == 1 && strcmp(operands[0], "-") == 0)
         return options_wrong(&command_query, "the sketch and the items cannot both come from standard input");
     item_format format = formats[given.format];
@@ -76,8 +95,8 @@ static int run(int count, char **operands)
     }
     lego_sketch *sketch;
     if (!load_sketch(operands[0], given.model, &sketch, NULL)) return EXIT_FAILED;
-    bool ok = true;
-    if (count == 1) {
+    bool ok = can_answer(sketch, operands[0]);
+    if (ok && count == 1) {
         stream from = {.format = format, .quiet = true, .prompt = true, .sink = answer_batch, .context = sketch};
         ok = stream_read(&from, NULL, 0);
     }
@@ -94,10 +113,15 @@ const command command_query = {
             "any, for each item on standard input, at once as they come. The true count is\n"
             "never above upper if no count is negative, and not below lower for 95 % of the\n"
             "items. SKETCH - reads the sketch from standard input. Put -- before an ITEM that\n"
-            "starts with a dash.",
+            "starts with a dash.\n"
+            "\n"
+            "Where items share cells, an estimate takes an item for one that came. If it may\n"
+            "be one that never did, say how likely that is with --absent. --relative 0 makes\n"
+            "the mean error small, and --relative 1 that of rare items.",
     .examples = "  legosketch query words.sketch apple pear\n"
                 "  legosketch query --json words.sketch < questions.txt\n"
-                "  legosketch query --format u64 day.sketch 42 1099511627776\n",
+                "  legosketch query --format u64 day.sketch 42 1099511627776\n"
+                "  legosketch query --absent 0.5 words.sketch < dictionary.txt\n",
     .options = options,
     .operands = OPERANDS_SOME,
     .run = run,

@@ -17,15 +17,15 @@ _legosketch()
         build)
             options='-o --output -b --budget --top -m --model -s --seed -f --format --on-error -t --threads --blocks
                 --columns -q --quiet -h --help' ;;
-        query) options='-f --format --json -m --model -h --help' ;;
+        query) options='-f --format --absent --relative --json -m --model -h --help' ;;
         top) options='-k --items -f --format --json -m --model -h --help' ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -b --budget -k --blocks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
-            options='--methods -b --budget --seeds -s --seed -m --model -f --format --on-error --json -q --quiet
-                -h --help' ;;
+            options='--methods -b --budget --seeds -s --seed -m --model --relative -f --format --on-error --json
+                -q --quiet -h --help' ;;
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
@@ -59,7 +59,7 @@ _legosketch()
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
         -s | --seed | --seeds | -t | --threads | --blocks | -k | --items | --columns | -n | --distinct | -a | --alpha \
-            | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
+            | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))

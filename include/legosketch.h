@@ -45,7 +45,8 @@ typedef enum lego_status {
     LEGO_ERR_BUDGET,    /* the budget is outside MIN and MAX, or too small beside the bytes for the top */
     LEGO_ERR_MEMORY,    /* the allocator gave nothing */
     LEGO_ERR_RANGE,     /* a sum could leave 64 bits */
-    LEGO_ERR_MODEL,     /* the sketches, or the sketch and the model given, are of different models */
+    LEGO_ERR_MODEL,     /* the sketches, or the sketch and the model given, are of different models; or its model can
+                           not answer a question that is meant like that */
     LEGO_ERR_SEED,      /* the sketches hash with different seeds */
     LEGO_ERR_SHAPE,     /* neither sketch folds to the other's size, or a sketch does not fold to the size asked for */
     LEGO_ERR_TOP,       /* the sketch keeps its most frequent items, with which this can not be done */
@@ -133,6 +134,8 @@ typedef struct lego_info {
     double distinct;      /* about how many distinct items that is, but for those that were deleted */
     int exact;            /* every answer is the item's count: all of them are listed */
     double listing;       /* the share of the blocks that list their items, from 0 to 1; 0 for bricks */
+    double expected_aae;  /* about what the answers' mean absolute error is, over the distinct items; NaN for bricks */
+    double expected_are;  /* ... and their mean relative error */
     uint64_t bytes;       /* all that the sketch takes now, at most its budget */
     uint64_t budget;      /* the least that makes a sketch that can grow to this size, if any does */
     uint64_t cache_bytes; /* taken besides, for what the networks made of the content when it was last asked */
@@ -166,6 +169,18 @@ typedef struct lego_items {
     const int64_t *counts; /* how often each comes; NULL: once. Questions ignore it */
 } lego_items;
 
+/* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come, and both errors count alike. Sketches of the
+ * paper's model take nothing else (LEGO_ERR_MODEL). */
+typedef struct lego_asking {
+    double absent;   /* how likely it is that the item never came, from 0 to below 1; above 0, an answer may be 0 */
+    double relative; /* what relative error is worth against absolute: 0 nothing, 1 all, 0.5 both alike */
+} lego_asking;
+
+#define LEGO_ASKING_INIT                                                                                               \
+    {                                                                                                                  \
+        0, 0.5                                                                                                         \
+    }
+
 /* Count an item `count` times more; a negative count deletes. */
 LEGO_API lego_status lego_add(lego_sketch *sketch, const void *item, size_t size, int64_t count);
 LEGO_API lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count);
@@ -173,7 +188,8 @@ LEGO_API lego_status lego_add_items(lego_sketch *sketch, const lego_items *items
 
 LEGO_API lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size, lego_estimate *estimate);
 LEGO_API lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estimate *estimate);
-LEGO_API lego_status lego_query_items(const lego_sketch *sketch, const lego_items *items, lego_estimate *estimates);
+LEGO_API lego_status lego_query_items(const lego_sketch *sketch, const lego_items *items, const lego_asking *asking,
+                                      lego_estimate *estimates);
 
 /* One of the most frequent items. */
 typedef struct lego_top_item {

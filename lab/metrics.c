@@ -3,14 +3,16 @@
 
 #include <math.h>
 
-static lego_status measure(const exact_table *truth, const estimator_kind *kind, const void *self, metrics *result)
+static lego_status measure(const exact_table *truth, const trial *spec, const void *self, metrics *result)
 {
+    const estimator_kind *kind = spec->kind;
     metrics sum = {0};
     for (size_t i = 0; i < exact_size(truth); i++) {
         exact_item item = exact_at(truth, i);
         if (item.count == 0) continue;
         double value;
-        lego_status status = kind->estimate(self, item.bytes, item.size, &value);
+        lego_status status = kind->ask != NULL ? kind->ask(self, item.bytes, item.size, spec->asking, &value)
+                                               : kind->estimate(self, item.bytes, item.size, &value);
         if (status != LEGO_OK) return status;
         double error = fabs(value - (double)item.count);
         sum.aae += error;
@@ -43,7 +45,7 @@ static lego_status run_once(const exact_table *truth, const trial *spec, uint64_
     if (spec->kind->in_order) status = order_feed(spec->order, truth, spec->kind, self);
     else status = metrics_fill(truth, spec->kind, self);
     if (status == LEGO_OK) status = estimator_settle(spec->kind, self);
-    if (status == LEGO_OK) status = measure(truth, spec->kind, self, result);
+    if (status == LEGO_OK) status = measure(truth, spec, self, result);
     estimator_destroy(spec->kind, self);
     return status;
 }

@@ -120,7 +120,7 @@ static inline lego_status add_u64s(lego_sketch *sketch, const uint64_t *items, c
 
 static inline lego_status query_u64s(const lego_sketch *sketch, const uint64_t *items, size_t n, lego_estimate *answers)
 {
-    return lego_query_items(sketch, &(lego_items){.n = n, .integers = items}, answers);
+    return lego_query_items(sketch, &(lego_items){.n = n, .integers = items}, NULL, answers);
 }
 
 static inline lego_status add_strings(lego_sketch *sketch, const void *bytes, const uint64_t *offsets,
@@ -132,7 +132,7 @@ static inline lego_status add_strings(lego_sketch *sketch, const void *bytes, co
 static inline lego_status query_strings(const lego_sketch *sketch, const void *bytes, const uint64_t *offsets, size_t n,
                                         lego_estimate *answers)
 {
-    return lego_query_items(sketch, &(lego_items){.n = n, .bytes = bytes, .offsets = offsets}, answers);
+    return lego_query_items(sketch, &(lego_items){.n = n, .bytes = bytes, .offsets = offsets}, NULL, answers);
 }
 
 struct stream_of {

@@ -121,6 +121,12 @@ class Usage(Case):
             (["query", "-"], "cannot both come from standard input"),
             (["query", "--format", "u32", "a.sketch", "1", "4294967296"], "'4294967296' is not a whole number of 32"),
             (["query", "--format", "u64", "a.sketch", "apple"], "'apple' is not a whole number of 64 bits"),
+            (["query", "--absent", "1", "a.sketch"], "--absent is from 0 to below 1"),
+            (["query", "--absent", "-0.1", "a.sketch"], "'-0.1' is not a number that is not negative"),
+            (["query", "--absent", "nan", "a.sketch"], "'nan' is not a number that is not negative"),
+            (["query", "--relative", "1.01", "a.sketch"], "--relative is from 0 to 1"),
+            (["eval", "--relative", "1.01"], "--relative is from 0 to 1"),
+            (["eval", "--relative", "0.6", "--model", "paper"], "--relative is not for the paper's model"),
             (["merge", "a.sketch"], "-o FILE is missing"),
             (["merge", "-o", "x"], "none is named"),
             (["fold", "a.sketch"], "-o FILE is missing"),
@@ -273,6 +279,25 @@ class Formats(Case):
             self.assertEqual(row["upper"], count)
         line, = self.run_program("query", "--json", "-f", "u64", "a", 2**64 - 1).splitlines()
         self.assertIn(b'"item":18446744073709551615,', line)
+
+    def test_how_a_question_is_meant(self):
+        self.build("a", "apple\npear\napple\n")
+        for options in (["--absent", "0.5"], ["--relative", "0"], ["--relative=1", "--absent=.9"]):
+            self.assertEqual(self.query("a", "apple", "plum", options=options), {b"apple": 2, b"plum": 0})
+            self.assertEqual(self.query("a", data=b"apple\nplum", options=options), {b"apple": 2, b"plum": 0})
+        self.build("b", crowds()[0], "--budget", "64K")
+        ways = []
+        for way in ("", "--absent 0 --relative 0.5", "--absent 0.7", "--relative 0", "--relative 1"):
+            asked = b"\n".join(b"%d" % i for i in range(3000))
+            lines = self.run_program("query", "--json", *way.split(), "b", data=asked)
+            ways.append([json.loads(line)["estimate"] for line in lines.splitlines()])
+        self.assertEqual(ways[0], ways[1])
+        for plain, _, absent, high, low in zip(*ways, strict=True):
+            self.assertTrue(0 <= absent <= plain and low <= plain <= high, (plain, absent, high, low))
+        self.build("c", "apple\n", "--model", "paper")
+        for words in (["--absent", "0.5", "c", "apple"], ["--relative", "1", "c"]):
+            self.fails("query", *words, data="", says="c was built with the paper's model, which has one way")
+        self.assertIn(b"apple", self.query("c", "apple", options=["--absent", "0", "--relative", "0.5"]))
 
     def test_answers_come_at_once(self):
         self.build("a", "apple\n")
@@ -610,7 +635,8 @@ class Sketches(Case):
                    "--seed", 2**64 - 1, "--model", "paper")
         told = self.info("a")
         wanted = dict(kind="sketch", model="paper", seed=2**64 - 1, total=3, blocks=6, rows=5, columns=256, top_bytes=0,
-                      top_budget=0, top_total=0, top_items=0, exact=False, listing=0)
+                      top_budget=0, top_total=0, top_items=0, exact=False, listing=0,
+                      expected_aae=None, expected_are=None)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
         text = self.run_program("info", "a").decode()
         for name in ("stream", "memory", "model", "seed", "bricks"):
@@ -618,7 +644,8 @@ class Sketches(Case):
         self.assertEqual(self.run_program("info", "-", data=self.read("a")).decode(), text)
         self.build("b", "apple\n", "--blocks", "6")
         told = self.info("b")
-        wanted = dict(kind="sketch", model="compact", total=1, distinct=1, exact=True, listing=1, blocks=6, columns=0)
+        wanted = dict(kind="sketch", model="compact", total=1, distinct=1, exact=True, listing=1, blocks=6, columns=0,
+                      expected_aae=0, expected_are=0)
         self.assertEqual({key: told[key] for key in wanted}, wanted)
         text = self.run_program("info", "b").decode()
         for line in (r"stream +1 items counted, 1 distinct", r"answers +exact: every item is listed",
@@ -631,7 +658,9 @@ class Sketches(Case):
         self.assertLess(abs(told["distinct"] - 150000), 0.1 * 150000)
         text = self.run_program("info", "c").decode()
         self.assertRegex(text, r"(?m)^stream +150000 items counted, about \d+ distinct$")
-        self.assertRegex(text, r"(?m)^answers +estimates: [\d.]+ % of the blocks list their items$")
+        self.assertRegex(text, r"(?m)^answers +estimates: [\d.]+ % of the blocks list their items\n"
+                               r" +expected error: [\d.e-]+ an item, [\d.e-]+ % of a count$")
+        self.assertTrue(told["expected_aae"] >= 0 and told["expected_are"] >= 0, told)
         self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
 
     def test_shapes_that_cannot_be(self):

@@ -2,7 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
-import collections, json, lzma, os, random, struct, sys, unittest
+import collections, json, lzma, operator, os, random, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import FIELDS, SHARED, Case, words
@@ -107,6 +107,21 @@ class Eval(Case):
         row, = self.rows("--methods", "rule", "--budget", "4K", "--seed", 5, "--seeds", 2, data=b"\n".join(stream))
         self.assertAlmostEqual(row["aae"], (errors[5][0] + errors[6][0]) / 2, 9)
         self.assertAlmostEqual(row["are"], (errors[5][1] + errors[6][1]) / 2, 9)
+
+    def test_relative(self):
+        stream = crowd()
+        counts = collections.Counter(stream)
+        self.build("a", b"\n".join(stream), "--budget", "4K")
+        plain = self.rows("--methods", "lego,rule,lego-paper", "--budget", "4K", data=b"\n".join(stream))
+        for relative in ("0", "0.5", "1"):
+            lines = self.run_program("query", "--json", "--relative", relative, "a", data=b"\n".join(counts))
+            answers = [json.loads(line)["estimate"] for line in lines.splitlines()]
+            off = [abs(answer - count) for answer, count in zip(answers, counts.values(), strict=True)]
+            lego, *others = self.rows("--methods", "lego,rule,lego-paper", "--budget", "4K", "--relative", relative,
+                                      data=b"\n".join(stream))
+            self.assertAlmostEqual(lego["aae"], sum(off) / len(off), 9)
+            self.assertAlmostEqual(lego["are"], sum(map(operator.truediv, off, counts.values())) / len(off), 9)
+            self.assertEqual(others, plain[1:])
 
     def test_formats_agree(self):
         stream = [int(random.Random(seed).paretovariate(0.8)) % 2**31 for seed in range(20000)]

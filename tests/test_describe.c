@@ -35,6 +35,7 @@ static void distinct_is_near(void **unused)
             if (off > (info.exact ? 0 : lists ? 0.01 : 0.05))
                 fail_msg("%g bytes a key, zipf %d: %g of %d", bytes[b], zipf, info.distinct, ITEMS);
             assert_int_equal(info.exact != 0, is_whole(sketch));
+            if (info.exact) assert_true(info.expected_aae == 0 && info.expected_are == 0);
             exact += info.exact != 0;
             listing += lists && !info.exact;
             mixed += !lists;
@@ -87,12 +88,24 @@ static void what_is_in_the_top_counts_once(void **unused)
     lego_destroy(sketch);
 }
 
+/* No scan of bricks says how far their answers are off. */
+static void bricks_expect_nothing(void **unused)
+{
+    (void)unused;
+    lego_sketch *sketch = make_within("paper", 160000, 0);
+    assert_true(isnan(info_of(sketch).expected_aae) && isnan(info_of(sketch).expected_are));
+    assert_int_equal(lego_add_u64(sketch, 1, 5), LEGO_OK);
+    assert_true(isnan(info_of(sketch).expected_aae) && isnan(info_of(sketch).expected_are));
+    lego_destroy(sketch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distinct_is_near),
         cmocka_unit_test(listing_falls),
         cmocka_unit_test(what_is_in_the_top_counts_once),
+        cmocka_unit_test(bricks_expect_nothing),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

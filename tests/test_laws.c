@@ -110,7 +110,7 @@ static void refuse_items(const char *model, uint64_t top, const lego_items *item
     memset(answers, 0x5a, sizeof answers);
     memcpy(untouched, answers, sizeof answers);
     assert_int_equal(lego_add_items(sketch, items), LEGO_ERR_ARGUMENT);
-    assert_int_equal(lego_query_items(sketch, items, answers), LEGO_ERR_ARGUMENT);
+    assert_int_equal(lego_query_items(sketch, items, NULL, answers), LEGO_ERR_ARGUMENT);
     assert_memory_equal(answers, untouched, sizeof answers);
     assert_same(sketch, before);
     assert_int_equal(info_of(sketch).total, 3);
@@ -146,7 +146,7 @@ static void nothing_is_no_mistake(void **unused)
         lego_sketch *sketch = make_within("compact", 65536, top);
         lego_estimate answers[2];
         assert_int_equal(lego_add_items(sketch, &(lego_items){.n = 0}), LEGO_OK);
-        assert_int_equal(lego_query_items(sketch, &(lego_items){.n = 0}, NULL), LEGO_OK);
+        assert_int_equal(lego_query_items(sketch, &(lego_items){.n = 0}, NULL, NULL), LEGO_OK);
         assert_int_equal(info_of(sketch).total, 0);
         assert_int_equal(add_strings(sketch, NULL, empty, NULL, 2), LEGO_OK);
         assert_int_equal(query_strings(sketch, NULL, empty, 2, answers), LEGO_OK);

@@ -103,7 +103,9 @@ static void tell_widths(const struct blocks *blocks, const struct spot *spot, st
         for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, spot->key);
     }
     if (step <= STEP_LIST || blocks_grow(blocks) || (lists && reading->value[0] < BLOCKS_UNCAPPED)) return;
-    reading->width[reading->values++] = step_width(block_step(cap_of(blocks, spot->block)), 0, spot->key);
+    const struct block *cap = cap_of(blocks, spot->block);
+    if (lists && block_signed(cap)) return; /* what is below 0 in it may hide a count: it is no bound */
+    reading->width[reading->values++] = step_width(block_step(cap), 0, spot->key);
 }
 
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading)

@@ -9,9 +9,7 @@
  *
  * The answer is the count for which the expected error is least, if an error of 1 weighs 1 + kappa / v: half of the
  * weight P(v) (1 + kappa / v) is below it, half above. kappa = 0 makes absolute errors least, a large one relative
- * ones.
- *
- * The body, kernels_posterior.h, is compiled once for each kind of CPU, and all give the same bits. */
+ * ones. */
 #pragma once
 
 #include "model/learn.h"
@@ -21,23 +19,12 @@ struct weighing {
     float absolute, relative, share;
 };
 
-struct posterior_kernels {
-    const char *name;
-    bool (*supported)(void);
+/* The answers for n weighings, of a reading of a block that shares. absent: how likely the item is never to have come,
+ * over how likely it is to have. All reads are above 0, and so are all counts (learnt->sign is 1; where it is -1, the
+ * caller turns the reads' signs). */
+void posterior_alike(const struct learnt *learnt, const struct reading *reading, float absent,
+                     const struct weighing weighing[], unsigned n, double answer[]);
 
-    /* The answers for n weighings, where learnt->sign is 1. absent: how likely the item is never to have come, over how
-     * likely it is to have. The reading is of a block that shares, its least value above 0. */
-    void (*answer)(const struct learnt *learnt, const struct reading *reading, float absent,
-                   const struct weighing weighing[], unsigned n, double answer[]);
-};
-
-/* Best first; those that do not run on this CPU say so. NULL ends the list. */
-extern const struct posterior_kernels *const posterior_kernels_all[];
-
-/* The first of them that is supported. */
-const struct posterior_kernels *posterior_kernels_best(void);
-
-/* The same for any sign. Where counts of both signs may be met, it takes some ten microseconds. */
-void posterior_answer(const struct posterior_kernels *kernels, const struct learnt *learnt,
-                      const struct reading *reading, float absent, const struct weighing weighing[], unsigned n,
-                      double answer[]);
+/* The same where counts of both signs may have been met. It takes some ten microseconds. */
+void posterior_signed(const struct learnt *learnt, const struct reading *reading, float absent,
+                      const struct weighing weighing[], unsigned n, double answer[]);

@@ -10,7 +10,6 @@ enum { DRAWS_LEAST = 4, DRAWS = 1200, WORTHS = 8 };
 struct trial {
     const struct learnt *learnt;
     const struct seen *seen;
-    const struct posterior_kernels *kernels;
     struct weighing weighing[WORTHS];
     unsigned drawn;
     double aae[WORTHS], are[WORTHS], rule;
@@ -74,7 +73,7 @@ static void try_item(struct trial *trial, double count, double share)
     struct reading reading;
     double answer[WORTHS];
     draw_reading(trial, count, &reading);
-    trial->kernels->answer(trial->learnt, &reading, 0, trial->weighing, WORTHS, answer);
+    posterior_alike(trial->learnt, &reading, 0, trial->weighing, WORTHS, answer);
     for (unsigned k = 0; k < WORTHS; k++) {
         double error = fabs(answer[k] - count);
         trial->aae[k] += share * error;
@@ -91,39 +90,32 @@ static double mean_count(const struct learnt *learnt)
     return sum;
 }
 
-/* How good a worth is: absolute errors count twice in the product, and more where they are above those of the rule. */
-static double goodness(const struct trial *trial, unsigned k)
+/* kappa is right where it is itself half of what the errors' quotient is then: an absolute error weighs twice as much as a
+ * relative one, each over what is expected of it. And the absolute one is not to be above the rule's. The worths are
+ * tried from below; `here` is the last at which both hold, and between it and the next the bound is found in proportion.
+ * (The quotient changes slowly, so a little more or less content does not change kappa much.) */
+static double excess(const struct trial *trial, unsigned k)
 {
-    double x = trial->aae[k] * trial->aae[k] * trial->are[k], over = trial->aae[k] / trial->rule;
-    if (over > 1) x *= over * over * over * over;
-    return 1 / (x + 1e-30);
+    double quotient = trial->aae[k] / (2 * trial->are[k] * (double)trial->weighing[k].relative + 1e-30);
+    double rule = trial->aae[k] / (trial->rule + 1e-30);
+    return fmax(1 / (quotient + 1e-30), rule * rule * rule * rule);
 }
 
-/* The mean of all worths, in which those weigh that are nearly the best: so a little more or less content changes it
- * little. */
 static void trial_end(const struct trial *trial, struct learnt *learnt)
 {
-    double best = 0, all = 0, aae = 0, are = 0, at = 0;
-    for (unsigned k = 0; k < WORTHS; k++) best = fmax(best, goodness(trial, k));
-    for (unsigned k = 0; k < WORTHS; k++) {
-        double weight = goodness(trial, k) / best;
-        weight *= weight;
-        weight *= weight;
-        all += weight;
-        at += weight * k;
-        aae += weight * trial->aae[k];
-        are += weight * trial->are[k];
-    }
-    unsigned k = (unsigned)(at / all);
-    float part = (float)(at / all - k), here = trial->weighing[k].relative;
-    learnt->worth = here + part * ((k + 1 < WORTHS ? trial->weighing[k + 1].relative : here) - here);
-    learnt->aae = (float)(aae / all);
-    learnt->are = (float)(are / all);
+    unsigned k = 0;
+    while (k + 2 < WORTHS && excess(trial, k + 1) < 1) k++;
+    double low = excess(trial, k), high = excess(trial, k + 1);
+    double part = high <= 1 ? 1 : low >= 1 ? 0 : (1 - low) / (high - low);
+    double here = (double)trial->weighing[k].relative, next = (double)trial->weighing[k + 1].relative;
+    learnt->worth = (float)(here + part * (next - here));
+    learnt->aae = (float)(trial->aae[k] + part * (trial->aae[k + 1] - trial->aae[k]));
+    learnt->are = (float)(trial->are[k] + part * (trial->are[k + 1] - trial->are[k]));
 }
 
 void learn_worth(const struct seen *seen, struct learnt *learnt)
 {
-    struct trial trial = {.learnt = learnt, .seen = seen, .kernels = posterior_kernels_best()};
+    struct trial trial = {.learnt = learnt, .seen = seen};
     double worth = mean_count(learnt) / 256;
     for (unsigned k = 0; k < WORTHS; k++, worth *= 4) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
     for (unsigned b = 1; b < LEARN_BINS; b++) {

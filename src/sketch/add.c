@@ -27,7 +27,7 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         if (status != LEGO_OK) return status;
     }
     sketch->blocks.total += count;
-    blocks_changed(sketch);
+    if (sketch->summary && learn_sees(spot_of(sketch->blocks.blocks, hash).block)) blocks_changed(sketch);
     return LEGO_OK;
 }
 

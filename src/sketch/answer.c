@@ -1,10 +1,58 @@
-/* answer: estimates from blocks, one or many at once.
+/* answer: estimates from blocks, one or many at once, and what is learnt for them.
  *
- * An answer depends on the content of the sketch alone: not on what is asked together, nor on what was asked before. */
+ * A block that lists has the answer; in one that shares, it is the posterior's (model/posterior.h). An answer depends on
+ * the content of the sketch alone: not on what is asked together, nor on what was asked before. */
 #include <math.h>
+#include <string.h>
 
 #include "model/bounds.h"
 #include "sketch/sketch.h"
+
+/* ---- what is learnt ---------------------------------------------------------------------------------------------- */
+
+/* The place to keep it, which the first reader who needs one makes; NULL if there is no memory. */
+static struct blocks_summary *summary_of(const lego_sketch *sketch)
+{
+    struct blocks_summary *_Atomic *place = &((lego_sketch *)(uintptr_t)sketch)->summary, *summary = *place, *none = NULL;
+    if (summary) return summary;
+    struct blocks_summary *made = sketch->allocator.alloc(sketch->allocator.context, sizeof *made);
+    if (!made) return NULL;
+    atomic_init(&made->state, SUMMARY_EMPTY);
+    if (atomic_compare_exchange_strong(place, &none, made)) return made;
+    sketch->allocator.free(sketch->allocator.context, made, sizeof *made);
+    return none; /* what another reader has made */
+}
+
+/* Several readers may find that nothing is learnt. Each learns; the first to be done writes it down. */
+const struct learnt *blocks_learnt(const lego_sketch *sketch, struct learnt *made)
+{
+    struct blocks_summary *summary = summary_of(sketch);
+    uint32_t state = SUMMARY_EMPTY;
+    if (summary && atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
+        return &summary->learnt;
+    learn(&sketch->blocks, made);
+    if (!summary || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return made;
+    memcpy(&summary->learnt, made, sizeof *made);
+    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
+    return made;
+}
+
+/* What some questions share. */
+struct answering {
+    const lego_sketch *sketch;
+    const struct learnt *learnt; /* NULL until it is needed */
+    float absent;                /* the odds that an item never came */
+    double relative;
+    struct learnt made;
+};
+
+static void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking)
+{
+    answering->sketch = sketch;
+    answering->learnt = NULL;
+    answering->absent = (float)(asking->absent / (1 - asking->absent));
+    answering->relative = asking->relative;
+}
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
@@ -13,7 +61,7 @@ static double noise_of(const struct blocks *blocks, const struct reading *readin
 {
     bool cap = value == (step_lists(reading->step) ? 1 : 2);
     uint32_t sharers = cap && blocks->blocks > BLOCKS_A_CAP ? BLOCKS_A_CAP : cap ? blocks->blocks : 1;
-    return fmax(0, (double)blocks->total) * sharers / ((double)blocks->blocks * reading->width[value]);
+    return fabs((double)blocks->total) * sharers / ((double)blocks->blocks * reading->width[value]);
 }
 
 static double slack_of(const struct blocks *blocks, const struct reading *reading)
@@ -23,25 +71,75 @@ static double slack_of(const struct blocks *blocks, const struct reading *readin
     return decode_slack(&reads);
 }
 
-/* The least read. Where fewer than one item of twenty in a list can share its print, that is the count for at least
- * 95 % of the items: all three are the same. */
-static lego_estimate answer_of(const struct blocks *blocks, const struct reading *reading)
+/* The least read and, for 95 % of the items, how far below it the count is at most. */
+static lego_estimate answer_bounds(const struct blocks *blocks, const struct reading *reading)
 {
     int64_t upper = reading_upper(reading);
-    lego_estimate estimate = {(double)upper, upper, upper};
-    bool alone = step_lists(reading->step) && 20 * (uint64_t)reading->entries < reading->width[0];
-    if (upper <= 0 || alone) return estimate;
     double slack = slack_of(blocks, reading);
-    estimate.lower = slack < (double)upper ? upper - (int64_t)slack : 0;
+    return (lego_estimate){(double)upper, slack < (double)upper ? upper - (int64_t)slack : 0, upper};
+}
+
+/* Of a list: its entry, or what the cap says if that is less. Where fewer than one item of twenty can share its
+ * print, that is the count for at least 95 % of the items: all three are the same. */
+static lego_estimate answer_listed(const struct blocks *blocks, const struct reading *reading)
+{
+    int64_t upper = reading_upper(reading);
+    if (upper <= 0 || 20 * (uint64_t)reading->entries < reading->width[0])
+        return (lego_estimate){(double)upper, upper, upper};
+    return answer_bounds(blocks, reading);
+}
+
+/* Where counts of both signs share cells, these are no bounds: what 95 % of the weight is between is given instead. */
+static lego_estimate answer_signed(const struct answering *a, const struct reading *reading,
+                                   const struct weighing *weighing)
+{
+    struct weighing three[3] = {*weighing, {1, 0, 0.025f}, {1, 0, 0.975f}};
+    double answer[3];
+    posterior_signed(a->learnt, reading, a->absent, three, 3, answer);
+    return (lego_estimate){answer[0], (int64_t)fmin(answer[1], answer[0]), (int64_t)fmax(answer[2], answer[0])};
+}
+
+/* Of cells whose counts are all of one sign. Who asks has mostly seen the item: it is not 0, unless it may be absent. */
+static lego_estimate answer_alike(const struct answering *a, const struct reading *reading,
+                                  const struct weighing *weighing)
+{
+    lego_estimate estimate = answer_bounds(&a->sketch->blocks, reading);
+    posterior_alike(a->learnt, reading, a->absent, weighing, 1, &estimate.value);
+    if ((double)estimate.lower > estimate.value) estimate.lower = (int64_t)estimate.value;
     return estimate;
 }
 
-lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash)
+static lego_estimate answer_shared(struct answering *a, const struct reading *given)
 {
-    const struct blocks *blocks = &sketch->blocks;
+    struct reading reading = *given;
+    bool zero = false, wrong = false;
+    if (!a->learnt) a->learnt = blocks_learnt(a->sketch, &a->made);
+    const int sign = a->learnt->any ? a->learnt->sign : 1;
+    for (unsigned k = 0; k < 3; k++) {
+        if (sign < 0) reading.value[k] = -reading.value[k];
+        zero = zero || reading.value[k] == 0;
+        wrong = wrong || reading.value[k] < 0;
+    }
+    struct weighing weighing = {(float)(1 - a->relative), (float)a->relative * a->learnt->worth, 0.5f};
+    if (!a->learnt->any) return answer_bounds(&a->sketch->blocks, given);
+    if (sign == 0 || wrong) return answer_signed(a, given, &weighing);
+    if (zero) return (lego_estimate){0, 0, 0};
+    lego_estimate e = answer_alike(a, &reading, &weighing);
+    return sign > 0 ? e : (lego_estimate){-e.value, -e.upper, -e.lower};
+}
+
+static lego_estimate answer(struct answering *a, const struct reading *reading)
+{
+    return step_lists(reading->step) ? answer_listed(&a->sketch->blocks, reading) : answer_shared(a, reading);
+}
+
+lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking)
+{
+    struct answering answering;
     struct reading reading;
-    blocks_read(blocks, spot_of(blocks->blocks, hash), &reading);
-    return answer_of(blocks, &reading);
+    blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
+    answering_start(&answering, sketch, asking);
+    return answer(&answering, &reading);
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
@@ -49,12 +147,12 @@ lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash)
 enum { AHEAD = 16 }; /* items whose blocks are on their way while those before them are answered */
 
 /* Items from `first` on. */
-static void answer_some(const lego_sketch *sketch, const struct spot spot[], unsigned n, size_t first,
+static void answer_some(struct answering *answering, const struct spot spot[], unsigned n, size_t first,
                         lego_estimate *estimates)
 {
     struct reading reading[AHEAD];
-    blocks_read_many(&sketch->blocks, spot, n, reading);
-    for (unsigned i = 0; i < n; i++) estimates[first + i] = answer_of(&sketch->blocks, &reading[i]);
+    blocks_read_many(&answering->sketch->blocks, spot, n, reading);
+    for (unsigned i = 0; i < n; i++) estimates[first + i] = answer(answering, &reading[i]);
 }
 
 /* Where n items are from `first` on; their blocks are on their way. */
@@ -74,14 +172,16 @@ static void place_items(const lego_sketch *sketch, const lego_items *items, size
 
 /* While the blocks of some items are on their way, the items before them are answered. */
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
-                        lego_estimate *estimates)
+                        const lego_asking *asking, lego_estimate *estimates)
 {
     struct spot spot[2][AHEAD];
+    struct answering answering;
     unsigned before = 0;
+    answering_start(&answering, sketch, asking);
     for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
         unsigned n = end - start < AHEAD ? (unsigned)(end - start) : AHEAD;
         place_items(sketch, items, start, n, spot[turn]);
-        answer_some(sketch, spot[turn ^ 1], before, start - before, estimates);
+        answer_some(&answering, spot[turn ^ 1], before, start - before, estimates);
         start += n;
         before = n;
     }

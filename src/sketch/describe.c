@@ -11,13 +11,41 @@ struct census {
     uint64_t listing;          /* blocks that list */
     uint64_t sharing;          /* blocks that share */
     uint64_t cells[10], empty; /* of row 0: by the logarithm of w; and how many are empty, of all */
+    double shared_prints;      /* items of lists that share their print with another */
+};
+
+/* Blocks that list in short prints, as a sample of what their counts are. */
+enum { SAMPLE = 64 };
+struct sample {
+    double blocks, entries, sum, inverse; /* of the counts, as far as caps let them be felt, and of 1 / count */
 };
 
 static void count_list(const struct blocks *blocks, const struct block *block, struct census *census)
 {
     double entries = block_entries(block), prints = exp2(step_print(block_step(block), blocks->whole));
     census->listing++;
-    census->listed += entries < 0.01 * prints ? entries : -prints * log1p(-entries / prints);
+    double items = entries < 0.01 * prints ? entries : -prints * log1p(-entries / prints);
+    census->listed += items;
+    if (block_step(block) > STEP_WHOLE && entries > 1) census->shared_prints += items * (items - 1) / prints;
+}
+
+/* Who has another's print has its count too, but for what the cap says: about what a cell there has. */
+static void sample_list(const struct blocks *blocks, uint32_t i, struct sample *sample)
+{
+    struct content content;
+    const struct block *cap = cap_of(blocks, i);
+    uint32_t sharers = blocks->blocks < BLOCKS_A_CAP ? blocks->blocks : BLOCKS_A_CAP;
+    double cell = INFINITY;
+    if (block_step(&blocks->block[i]) == STEP_WHOLE || !step_lists(block_step(&blocks->block[i]))) return;
+    if (cap_counts(cap)) cell = fabs((double)blocks->total) / blocks->blocks * sharers / step_cells(block_step(cap));
+    blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+    sample->blocks++;
+    sample->entries += content.n;
+    for (unsigned k = 0; k < content.n; k++) {
+        double count = fabs((double)content.value[k]);
+        sample->sum += count < BLOCKS_UNCAPPED ? count : fmin(count, cell);
+        sample->inverse += 1 / count;
+    }
 }
 
 static void count_rows(const struct blocks *blocks, const struct block *block, struct census *census)
@@ -51,8 +79,28 @@ static double items_shared(const struct census *census)
     return low;
 }
 
-static void count_items(const struct blocks *blocks, lego_info *info)
+/* The errors of lists, from their sample, and those of shared cells, as they were learnt, each for its items. */
+static void expect_errors(const lego_sketch *sketch, const struct census *census, double shared, lego_info *info)
 {
+    const struct blocks *blocks = &sketch->blocks;
+    struct sample sample = {0};
+    for (uint32_t i = 0; i < blocks->blocks && sample.blocks < SAMPLE && census->shared_prints > 0; i++)
+        sample_list(blocks, i, &sample);
+    double all = fmax(census->listed + shared, 1), listed = 0;
+    if (sample.entries > 0) listed = census->shared_prints * sample.sum / sample.entries / all;
+    info->expected_aae = listed;
+    info->expected_are = sample.entries > 0 ? listed * sample.inverse / sample.entries : 0;
+    if (census->sharing == 0) return;
+    struct learnt made;
+    const struct learnt *learnt = blocks_learnt(sketch, &made);
+    if (!learnt->any) return;
+    info->expected_aae += shared / all * (double)learnt->aae;
+    info->expected_are += shared / all * (double)learnt->are;
+}
+
+static void count_items(const lego_sketch *sketch, lego_info *info)
+{
+    const struct blocks *blocks = &sketch->blocks;
     struct census census = {0};
     bool whole = true;
     for (uint32_t i = 0; i < blocks->blocks; i++) {
@@ -61,15 +109,18 @@ static void count_items(const struct blocks *blocks, lego_info *info)
         if (step_lists(block_step(block))) count_list(blocks, block, &census);
         else count_rows(blocks, block, &census);
     }
-    info->distinct += census.listed + (double)census.sharing * items_shared(&census);
+    double shared = (double)census.sharing * items_shared(&census);
+    info->distinct += census.listed + shared;
     info->listing = (double)census.listing / blocks->blocks;
     info->exact = whole;
+    expect_errors(sketch, &census, shared, info);
 }
 
 /* The paper's scan has an estimate of each brick. */
 static void count_brick_items(const struct bricks *bricks, lego_info *info)
 {
     struct stream stream;
+    info->expected_aae = info->expected_are = NAN;
     for (uint32_t i = 0; i < bricks->bricks.d; i++) {
         if (row_get64(bricks->totals + 8 * (size_t)i) <= 0) continue; /* a scan takes long */
         bricks_scan(bricks, i, &stream);
@@ -112,7 +163,7 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
                         .top_budget = sketch_top_budget(&shape),
                         .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
-    if (has_blocks(sketch->model)) count_items(&sketch->blocks, info);
+    if (has_blocks(sketch->model)) count_items(sketch, info);
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
         info->distinct += count_residents(sketch, &sketch->top.bucket[i]);

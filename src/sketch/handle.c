@@ -20,10 +20,10 @@ static uint64_t light_bytes(const lego_model *model, const struct shape *shape, 
     return has_blocks(model) ? blocks_bytes(blocks, shape->blocks) : bricks_bytes(model, shape->blocks, shape->columns);
 }
 
-static uint64_t cache_bytes(const lego_model *model, const struct shape *shape, uint32_t blocks)
+/* Of bricks, behind them. */
+static uint64_t cache_bytes(const lego_model *model, const struct shape *shape)
 {
-    if (has_blocks(model)) return blocks < shape->blocks ? 0 : sizeof(struct blocks_summary);
-    return bricks_cache_bytes(model, shape->blocks);
+    return has_blocks(model) ? 0 : bricks_cache_bytes(model, shape->blocks);
 }
 
 uint64_t sketch_bytes(const lego_model *model, const struct shape *shape)
@@ -34,13 +34,14 @@ uint64_t sketch_bytes(const lego_model *model, const struct shape *shape)
 uint64_t sketch_cache_bytes(const lego_sketch *sketch)
 {
     struct shape shape = sketch_shape(sketch);
-    return cache_bytes(sketch->model, &shape, sketch->blocks.blocks);
+    return cache_bytes(sketch->model, &shape) + (sketch->summary ? sizeof *sketch->summary : 0);
 }
 
 uint64_t sketch_bytes_now(const lego_sketch *sketch)
 {
+    struct shape shape = sketch_shape(sketch);
     uint64_t top = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0;
-    return sizeof *sketch + sketch->size - sketch_cache_bytes(sketch) + top;
+    return sizeof *sketch + sketch->size - cache_bytes(sketch->model, &shape) + top;
 }
 
 bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
@@ -127,7 +128,7 @@ static void *allocate(const lego_allocator *allocator, uint64_t size)
 
 lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint32_t blocks)
 {
-    uint64_t size = light_bytes(handle->model, shape, blocks), cache = cache_bytes(handle->model, shape, blocks);
+    uint64_t size = light_bytes(handle->model, shape, blocks), cache = cache_bytes(handle->model, shape);
     void *bytes = allocate(&handle->allocator, size + cache);
     if (!bytes) return LEGO_ERR_MEMORY;
     handle->bytes = bytes;
@@ -139,13 +140,13 @@ lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint3
     }
     blocks_init(&handle->blocks, blocks, shape->blocks, handle->bytes);
     handle->blocks.loose = blocks > 1;
-    if (cache) handle->summary = (struct blocks_summary *)(void *)((unsigned char *)handle->bytes + size);
-    blocks_changed(handle);
     return LEGO_OK;
 }
 
 void light_free(lego_sketch *handle)
 {
+    struct blocks_summary *summary = handle->summary;
+    if (summary) handle->allocator.free(handle->allocator.context, summary, sizeof *summary);
     handle->allocator.free(handle->allocator.context, handle->bytes, (size_t)handle->size);
 }
 

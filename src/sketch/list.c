@@ -39,12 +39,13 @@ static void sift(struct entry *heap, size_t n, size_t at)
 /* All residents, in the order of a list. */
 static void make_list(const lego_sketch *sketch, struct entry *list)
 {
+    const lego_asking asking = LEGO_ASKING_INIT;
     size_t n = 0;
     for (uint32_t b = 0; b < sketch->top.buckets.d; b++) {
         struct entry entry = {.bucket = &sketch->top.bucket[b]};
         struct resident one;
         for (struct top_place next = {0, 0}; entry.place = next, top_next(entry.bucket, &next, &one);) {
-            entry.estimate = query_resident(sketch, &one);
+            entry.estimate = query_resident(sketch, &one, &asking);
             list[n++] = entry;
         }
     }

@@ -14,14 +14,16 @@
 #include <stdatomic.h>
 
 #include "block/blocks.h"
+#include "model/posterior.h"
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What a scan of the blocks gave, kept until one of them changes. Readers may fill it at the same time: the first to
- * move state to BUSY writes. */
+/* What was learnt of the stream, kept until one of the blocks that tell it changes. It is made when it is first asked
+ * for. Readers may fill it at the same time: the first to move state to BUSY writes. */
 enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
+    struct learnt learnt;
 };
 
 struct lego_sketch {
@@ -30,14 +32,13 @@ struct lego_sketch {
     lego_allocator allocator;
     unsigned threads;
     uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
-    void *bytes;   /* of the light part and what is cached of it: one allocation */
+    void *bytes;   /* of the light part, and of bricks what is cached of it: one allocation */
     uint64_t size; /* of it */
     union {        /* the light part, by the model: */
         struct blocks blocks;
         struct bricks bricks;
     };
-    struct blocks_summary
-        *summary;    /* behind blocks that have grown; NULL for young ones, which are exact, and for bricks */
+    struct blocks_summary *_Atomic summary; /* an allocation of its own; NULL until it is made */
     void *top_bytes; /* of the top: one allocation, or NULL if the sketch keeps none */
     struct top top;
 };
@@ -127,15 +128,15 @@ lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_
 
 /* Adds an item; LEGO_ERR_MEMORY, and nothing has changed, if it must grow and can not. */
 lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count);
-lego_estimate light_query(const lego_sketch *sketch, struct hash hash);
+lego_estimate light_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking);
 
-/* The rule's estimate alone, which needs no network: integers, the same on every machine. */
+/* The rule's estimate alone: integers, the same on every machine. */
 int64_t light_upper(const lego_sketch *sketch, const void *item, size_t size);
 
-/* What blocks that have grown, or those that list an item, say of it. */
-lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash);
+/* What blocks that have grown, or those that list an item, say of it. Inside the library nobody asks with NULL. */
+lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking);
 void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
-                        lego_estimate *estimates);
+                        const lego_asking *asking, lego_estimate *estimates);
 
 /* The light part as the top sees it. It may have to grow for what leaves the top, and fail: then it takes nothing
  * more, and what it took can be given back. */
@@ -150,10 +151,14 @@ struct taker {
 struct top_light light_of(struct taker *taker, lego_sketch *sketch);
 
 /* What a resident's votes and, if it is flagged, the light part say together. */
-lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one);
+lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one, const lego_asking *asking);
 
-/* Blocks have changed, so what a scan gave is of no use any more. */
+/* What is learnt of the stream: as it is kept or, if there is none or no memory to keep it, as it is made anew. */
+const struct learnt *blocks_learnt(const lego_sketch *sketch, struct learnt *made);
+
+/* Blocks have changed that tell what is learnt. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
-    if (sketch->summary) atomic_store_explicit(&sketch->summary->state, SUMMARY_EMPTY, memory_order_relaxed);
+    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
+    if (summary) atomic_store_explicit(&summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }

@@ -274,39 +274,54 @@ COMMENT ON FUNCTION lego_empty(bigint, bigint, text) IS 'the sketch of no items,
 
 -- ---- questions ------------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION lego_estimate(sketch legosketch, item bigint) RETURNS double precision
+CREATE FUNCTION lego_estimate(sketch legosketch, item bigint, absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5) RETURNS double precision
     AS 'MODULE_PATHNAME', 'legosketch_estimate_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimates(sketch legosketch, items bigint[]) RETURNS double precision[]
+CREATE FUNCTION lego_estimates(sketch legosketch, items bigint[], absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'legosketch_estimates_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lego_bounds(sketch legosketch, item bigint, OUT lower bigint, OUT upper bigint)
+CREATE FUNCTION lego_bounds(sketch legosketch, item bigint, absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5, OUT lower bigint, OUT upper bigint)
     AS 'MODULE_PATHNAME', 'legosketch_bounds_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimate(sketch legosketch, item text) RETURNS double precision
+CREATE FUNCTION lego_estimate(sketch legosketch, item text, absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5) RETURNS double precision
     AS 'MODULE_PATHNAME', 'legosketch_estimate_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimates(sketch legosketch, items text[]) RETURNS double precision[]
+CREATE FUNCTION lego_estimates(sketch legosketch, items text[], absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'legosketch_estimates_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lego_bounds(sketch legosketch, item text, OUT lower bigint, OUT upper bigint)
+CREATE FUNCTION lego_bounds(sketch legosketch, item text, absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5, OUT lower bigint, OUT upper bigint)
     AS 'MODULE_PATHNAME', 'legosketch_bounds_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimate(sketch legosketch, item bytea) RETURNS double precision
+CREATE FUNCTION lego_estimate(sketch legosketch, item bytea, absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5) RETURNS double precision
     AS 'MODULE_PATHNAME', 'legosketch_estimate_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimates(sketch legosketch, items bytea[]) RETURNS double precision[]
+CREATE FUNCTION lego_estimates(sketch legosketch, items bytea[], absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'legosketch_estimates_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lego_bounds(sketch legosketch, item bytea, OUT lower bigint, OUT upper bigint)
+CREATE FUNCTION lego_bounds(sketch legosketch, item bytea, absent double precision DEFAULT 0,
+    relative double precision DEFAULT 0.5, OUT lower bigint, OUT upper bigint)
     AS 'MODULE_PATHNAME', 'legosketch_bounds_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION lego_total(sketch legosketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'legosketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION lego_info(sketch legosketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'legosketch_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION lego_estimate(legosketch, bigint) IS 'about how often did the item occur?';
-COMMENT ON FUNCTION lego_estimates(legosketch, bigint[]) IS 'the same for many items';
-COMMENT ON FUNCTION lego_bounds(legosketch, bigint)
+COMMENT ON FUNCTION lego_estimate(legosketch, bigint, double precision, double precision)
+    IS 'about how often did the item occur?';
+COMMENT ON FUNCTION lego_estimates(legosketch, bigint[], double precision, double precision)
+    IS 'the same for many items';
+COMMENT ON FUNCTION lego_bounds(legosketch, bigint, double precision, double precision)
     IS 'never more often than upper; less often than lower for 5 % at most';
-COMMENT ON FUNCTION lego_estimate(legosketch, text) IS 'about how often did the item occur?';
-COMMENT ON FUNCTION lego_estimates(legosketch, text[]) IS 'the same for many items';
-COMMENT ON FUNCTION lego_bounds(legosketch, text)
+COMMENT ON FUNCTION lego_estimate(legosketch, text, double precision, double precision)
+    IS 'about how often did the item occur?';
+COMMENT ON FUNCTION lego_estimates(legosketch, text[], double precision, double precision)
+    IS 'the same for many items';
+COMMENT ON FUNCTION lego_bounds(legosketch, text, double precision, double precision)
     IS 'never more often than upper; less often than lower for 5 % at most';
-COMMENT ON FUNCTION lego_estimate(legosketch, bytea) IS 'about how often did the item occur?';
-COMMENT ON FUNCTION lego_estimates(legosketch, bytea[]) IS 'the same for many items';
-COMMENT ON FUNCTION lego_bounds(legosketch, bytea)
+COMMENT ON FUNCTION lego_estimate(legosketch, bytea, double precision, double precision)
+    IS 'about how often did the item occur?';
+COMMENT ON FUNCTION lego_estimates(legosketch, bytea[], double precision, double precision)
+    IS 'the same for many items';
+COMMENT ON FUNCTION lego_bounds(legosketch, bytea, double precision, double precision)
     IS 'never more often than upper; less often than lower for 5 % at most';
 COMMENT ON FUNCTION lego_info(legosketch) IS 'what the sketch is: model, seed, total, distinct items, whether every count is exact, bytes, budget, ...';
 COMMENT ON FUNCTION lego_total(legosketch) IS 'the sum of all counts: how many items there were';

@@ -12,6 +12,21 @@
 
 #include <string.h>
 
+/* Arguments 2 and 3 of every question say how it is meant. Of what it is given, only they can be wrong. */
+static void ask(FunctionCallInfo fcinfo, const lego_sketch *sketch, const lego_items *items, lego_estimate *estimates)
+{
+    lego_asking asking = {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)};
+    lego_status status = lego_query_items(sketch, items, &asking, estimates);
+    if (status == LEGO_ERR_ARGUMENT)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("legosketch: absent is from 0 to below 1, and relative from 0 to 1"));
+    if (status == LEGO_ERR_MODEL)
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                errmsg("legosketch: a sketch of the model paper has one way to answer"),
+                errhint("Leave absent and relative out."));
+    require_ok(status);
+}
+
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
 static lego_estimate ask_key(FunctionCallInfo fcinfo)
@@ -19,7 +34,7 @@ static lego_estimate ask_key(FunctionCallInfo fcinfo)
     const lego_sketch *sketch = cache_sketch(fcinfo, 0);
     uint64_t key = (uint64_t)PG_GETARG_INT64(1);
     lego_estimate estimate;
-    require_ok(lego_query_u64(sketch, key, &estimate));
+    ask(fcinfo, sketch, &(lego_items){.n = 1, .integers = &key}, &estimate);
     return estimate;
 }
 
@@ -28,7 +43,8 @@ static lego_estimate ask_bytes(FunctionCallInfo fcinfo)
     const lego_sketch *sketch = cache_sketch(fcinfo, 0);
     struct varlena *item = PG_GETARG_VARLENA_PP(1);
     lego_estimate estimate;
-    require_ok(lego_query(sketch, VARDATA_ANY(item), VARSIZE_ANY_EXHDR(item), &estimate));
+    uint64_t offsets[] = {0, VARSIZE_ANY_EXHDR(item)};
+    ask(fcinfo, sketch, &(lego_items){.n = 1, .bytes = VARDATA_ANY(item), .offsets = offsets}, &estimate);
     return estimate;
 }
 
@@ -102,13 +118,14 @@ SQL_FUNCTION(estimates_key)
     struct array array = read_array(fcinfo, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
     lego_estimate *estimates = room_for(&array);
     uint64_t *keys = palloc(BATCH * sizeof *keys);
-    for (int first = 0; first < array.n; first += BATCH) {
+    int first = 0;
+    do { /* at least once: also of no items, a question can be wrong */
         size_t n = (size_t)Min(array.n - first, BATCH);
         CHECK_FOR_INTERRUPTS();
         for (size_t i = 0; i < n; i++)
             keys[i] = array.nulls[first + i] ? 0 : (uint64_t)DatumGetInt64(array.items[first + i]);
-        require_ok(lego_query_items(sketch, &(lego_items){.n = n, .integers = keys}, estimates + first));
-    }
+        ask(fcinfo, sketch, &(lego_items){.n = n, .integers = keys}, estimates + first);
+    } while ((first += BATCH) < array.n);
     return answer(&array, estimates);
 }
 
@@ -121,7 +138,8 @@ SQL_FUNCTION(estimates_bytes)
     uint64_t *offsets = palloc((BATCH + 1) * sizeof *offsets);
     StringInfoData bytes;
     initStringInfo(&bytes);
-    for (int first = 0; first < array.n; first += BATCH) {
+    int first = 0;
+    do { /* at least once: also of no items, a question can be wrong */
         size_t n = (size_t)Min(array.n - first, BATCH);
         CHECK_FOR_INTERRUPTS();
         resetStringInfo(&bytes);
@@ -132,8 +150,7 @@ SQL_FUNCTION(estimates_bytes)
             if (item != NULL) appendBinaryStringInfo(&bytes, VARDATA_ANY(item), (int)VARSIZE_ANY_EXHDR(item));
             offsets[i + 1] = (uint64_t)bytes.len;
         }
-        lego_items items = {.n = n, .bytes = bytes.data, .offsets = offsets};
-        require_ok(lego_query_items(sketch, &items, estimates + first));
-    }
+        ask(fcinfo, sketch, &(lego_items){.n = n, .bytes = bytes.data, .offsets = offsets}, estimates + first);
+    } while ((first += BATCH) < array.n);
     return answer(&array, estimates);
 }

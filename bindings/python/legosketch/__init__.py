@@ -199,19 +199,23 @@ class Sketch(_core.Sketch):
             raise ValueError(f"a budget is from 4K to 64G, not {size}")
         return super().__new__(cls, size, _top(top, size), _model(model), _seed(seed), threads)
 
-    def estimate_many(self, keys: Any) -> NDArray[float64] | array[float]:
+    def estimate_many(
+        self, keys: Any, *, absent: float = 0.0, relative: float = 0.5
+    ) -> NDArray[float64] | array[float]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
-        Python's. Nulls have NaN.
+        Python's. Nulls have NaN. absent and relative are those of estimate().
 
         >>> s = Sketch()
         >>> s.update(["apple", "pear", "apple"])
         >>> list(map(float, s.estimate_many(["apple", "plum"])))
         [2.0, 0.0]
         """
-        estimates: NDArray[float64] | array[float] = _array(self._estimate_many(keys), "d")
+        estimates: NDArray[float64] | array[float] = _array(self._estimate_many(keys, absent, relative), "d")
         return estimates
 
-    def bounds_many(self, keys: Any) -> tuple[NDArray[int64], NDArray[int64]] | tuple[array[int], array[int]]:
+    def bounds_many(
+        self, keys: Any, *, absent: float = 0.0, relative: float = 0.5
+    ) -> tuple[NDArray[int64], NDArray[int64]] | tuple[array[int], array[int]]:
         """The lower bounds of all keys, and the upper ones; no key may be null.
 
         >>> s = Sketch()
@@ -220,7 +224,7 @@ class Sketch(_core.Sketch):
         >>> list(map(int, upper))
         [5, 0]
         """
-        lower, upper = self._bounds_many(keys)
+        lower, upper = self._bounds_many(keys, absent, relative)
         return _array(lower, "q"), _array(upper, "q")
 
     def top(self, n: int | None = 10, items: type[str] | type[bytes] | type[int] | None = None) -> list[Top]:

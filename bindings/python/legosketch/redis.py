@@ -32,7 +32,7 @@ import heapq
 import itertools
 import json
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeAlias
 
 try:
@@ -211,27 +211,29 @@ class SketchGroups:
 
     # ---- asking ------------------------------------------------------------------------------------------------------
 
-    def estimate(self, item: Item) -> int:
-        """How often the item was counted, about."""
-        return self.estimate_many([item])[0]
+    def estimate(self, item: Item, *, absent: float = 0.0, relative: float = 0.5) -> int:
+        """How often the item was counted, about. absent and relative are what they are for Sketch.estimate()."""
+        return self.estimate_many([item], absent=absent, relative=relative)[0]
 
-    def estimate_many(self, items: Iterable[Item]) -> list[int]:
-        return [estimate for estimate, _, _ in self._query(items)]
+    def estimate_many(self, items: Iterable[Item], *, absent: float = 0.0, relative: float = 0.5) -> list[int]:
+        return [estimate for estimate, _, _ in self._query(items, absent, relative)]
 
-    def bounds(self, item: Item) -> tuple[int, int]:
+    def bounds(self, item: Item, *, absent: float = 0.0, relative: float = 0.5) -> tuple[int, int]:
         """(lower, upper): no true count is above upper, if nothing was taken away more often than counted, and at least
         95 % are not below lower."""
-        return self.bounds_many([item])[0]
+        return self.bounds_many([item], absent=absent, relative=relative)[0]
 
-    def bounds_many(self, items: Iterable[Item]) -> list[tuple[int, int]]:
-        return [(lower, upper) for _, lower, upper in self._query(items)]
+    def bounds_many(
+        self, items: Iterable[Item], *, absent: float = 0.0, relative: float = 0.5
+    ) -> list[tuple[int, int]]:
+        return [(lower, upper) for _, lower, upper in self._query(items, absent, relative)]
 
-    def _query(self, items: Iterable[Item]) -> list[list[int]]:
+    def _query(self, items: Iterable[Item], absent: float, relative: float) -> list[list[int]]:
+        options = ("WITHBOUNDS", "ABSENT", float(absent), "RELATIVE", float(relative), "ITEMS")
         encoded = [_core.item_bytes(item) for item in items]
         found: list[list[int]] = [[]] * len(encoded)
         for chunks in self._rounds(encoded):
-            # always with bounds: without, an item WITHBOUNDS before others would be taken for the option
-            answers = self._nodes.ask(*(("LEGO.QUERY", key, "WITHBOUNDS", *(encoded[i] for i in chunk))
+            answers = self._nodes.ask(*(("LEGO.QUERY", key, *options, *(encoded[i] for i in chunk))
                                         for key, chunk in chunks.items()))
             for chunk, answer in zip(chunks.values(), answers):
                 for i, estimates in zip(chunk, answer):
@@ -299,6 +301,10 @@ def _chunks(positions: list[int], encoded: Sequence[bytes]) -> Iterator[list[int
 
 
 def _info(answer: Any) -> dict[str, Any]:
-    """A map of RESP3, or the list of RESP2; the seed comes as a big number there and as text here."""
+    """A map of RESP3, or the list of RESP2, in which shares and errors are text, as the seed is in both. An error that
+    is not known is None."""
     pairs = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2])
-    return {name.decode(): value.decode() if name == b"model" else int(value) for name, value in pairs}
+    read: dict[bytes, Callable[[Any], Any]] = {
+        b"model": bytes.decode, b"listing": float, b"expected-aae": float, b"expected-are": float
+    }
+    return {name.decode(): None if value is None else read.get(name, int)(value) for name, value in pairs}

@@ -137,14 +137,16 @@ def merge_groups(
     return sketches.where(F.col("sketch").isNotNull()).groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
 
 
-def estimate(sketch: Sketch, column: str | Column) -> Column:
-    """How often each item of a column is in the sketch, as a column of doubles; null for null."""
+def estimate(sketch: Sketch, column: str | Column, *, absent: float = 0.0, relative: float = 0.5) -> Column:
+    """How often each item of a column is in the sketch, as a column of doubles; null for null. absent and relative are
+    those of Sketch.estimate()."""
+    sketch.estimate_many([], absent=absent, relative=relative)  # what is wrong is an error at once, not in an executor
     shared = SparkSession.active().sparkContext.broadcast(sketch)
 
     @F.arrow_udf("double")
     def ask(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for items in columns:
-            yield pa.array(shared.value.estimate_many(items), from_pandas=True)
+            yield pa.array(shared.value.estimate_many(items, absent=absent, relative=relative), from_pandas=True)
 
     return ask(column)
 

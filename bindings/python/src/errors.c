@@ -31,6 +31,14 @@ void raise_status(lego_status status)
     else raise_with(lego_status_message(status), status);
 }
 
+void raise_unanswered(lego_status status)
+{
+    if (status == LEGO_ERR_ARGUMENT) raise_with("absent is from 0 to below 1, and relative from 0 to 1", status);
+    else if (status == LEGO_ERR_MODEL)
+        raise_with("sketches of the paper's model have one way to answer: leave absent and relative out", status);
+    else raise_status(status);
+}
+
 void raise_refused(const char *message)
 {
     raise_with(message, LEGO_ERR_ARGUMENT);

@@ -149,28 +149,50 @@ static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize
     return Py_NewRef(Py_None);
 }
 
-static int ask_one(Sketch *sketch, PyObject *object, lego_estimate *estimate)
+/* What a question is given by name, behind its item. */
+static int read_asking(PyObject *const *values, PyObject *names, lego_asking *asking)
 {
-    struct item item;
-    if (item_read(object, &item) < 0) return -1;
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        double *number = PyUnicode_CompareWithASCIIString(name, "absent") == 0     ? &asking->absent
+                         : PyUnicode_CompareWithASCIIString(name, "relative") == 0 ? &asking->relative
+                                                                                   : NULL;
+        if (number == NULL)
+            return PyErr_Format(PyExc_TypeError, "a question takes an item, absent and relative, not %R", name), -1;
+        *number = PyFloat_AsDouble(values[i]);
+        if (PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+/* (item, *, absent, relative) */
+static int ask_one(Sketch *sketch, PyObject *const *arguments, Py_ssize_t n, PyObject *names, lego_estimate *estimate)
+{
+    struct item item = {.size = 0};
+    lego_asking asking = LEGO_ASKING_INIT;
+    if (n != 1) return PyErr_SetString(PyExc_TypeError, "a question takes one item; absent and relative are named"), -1;
+    if (read_asking(arguments + 1, names, &asking) < 0 || item_read(arguments[0], &item) < 0) return -1;
+    lego_items items = {.n = 1, .integers = &item.number};
+    uint64_t offsets[] = {0, item.size};
+    if (item.kind != ITEM_INT) items = (lego_items){.n = 1, .bytes = item.text, .offsets = offsets};
     lock_read(sketch);
-    lego_status status = item.kind == ITEM_INT ? lego_query_u64(sketch->handle, item.number, estimate)
-                                               : lego_query(sketch->handle, item.text, item.size, estimate);
+    lego_status status = lego_query_items(sketch->handle, &items, &asking, estimate);
     unlock(sketch);
     item_release(&item);
-    return status == LEGO_OK ? 0 : (raise_status(status), -1);
+    return status == LEGO_OK ? 0 : (raise_unanswered(status), -1);
 }
 
-static PyObject *sketch_estimate(PyObject *self, PyObject *object)
+static PyObject *sketch_estimate(PyObject *self, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
     lego_estimate estimate;
-    return ask_one((Sketch *)self, object, &estimate) < 0 ? NULL : PyFloat_FromDouble(estimate.value);
+    if (ask_one((Sketch *)self, arguments, n, names, &estimate) < 0) return NULL;
+    return PyFloat_FromDouble(estimate.value);
 }
 
-static PyObject *sketch_bounds(PyObject *self, PyObject *object)
+static PyObject *sketch_bounds(PyObject *self, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
     lego_estimate estimate;
-    if (ask_one((Sketch *)self, object, &estimate) < 0) return NULL;
+    if (ask_one((Sketch *)self, arguments, n, names, &estimate) < 0) return NULL;
     return Py_BuildValue("LL", (long long)estimate.lower, (long long)estimate.upper);
 }
 
@@ -238,10 +260,10 @@ static PyMethodDef methods[] = {
     {"add", (PyCFunction)(void (*)(void))sketch_add, METH_FASTCALL | METH_KEYWORDS, add_doc},
     {"update", sketch_update, METH_O, update_doc},
     {"add_many", (PyCFunction)(void (*)(void))sketch_add_many, METH_VARARGS | METH_KEYWORDS, add_many_doc},
-    {"estimate", sketch_estimate, METH_O, estimate_doc},
-    {"bounds", sketch_bounds, METH_O, bounds_doc},
-    {"_estimate_many", sketch_estimate_many, METH_O, NULL},
-    {"_bounds_many", sketch_bounds_many, METH_O, NULL},
+    {"estimate", (PyCFunction)(void (*)(void))sketch_estimate, METH_FASTCALL | METH_KEYWORDS, estimate_doc},
+    {"bounds", (PyCFunction)(void (*)(void))sketch_bounds, METH_FASTCALL | METH_KEYWORDS, bounds_doc},
+    {"_estimate_many", sketch_estimate_many, METH_VARARGS, NULL},
+    {"_bounds_many", sketch_bounds_many, METH_VARARGS, NULL},
     {"_top", sketch_top, METH_O, NULL},
     {"_combine", sketch_combine, METH_VARARGS, NULL},
     {"_fold", sketch_fold, METH_VARARGS, NULL},

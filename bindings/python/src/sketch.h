@@ -42,8 +42,9 @@ int sketch_read_threads(PyObject *number, void *threads);
 /* Methods. Those of many items: sketch_many.c */
 PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *sketch_update(PyObject *self, PyObject *items);
-PyObject *sketch_estimate_many(PyObject *self, PyObject *keys); /* a bytearray with a double for each */
-PyObject *sketch_bounds_many(PyObject *self, PyObject *keys);   /* two, with an int64_t */
+/* (keys, absent, relative): a bytearray with a double for each; or two, with an int64_t. */
+PyObject *sketch_estimate_many(PyObject *self, PyObject *arguments);
+PyObject *sketch_bounds_many(PyObject *self, PyObject *arguments);
 
 /* The most frequent: sketch_top.c. A list of (bytes, estimate, lower, upper, exact) */
 PyObject *sketch_top(PyObject *self, PyObject *n);

@@ -159,8 +159,9 @@ PyObject *sketch_update(PyObject *self, PyObject *items)
 /* Estimates that are held at a time, before what was asked for of them is written out. */
 #define ESTIMATES ((size_t)1 << 14)
 
-struct asking {
+struct question {
     Sketch *sketch;
+    lego_asking asking;
     size_t at;     /* the chunk's first row */
     double *value; /* this is written, or both that follow */
     int64_t *lower, *upper;
@@ -168,78 +169,93 @@ struct asking {
     bool unbounded; /* bounds were asked for of a null */
 };
 
-static void write_out(const struct asking *asking, size_t row, const lego_estimate *estimate)
+static void write_out(const struct question *question, size_t row, const lego_estimate *estimate)
 {
-    if (asking->value != NULL) {
-        asking->value[row] = estimate->value;
+    if (question->value != NULL) {
+        question->value[row] = estimate->value;
     } else {
-        asking->lower[row] = estimate->lower;
-        asking->upper[row] = estimate->upper;
+        question->lower[row] = estimate->lower;
+        question->upper[row] = estimate->upper;
     }
 }
 
 static int ask_chunk(void *context, const struct chunk *chunk)
 {
-    struct asking *asking = context;
-    if (chunk->row != NULL && asking->value == NULL) {
-        asking->unbounded = true;
+    struct question *question = context;
+    if (chunk->row != NULL && question->value == NULL) {
+        question->unbounded = true;
         return LEGO_ERR_ARGUMENT;
     }
-    for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++) asking->value[asking->at + i] = NAN;
+    for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++) question->value[question->at + i] = NAN;
     lego_status status = LEGO_OK;
-    pthread_rwlock_rdlock(&asking->sketch->lock);
+    pthread_rwlock_rdlock(&question->sketch->lock);
     for (size_t from = 0; from < chunk->items.n && status == LEGO_OK; from += ESTIMATES) {
         lego_items part = chunk->items;
         part.n = part.n - from < ESTIMATES ? part.n - from : ESTIMATES;
         if (part.integers != NULL) part.integers += from;
         else part.offsets += from;
-        status = lego_query_items(asking->sketch->handle, &part, asking->estimates);
+        status = lego_query_items(question->sketch->handle, &part, &question->asking, question->estimates);
         for (size_t i = 0; i < part.n && status == LEGO_OK; i++)
-            write_out(asking, asking->at + (chunk->row == NULL ? from + i : chunk->row[from + i]),
-                      &asking->estimates[i]);
+            write_out(question, question->at + (chunk->row == NULL ? from + i : chunk->row[from + i]),
+                      &question->estimates[i]);
     }
-    unlock(asking->sketch);
-    asking->at += chunk->rows;
+    unlock(question->sketch);
+    question->at += chunk->rows;
     return (int)status;
 }
 
+/* Asked for no items, the library says whether it would answer: before a key is looked at, and if there is none. */
+static bool can_answer(Sketch *sketch, const lego_asking *asking)
+{
+    lock_read(sketch);
+    lego_status status = lego_query_items(sketch->handle, &(lego_items){.n = 0}, asking, NULL);
+    unlock(sketch);
+    if (status != LEGO_OK) raise_unanswered(status);
+    return status == LEGO_OK;
+}
+
 /* 8 bytes for each row, in one or two bytearrays, which hold them for arrays of every kind. */
-static PyObject *ask_all(Sketch *sketch, PyObject *object, bool bounds)
+static PyObject *ask_all(Sketch *sketch, PyObject *arguments, bool bounds)
 {
     struct keys keys;
-    if (keys_open(&keys, object, KEYS_SIZED) < 0) return NULL;
+    struct question question = {.sketch = sketch};
+    lego_asking *asking = &question.asking;
+    PyObject *object;
+    if (!PyArg_ParseTuple(arguments, "Odd", &object, &asking->absent, &asking->relative) ||
+        !can_answer(sketch, asking) || keys_open(&keys, object, KEYS_SIZED) < 0)
+        return NULL;
     PyObject *first = NULL, *second = NULL, *result = NULL;
     size_t held = (size_t)keys.length < ESTIMATES ? (size_t)keys.length : ESTIMATES;
-    struct asking asking = {.sketch = sketch, .estimates = malloc((held + 1) * sizeof(lego_estimate))};
-    if (asking.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8) PyErr_NoMemory();
+    question.estimates = malloc((held + 1) * sizeof(lego_estimate));
+    if (question.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8) PyErr_NoMemory();
     else if ((first = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL &&
              (!bounds || (second = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL)) {
         if (bounds) {
-            asking.lower = (int64_t *)PyByteArray_AsString(first);
-            asking.upper = (int64_t *)PyByteArray_AsString(second);
+            question.lower = (int64_t *)PyByteArray_AsString(first);
+            question.upper = (int64_t *)PyByteArray_AsString(second);
         } else {
-            asking.value = (double *)PyByteArray_AsString(first);
+            question.value = (double *)PyByteArray_AsString(first);
         }
-        if (keys_each(&keys, ask_chunk, &asking) == 0)
+        if (keys_each(&keys, ask_chunk, &question) == 0)
             result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
-        else if (asking.unbounded) {
+        else if (question.unbounded) {
             PyErr_Clear();
             raise_refused("a null has no bounds: drop the nulls, or ask for estimates, which are NaN then");
         }
     }
-    free(asking.estimates);
+    free(question.estimates);
     Py_XDECREF(first);
     Py_XDECREF(second);
     keys_close(&keys);
     return result;
 }
 
-PyObject *sketch_estimate_many(PyObject *self, PyObject *keys)
+PyObject *sketch_estimate_many(PyObject *self, PyObject *arguments)
 {
-    return ask_all((Sketch *)self, keys, false);
+    return ask_all((Sketch *)self, arguments, false);
 }
 
-PyObject *sketch_bounds_many(PyObject *self, PyObject *keys)
+PyObject *sketch_bounds_many(PyObject *self, PyObject *arguments)
 {
-    return ask_all((Sketch *)self, keys, true);
+    return ask_all((Sketch *)self, arguments, true);
 }

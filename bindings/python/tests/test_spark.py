@@ -164,6 +164,12 @@ def test_estimate_is_a_column(table):
         asked = pa.array([row[0] for row in rows])
         expected = [None if numpy.isnan(value) else value for value in sketch.estimate_many(asked)]
         assert [row["count"] for row in rows] == expected
+        rows = table.select(column, ls.estimate(sketch, column, absent=0.5, relative=0).alias("count")).collect()
+        asked = pa.array([row[0] for row in rows])
+        expected = sketch.estimate_many(asked, absent=0.5, relative=0)
+        assert [row["count"] for row in rows] == [None if numpy.isnan(value) else value for value in expected]
+        with pytest.raises(ValueError, match="absent is from 0"):  # here, not in an executor
+            ls.estimate(sketch, column, absent=1)
     assert None in [row["count"] for row in table.where("word is null").select(
         ls.estimate(sketch_here(WORDS), "word").alias("count")).take(1)]
 

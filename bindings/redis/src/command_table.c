@@ -68,6 +68,11 @@ static RedisModuleCommandArg add_arguments[] = {
 static RedisModuleCommandArg query_arguments[] = {
     KEY,
     {.name = "withbounds", .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, OPTION("WITHBOUNDS")},
+    {.name = "absent", .type = REDISMODULE_ARG_TYPE_DOUBLE, OPTION("ABSENT")},
+    {.name = "relative", .type = REDISMODULE_ARG_TYPE_DOUBLE, OPTION("RELATIVE")},
+    {.name = "items",
+     .type = REDISMODULE_ARG_TYPE_PURE_TOKEN,
+     OPTION("ITEMS")}, /* where there are options, it has to */
     {.name = "item", .type = REDISMODULE_ARG_TYPE_STRING, SEVERAL},
     {0},
 };
@@ -157,7 +162,8 @@ static const struct command commands[] = {
      command_info,
      "readonly",
      {VERSION, .arity = 2, .key_specs = read_only, .args = key_only,
-      .summary = "What a sketch is made of: model, seed, total, bytes, blocks, and what TOP keeps.",
+      .summary =
+          "What a sketch is made of: model, seed, total, bytes, blocks, and what TOP keeps; and the error to expect.",
       .complexity = "O(1)"}},
     {"lego.dump",
      command_dump,

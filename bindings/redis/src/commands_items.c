@@ -6,6 +6,7 @@
 #include "key.h"
 #include "reply.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- several items at once --------------------------------------------------------------------------------------- */
@@ -103,6 +104,39 @@ int command_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
+/* What is asked besides the items. */
+struct way {
+    bool bounds;
+    lego_asking asking;
+};
+
+/* Where the items start: behind ITEMS, if nothing but options is before it and something behind; else all are items. */
+static int first_item(RedisModuleString **argv, int argc)
+{
+    int i = 2;
+    while (i < argc - 1 && !argument_is(argv[i], "ITEMS")) {
+        bool number = argument_is(argv[i], "ABSENT") || argument_is(argv[i], "RELATIVE");
+        if (!number && !argument_is(argv[i], "WITHBOUNDS")) return 2;
+        i += number ? 2 : 1;
+    }
+    return i < argc - 1 ? i + 1 : 2;
+}
+
+/* The options up to ITEMS. What is no number is NaN, which the library refuses. */
+static struct way read_way(RedisModuleString **argv, int items)
+{
+    struct way way = {.asking = LEGO_ASKING_INIT};
+    for (int i = 2; i < items - 1; i++) {
+        if (argument_is(argv[i], "WITHBOUNDS")) {
+            way.bounds = true;
+            continue;
+        }
+        double *number = argument_is(argv[i], "ABSENT") ? &way.asking.absent : &way.asking.relative;
+        if (RedisModule_StringToDouble(argv[++i], number) != REDISMODULE_OK) *number = NAN;
+    }
+    return way;
+}
+
 static void reply_estimate(RedisModuleCtx *ctx, const lego_estimate *estimate, bool bounds)
 {
     if (bounds) RedisModule_ReplyWithArray(ctx, 3);
@@ -118,23 +152,25 @@ static void reply_estimates(RedisModuleCtx *ctx, const lego_estimate *estimates,
     for (size_t i = 0; i < n; i++) reply_estimate(ctx, &estimates[i], bounds);
 }
 
-static lego_status ask_one(RedisModuleCtx *ctx, const lego_sketch *sketch, RedisModuleString *argument, bool bounds)
+static lego_status ask_one(RedisModuleCtx *ctx, const lego_sketch *sketch, RedisModuleString *argument,
+                           const struct way *way)
 {
     size_t size;
     const char *item = RedisModule_StringPtrLen(argument, &size);
+    lego_items items = {.n = 1, .bytes = item, .offsets = (uint64_t[]){0, size}};
     lego_estimate estimate;
-    lego_status status = lego_query(sketch, item, size, &estimate);
-    if (status == LEGO_OK) reply_estimates(ctx, &estimate, 1, bounds);
+    lego_status status = lego_query_items(sketch, &items, &way->asking, &estimate);
+    if (status == LEGO_OK) reply_estimates(ctx, &estimate, 1, way->bounds);
     return status;
 }
 
 static lego_status ask_many(RedisModuleCtx *ctx, const lego_sketch *sketch, RedisModuleString **argv, size_t n,
-                            bool bounds)
+                            const struct way *way)
 {
     struct batch batch;
     if (!batch_gather(&batch, argv, n, 1, sizeof(lego_estimate))) return LEGO_ERR_MEMORY;
-    lego_status status = lego_query_items(sketch, &batch.items, batch.numbers);
-    if (status == LEGO_OK) reply_estimates(ctx, batch.numbers, n, bounds);
+    lego_status status = lego_query_items(sketch, &batch.items, &way->asking, batch.numbers);
+    if (status == LEGO_OK) reply_estimates(ctx, batch.numbers, n, way->bounds);
     RedisModule_Free(batch.offsets);
     return status;
 }
@@ -142,14 +178,19 @@ static lego_status ask_many(RedisModuleCtx *ctx, const lego_sketch *sketch, Redi
 int command_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     if (argc < 3) return RedisModule_WrongArity(ctx);
-    bool bounds = argc > 3 && argument_is(argv[2], "WITHBOUNDS"); /* the last argument is an item, whatever it says */
-    int first = bounds ? 3 : 2;
+    int first = first_item(argv, argc);
+    struct way way = read_way(argv, first);
     RedisModuleKey *key;
     const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
     if (value == NULL) return REDISMODULE_OK;
-    lego_status status = argc - first == 1 ? ask_one(ctx, value->sketch, argv[first], bounds)
-                                           : ask_many(ctx, value->sketch, argv + first, (size_t)(argc - first), bounds);
+    lego_status status = argc - first == 1 ? ask_one(ctx, value->sketch, argv[first], &way)
+                                           : ask_many(ctx, value->sketch, argv + first, (size_t)(argc - first), &way);
     RedisModule_CloseKey(key);
+    if (status == LEGO_ERR_ARGUMENT)
+        return reply_refused(ctx, "ERR ABSENT is a number from 0 to below 1, and RELATIVE one from 0 to 1");
+    if (status == LEGO_ERR_MODEL)
+        return reply_refused(ctx, "ERR a sketch of the model paper has one way to answer: leave ABSENT and RELATIVE "
+                                  "out");
     return status == LEGO_OK ? REDISMODULE_OK : reply_status(ctx, status);
 }
 

@@ -220,6 +220,14 @@ static void reply_field(RedisModuleCtx *ctx, const char *name, int64_t number)
     RedisModule_ReplyWithLongLong(ctx, number);
 }
 
+/* null where there is none. */
+static void reply_real(RedisModuleCtx *ctx, const char *name, double number)
+{
+    RedisModule_ReplyWithCString(ctx, name);
+    if (isnan(number)) RedisModule_ReplyWithNull(ctx);
+    else RedisModule_ReplyWithDouble(ctx, number);
+}
+
 static void reply_info(RedisModuleCtx *ctx, const struct value *value)
 {
     lego_info info;
@@ -228,7 +236,7 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     lego_describe(value->sketch, &info);
     lego_model_describe(info.model, &model);
     snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
-    RedisModule_ReplyWithMap(ctx, 15);
+    RedisModule_ReplyWithMap(ctx, 17);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
@@ -237,8 +245,9 @@ static void reply_info(RedisModuleCtx *ctx, const struct value *value)
     reply_field(ctx, "total", info.total);
     reply_field(ctx, "distinct", llround(info.distinct));
     reply_field(ctx, "exact", info.exact != 0);
-    RedisModule_ReplyWithCString(ctx, "listing");
-    RedisModule_ReplyWithDouble(ctx, info.listing);
+    reply_real(ctx, "listing", info.listing);
+    reply_real(ctx, "expected-aae", info.expected_aae);
+    reply_real(ctx, "expected-are", info.expected_are);
     reply_field(ctx, "bytes", (int64_t)info.bytes);
     reply_field(ctx, "budget", (int64_t)info.budget);
     reply_field(ctx, "cache-bytes", (int64_t)info.cache_bytes);

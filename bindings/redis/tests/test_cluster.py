@@ -130,7 +130,8 @@ def test_groups_are_the_sketches_of_their_items(cluster, client):
     sketch = SketchGroups.create(client, "equal", 6, BUDGET, seed=42)
     items = [f"item {i * i % 5000}" for i in range(30_000)] + [b"\0\xff{}" * i for i in range(50)]
     items += range(-50, 9000)
-    items += ["WITHBOUNDS", "", "x" * (2 << 20), "y" * (2 << 20)]  # the last two are more than a command should have
+    items += ["WITHBOUNDS", "ITEMS", ""]
+    items += ["x" * (2 << 20), "y" * (2 << 20)]  # more than a command should have
     counts = [i % 7 - 1 for i in range(len(items))]
     sketch.add_many(items, counts)
     here = [Sketch(BUDGET // 6, seed=42) for _ in sketch.keys]
@@ -138,11 +139,17 @@ def test_groups_are_the_sketches_of_their_items(cluster, client):
         here[group(item, 6, 42)].add(item, count)
     assert dumps(cluster, sketch) == [part.to_bytes() for part in here]
     assert sketch.total() == sum(counts) == sum(info["total"] for info in sketch.info())
-    asked = ["WITHBOUNDS", *items[::5], "never seen"]
+    asked = ["WITHBOUNDS", "ITEMS", *items[::5], "never seen"]
     parts = [here[group(item, 6, 42)] for item in asked]
     assert sketch.bounds_many(asked) == [part.bounds(item) for part, item in zip(parts, asked)]
     # the server rounds halves away from 0
     assert all(abs(a - part.estimate(item)) <= 0.5 for a, part, item in zip(sketch.estimate_many(asked), parts, asked))
+    wary = sketch.estimate_many(asked, absent=0.5, relative=0.25)
+    assert wary[:9] == [sketch.estimate(item, absent=0.5, relative=0.25) for item in asked[:9]]
+    for answer, part, item in zip(wary, parts, asked, strict=True):
+        assert abs(answer - part.estimate(item, absent=0.5, relative=0.25)) <= 0.5
+    with pytest.raises(redis.exceptions.ResponseError):
+        sketch.estimate(7, absent=1)
     assert sketch.estimate(7) == sketch.estimate_many([7])[0] and sketch.bounds(7) == sketch.bounds_many([7])[0]
     whole = here[0]
     for part in here[1:]:

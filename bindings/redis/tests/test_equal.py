@@ -19,13 +19,32 @@ def test_bytes_are_those_of_the_library(server, budget, model, top, seed):
     assert server("LEGO.DUMP", "key") == sketch.to_bytes()
     assert sketch.exact == (model == "compact" and budget == 40000)
     items = sorted({item for item, _ in counted}) + [b"never"]
-    answers = server("LEGO.QUERY", "key", "WITHBOUNDS", *items)
+    answers = server("LEGO.QUERY", "key", "WITHBOUNDS", "ITEMS", *items)
     assert [tuple(answer[1:]) for answer in answers] == [sketch.bounds(item) for item in items]
     values = [sketch.estimate(item) for item in items]
     assert all(abs(answer[0] - value) <= 0.5 for answer, value in zip(answers, values))
     assert server("LEGO.QUERY", "key", *items) == [answer[0] for answer in answers]
     singly = server.pipeline([["LEGO.QUERY", "key", item] for item in items[:300]])
     assert singly == [[answer[0]] for answer in answers[:300]]
+
+
+@pytest.mark.parametrize("top", [None, 20])
+def test_questions_are_meant_as_in_the_library(server, top):
+    sketch = reserve(server, "key", 6000, top=top)
+    counted = stream(20000)
+    count(server, "key", sketch, counted)
+    assert sketch.listing < 1
+    items = sorted({item for item, _ in counted}) + [f"never {i}".encode() for i in range(500)]
+    for absent, relative in ((0.7, 0.5), (0, 0), (0, 1), (0.25, 0.75)):
+        answers = server("LEGO.QUERY", "key", "ABSENT", absent, "WITHBOUNDS", "RELATIVE", relative, "ITEMS", *items)
+        values = sketch.estimate_many(items, absent=absent, relative=relative)
+        lower, upper = sketch.bounds_many(items, absent=absent, relative=relative)
+        assert [tuple(answer[1:]) for answer in answers] == list(zip(lower, upper))
+        assert all(abs(answer[0] - value) <= 0.5 for answer, value in zip(answers, values, strict=True))
+        words = ["LEGO.QUERY", "key", "RELATIVE", relative, "ABSENT", absent, "ITEMS"]
+        assert server(*words, *items) == [answer[0] for answer in answers]
+        singly = server.pipeline([[*words, item] for item in items[:300]])
+        assert singly == [[answer[0]] for answer in answers[:300]]
 
 
 def test_the_default_model_is_compact(server):
@@ -152,6 +171,8 @@ def test_info_of_a_crowded_sketch(server):
     told = info(server, "key")
     assert (told["exact"], told["total"]) == (0, 5000)
     assert 0 <= float(told["listing"]) < 1 and abs(told["distinct"] - 5000) < 500
+    assert float(told["expected-aae"]) == pytest.approx(sketch.expected_aae)
+    assert float(told["expected-are"]) == pytest.approx(sketch.expected_are)
 
 
 @pytest.mark.parametrize("top", [None, 20])
@@ -191,6 +212,7 @@ def test_info(server):
     assert plain["model"] == b"compact" and plain["seed"] == b"18446744073709551615"
     assert (plain["total"], plain["bytes"], plain["top"]) == (sketch.total, sketch.bytes, 0)
     assert (plain["distinct"], plain["exact"], float(plain["listing"])) == (sketch.distinct, 1, 1) and sketch.exact
+    assert (float(plain["expected-aae"]), float(plain["expected-are"])) == (0, 0)
     assert (plain["budget"], plain["cache-bytes"]) == (sketch.budget, sketch.cache_bytes)
     assert (plain["blocks"], plain["columns"], plain["top-bytes"], plain["top-total"]) == (sketch.blocks, 0, 0, 0)
     reserve(server, "kept", 50000, top=5)
@@ -201,7 +223,8 @@ def test_info(server):
     assert 0 < kept["top-bytes"] < kept["bytes"] < 2000  # it is young
     with server.connect(protocol=3) as newer:
         shown = {k.encode(): v for k, v in plain.items()}
-        assert newer.execute_command("LEGO.INFO", "plain") == {**shown, b"listing": float(plain["listing"])}
+        reals = {name.encode(): float(plain[name]) for name in ("listing", "expected-aae", "expected-are")}
+        assert newer.execute_command("LEGO.INFO", "plain") == {**shown, **reals}
     # redis-cli 7.0 ends at a reply of a type that it does not know.
     shown = subprocess.run(["redis-cli", "-p", str(server.port), "-3", "LEGO.INFO", "plain"], capture_output=True)
     assert (shown.returncode, shown.stderr) == (0, b"") and b"seed 18446744073709551615" in shown.stdout

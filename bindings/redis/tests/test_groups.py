@@ -5,7 +5,7 @@ import threading
 
 import pytest
 import redis
-from legosketch import group
+from legosketch import Sketch, group
 from legosketch.redis import MANY, AddError, SketchGroups
 from proxy import Proxy
 from redis.backoff import NoBackoff
@@ -51,6 +51,21 @@ def test_what_is_in_doubt_is_no_more_than_what_was_on_its_way(connected):
     error = caught.value
     assert (error.counted, error.in_doubt, error.refused) == (pairs[:MANY], pairs[MANY : 2 * MANY], pairs[2 * MANY :])
     assert sketch.total() == sum(count for _, count in error.counted)
+
+
+def test_info(connected):
+    """Shares and errors are numbers that are not whole, and of bricks an error is not known."""
+    server, proxy, client = connected
+    sketch = SketchGroups.create(client, "told", 2, 60000)
+    sketch.add_many(range(68000))
+    for key, told in zip(sketch.keys, sketch.info(), strict=True):
+        here = Sketch.from_bytes(server("LEGO.DUMP", key))
+        assert (told["listing"], told["exact"]) == (pytest.approx(here.listing), 0) and 0 < here.listing < 1
+        assert told["expected-aae"] == pytest.approx(here.expected_aae)
+        assert told["expected-are"] == pytest.approx(here.expected_are)
+    bricks = SketchGroups.create(client, "bricks", 2, 60000, model="paper")
+    for told in bricks.info():
+        assert (told["listing"], told["expected-aae"], told["expected-are"]) == (0, None, None)
 
 
 def test_questions_are_asked_again(connected, monkeypatch):

@@ -164,7 +164,7 @@ def test_young_sketches_merge_whatever_their_budgets(server):
         server("LEGO.RESERVE", name, "BUDGET", budget)
         server("LEGO.ADD", name, "x", name)
     assert server("LEGO.MERGE", "d", 2, "a", "b") == b"OK"
-    assert server("LEGO.QUERY", "d", "WITHBOUNDS", "x", "a", "b") == [[2, 2, 2], [1, 1, 1], [1, 1, 1]]
+    assert server("LEGO.QUERY", "d", "WITHBOUNDS", "ITEMS", "x", "a", "b") == [[2, 2, 2], [1, 1, 1], [1, 1, 1]]
 
 
 def test_bricks_of_other_columns(server):
@@ -231,11 +231,40 @@ def test_models_that_are_not_built_in(keys):
     assert "not built in" in refused(keys, "LEGO.LOAD", "d", bytes(data))
 
 
-def test_withbounds_may_be_an_item(keys):
-    keys("LEGO.ADD", "plain", "WITHBOUNDS")
-    assert keys("LEGO.QUERY", "plain", "WITHBOUNDS") == [1]
-    assert keys("LEGO.QUERY", "plain", "withbounds", "WITHBOUNDS") == [[1, 1, 1]]
-    assert keys("LEGO.QUERY", "plain", "a", "WITHBOUNDS") == [1, 1]
+def test_options_are_options_before_items_alone(keys):
+    """Without ITEMS behind them they are items."""
+    keys("LEGO.ADD", "plain", "WITHBOUNDS", "ITEMS", "ABSENT")
+    for plain in (
+        "WITHBOUNDS", "ITEMS", "ABSENT", "a WITHBOUNDS", "WITHBOUNDS a", "ABSENT WITHBOUNDS", "WITHBOUNDS ITEMS",
+        "ABSENT ITEMS", "ABSENT ITEMS a", "a ITEMS b", "b WITHBOUNDS ITEMS a", "WITHBOUNDS a ITEMS b",
+    ):  # fmt: skip
+        assert keys("LEGO.QUERY", "plain", *plain.split()) == [1] * len(plain.split()), plain
+    assert keys("LEGO.QUERY", "plain", "absent", "0.5", "a") == [0, 0, 1]
+    for options, items in (
+        ("ITEMS", ["ITEMS"]), ("items", ["a", "WITHBOUNDS", "ITEMS"]), ("ABSENT 0.5 ITEMS", ["ITEMS", "a"]),
+        ("relative 1 absent 0 ITEMS", ["WITHBOUNDS"]), ("RELATIVE 0 RELATIVE 0.25 ITEMS", ["a"]),
+    ):  # fmt: skip
+        assert keys("LEGO.QUERY", "plain", *options.split(), *items) == [1] * len(items), options
+        bounded = keys("LEGO.QUERY", "plain", "WithBounds", *options.split(), *items)
+        assert bounded == [[1, 1, 1]] * len(items), options
+        assert keys("LEGO.QUERY", "plain", *options.split()[:-1], "WITHBOUNDS", "ITEMS", *items) == bounded
+
+
+@pytest.mark.parametrize("items", [["a"], ["a", "b"]])
+@pytest.mark.parametrize("option", ["ABSENT 1", "ABSENT -0.1", "ABSENT nan", "ABSENT x", "RELATIVE 1.1", "RELATIVE inf",
+                                    "RELATIVE 0.5x", "ABSENT 1 ABSENT x"])  # fmt: skip
+def test_numbers_of_a_question(keys, option, items):
+    for key in ("plain", "kept", "brick"):
+        said = refused(keys, "LEGO.QUERY", key, *option.split(), "ITEMS", *items)
+        assert "ABSENT is a number from 0 to below 1, and RELATIVE one from 0 to 1" in said
+
+
+def test_the_papers_model_answers_in_one_way(keys):
+    for option in ("ABSENT 0.5", "RELATIVE 0.6"):
+        said = refused(keys, "LEGO.QUERY", "brick", *option.split(), "ITEMS", "a", "b")
+        assert "the model paper has one way to answer" in said
+    plain = keys("LEGO.QUERY", "brick", "a", "b")
+    assert keys("LEGO.QUERY", "brick", "ABSENT", "0", "RELATIVE", "0.5", "ITEMS", "a", "b") == plain
 
 
 def pairs(words):

@@ -74,6 +74,17 @@ SELECT lego_merge_agg(x) FROM (SELECT sketch FROM crowded UNION ALL SELECT top F
 SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(g, b) FROM unnest('{65536, 40000}'::int[]) b,
     generate_series(1, 40000) g GROUP BY b ORDER BY b) t(x);
 
+-- Questions that are not meant like that.
+SELECT lego_estimate(sketch, 1, 1) FROM s;
+SELECT lego_estimate(sketch, 'a'::text, -0.1) FROM s;
+SELECT lego_estimate(sketch, 'a'::bytea, 'NaN') FROM s;
+SELECT lego_bounds(top, 1, 0, 1.1) FROM s;
+SELECT lego_estimates(sketch, '{1, 2}'::bigint[], 0, 'infinity') FROM s;
+SELECT lego_estimates(sketch, '{}'::text[], 2) FROM s;
+SELECT lego_estimate(lego_empty(65536, 0, 'paper'), 1, 0.5);
+SELECT lego_estimates(lego_empty(65536, 0, 'paper'), '{a}'::text[], relative => 1);
+SELECT lego_estimate(lego_empty(65536, 0, 'paper'), 1, 0, 0.5);
+
 -- The most frequent items.
 SELECT lego_top(sketch) FROM s;
 SELECT lego_top(top, -1) FROM s;

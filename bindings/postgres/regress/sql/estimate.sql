@@ -64,7 +64,29 @@ BEGIN
 END $$;
 DROP TABLE compressed;
 
+-- How a question is meant: what is exact does not depend on it; the default can be said; a null has no answer.
+SELECT lego_estimate(words, 'w7', 0.5, 1), lego_estimate(words, 'w7'::bytea, absent => 0.9) AS bytes,
+    lego_estimate(numbers, 7, relative => 0) AS number, lego_estimates(words, '{w1, none}'::text[], 0.3) AS texts,
+    lego_estimates(words, '{w1}'::bytea[], relative => 1) AS byteas,
+    lego_estimates(numbers, '{1, 1000}'::bigint[], absent => 0.5, relative => 0.2) AS numbers,
+    lego_bounds(words, 'w7', 0.5) AS bounds, lego_bounds(numbers, 7, relative => 1) AS number_bounds,
+    lego_estimate(top, 'w7', 0.5) AS top FROM s WHERE id = 1;
+SELECT lego_estimate(words, 'w7', NULL) IS NULL AS absent, lego_bounds(words, 'w7', 0, NULL) IS NULL AS relative
+    FROM s WHERE id = 1;
+CREATE TABLE crowded AS SELECT lego_agg(g, 1 + 1000 / g, 4096) AS sketch FROM generate_series(1, 8000) g;
+SELECT count(*) AS items, bool_and(plain = same) AS same, bool_and(absent <= plain) AS absent_is_less,
+    bool_and(small <= plain AND plain <= large) AS ordered, bool_and(plain = one AND absent = one_absent) AS singly
+    FROM (SELECT lego_estimate(sketch, g) AS one, lego_estimate(sketch, g, 0.7) AS one_absent,
+            (lego_estimates(sketch, a))[1] AS plain, (lego_estimates(sketch, a, 0, 0.5))[1] AS same,
+            (lego_estimates(sketch, a, 0.7))[1] AS absent, (lego_estimates(sketch, a, relative => 1))[1] AS small,
+            (lego_estimates(sketch, a, relative => 0))[1] AS large
+        FROM crowded, generate_series(1, 10000, 7) g, LATERAL (SELECT ARRAY[g::bigint, 1, 2]) t(a)) t;
+SELECT (info->'expected_aae')::float >= 0 AS aae, (info->'expected_are')::float >= 0 AS are, info->'exact' AS exact
+    FROM crowded, lego_info(sketch) info;
+DROP TABLE crowded;
+
 -- What a sketch is.
+SELECT lego_info(lego_empty(65536, 0, 'paper'));
 SELECT lego_info(words) FROM s ORDER BY id;
 SELECT lego_info(top) FROM s ORDER BY id;
 SELECT lego_total(words), lego_total(top) FROM s ORDER BY id;

@@ -1,0 +1,149 @@
+/* How a question is meant (lego_asking): what is refused, what ignores it, and that one item and many agree. */
+#include <math.h>
+
+#include "support.h"
+
+enum { ITEMS = 5000, ABSENT = 1000 };
+
+static const lego_asking ways[] = {LEGO_ASKING_INIT, {0.5, 0.5}, {0.999, 0.5}, {0, 0}, {0, 1}, {0.3, 0.8}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static int64_t count_of(uint64_t item)
+{
+    return item < ITEMS ? 1 + (int64_t)(ITEMS / (item + 1)) : 0;
+}
+
+static lego_sketch *sketch_of(const char *model, uint64_t budget, uint64_t top)
+{
+    lego_sketch *sketch = make_within(model, budget, top);
+    for (uint64_t i = 0; i < ITEMS; i++) assert_int_equal(lego_add_u64(sketch, i, count_of(i)), LEGO_OK);
+    return sketch;
+}
+
+static lego_status ask(const lego_sketch *sketch, const uint64_t *items, size_t n, const lego_asking *asking,
+                       lego_estimate *answers)
+{
+    return lego_query_items(sketch, &(lego_items){.n = n, .integers = items}, asking, answers);
+}
+
+/* Refused, also for no items at all, and nothing is written. */
+static void refuse(const lego_sketch *sketch, lego_asking asking, lego_status expected)
+{
+    const uint64_t items[] = {1, 2};
+    lego_estimate answers[2], untouched[2];
+    memset(answers, 0x5a, sizeof answers);
+    memcpy(untouched, answers, sizeof answers);
+    for (size_t n = 0; n <= 2; n++) assert_int_equal(ask(sketch, items, n, &asking, answers), expected);
+    assert_memory_equal(answers, untouched, sizeof answers);
+}
+
+static void what_is_out_of_range_is_refused(void **unused)
+{
+    (void)unused;
+    const lego_asking wrong[] = {{-0.001, 0.5}, {1, 0.5},     {2, 0.5}, {NAN, 0.5},    {INFINITY, 0.5},
+                                 {0, -0.001},   {0, 1.00001}, {0, NAN}, {0, -INFINITY}};
+    lego_sketch *of[] = {sketch_of("compact", 4096, 0), sketch_of("compact", 1 << 20, 0),
+                         sketch_of("compact", 6000, 600), sketch_of("paper", 160000, 0)};
+    for (size_t s = 0; s < sizeof of / sizeof *of; s++) {
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) refuse(of[s], wrong[i], LEGO_ERR_ARGUMENT);
+        lego_destroy(of[s]);
+    }
+}
+
+/* Its networks were trained for one kind of question. */
+static void the_papers_model_has_one_way(void **unused)
+{
+    (void)unused;
+    const uint64_t items[] = {1, ITEMS};
+    lego_estimate plain[2], same[2];
+    lego_sketch *sketch = sketch_of("paper", 160000, 0);
+    for (size_t i = 1; i < WAYS; i++) refuse(sketch, ways[i], LEGO_ERR_MODEL);
+    assert_int_equal(ask(sketch, items, 2, NULL, plain), LEGO_OK);
+    assert_int_equal(ask(sketch, items, 2, &ways[0], same), LEGO_OK);
+    assert_memory_equal(plain, same, sizeof plain);
+    lego_destroy(sketch);
+}
+
+static void assert_ordered(const lego_estimate *e)
+{
+    assert_true((double)e->lower <= e->value && e->value <= (double)e->upper);
+}
+
+/* However it is meant, an answer is the same alone and among others, and within its bounds. */
+static void check_way(const lego_sketch *sketch, const uint64_t *items, const lego_asking *asking)
+{
+    static lego_estimate many[ITEMS + ABSENT];
+    assert_int_equal(ask(sketch, items, ITEMS + ABSENT, asking, many), LEGO_OK);
+    for (size_t i = 0; i < ITEMS + ABSENT; i++) {
+        lego_estimate one;
+        assert_int_equal(ask(sketch, &items[i], 1, asking, &one), LEGO_OK);
+        assert_memory_equal(&one, &many[i], sizeof one);
+        assert_ordered(&one);
+        assert_true(one.upper >= count_of(items[i]));
+        if (asking != NULL) continue;
+        assert_int_equal(lego_query_u64(sketch, items[i], &one), LEGO_OK);
+        assert_memory_equal(&one, &many[i], sizeof one);
+    }
+}
+
+static void one_and_many_agree(void **unused)
+{
+    (void)unused;
+    static uint64_t items[ITEMS + ABSENT];
+    for (size_t i = 0; i < ITEMS + ABSENT; i++) items[i] = i;
+    for (uint64_t top = 0; top <= 600; top += 600) {
+        lego_sketch *sketch = sketch_of("compact", 5000 + top, top);
+        assert_true(info_of(sketch).listing < 0.5); /* else next to nothing shares, and nothing is tested */
+        check_way(sketch, items, NULL);
+        for (size_t i = 0; i < WAYS; i++) check_way(sketch, items, &ways[i]);
+        lego_destroy(sketch);
+    }
+}
+
+/* What is counted exactly is no matter of opinion. */
+static void assert_count(const lego_sketch *sketch, uint64_t item)
+{
+    for (size_t i = 0; i < WAYS; i++) {
+        lego_estimate e;
+        assert_int_equal(ask(sketch, &item, 1, &ways[i], &e), LEGO_OK);
+        assert_true(e.value == (double)count_of(item) && e.lower == count_of(item) && e.upper == count_of(item));
+    }
+}
+
+static int check_top(void *context, const lego_top_item *top)
+{
+    uint64_t item;
+    assert_int_equal(top->size, sizeof item);
+    memcpy(&item, top->item, sizeof item);
+    if (top->exact) assert_count(context, item);
+    return 0;
+}
+
+static void exact_counts_stay(void **unused)
+{
+    (void)unused;
+    lego_sketch *whole = sketch_of("compact", 1 << 20, 0), *crowded = sketch_of("compact", 6000, 600);
+    assert_true(info_of(whole).exact && !info_of(crowded).exact);
+    for (uint64_t i = 0; i < ITEMS + ABSENT; i++) assert_count(whole, i);
+    unsigned exact = 0;
+    for (uint64_t i = 0; i < 20; i++) { /* the first are among the most frequent */
+        lego_estimate e;
+        assert_int_equal(lego_query_u64(crowded, i, &e), LEGO_OK);
+        exact += e.lower == e.upper;
+    }
+    assert_true(exact > 0);
+    assert_int_equal(lego_top(crowded, SIZE_MAX, check_top, crowded), LEGO_OK);
+    lego_destroy(whole);
+    lego_destroy(crowded);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_out_of_range_is_refused),
+        cmocka_unit_test(the_papers_model_has_one_way),
+        cmocka_unit_test(one_and_many_agree),
+        cmocka_unit_test(exact_counts_stay),
+    };
+    return cmocka_run_group_tests_name("asking", tests, NULL, NULL);
+}
