@@ -5,7 +5,7 @@
 #include "model/posterior.h"
 
 /* Draws of every count, and of all more in proportion to how likely they are; the worths that are tried. */
-enum { DRAWS_LEAST = 4, DRAWS = 1200, WORTHS = 8 };
+enum { DRAWS_LEAST = 4, DRAWS = 1200, WORTHS = 9 };
 
 struct trial {
     const struct learnt *learnt;
@@ -90,25 +90,24 @@ static double mean_count(const struct learnt *learnt)
     return sum;
 }
 
-/* kappa is right where it is itself half of what the errors' quotient is then: an absolute error weighs twice as much as a
- * relative one, each over what is expected of it. And the absolute one is not to be above the rule's. The worths are
- * tried from below; `here` is the last at which both hold, and between it and the next the bound is found in proportion.
- * (The quotient changes slowly, so a little more or less content does not change kappa much.) */
+/* How far a worth is too high, from 1 on. At the right one, kappa is half of what absolute errors are over relative ones:
+ * then a small change weighs absolute errors twice, each over what it is. And they are not to be above the rule's. */
 static double excess(const struct trial *trial, unsigned k)
 {
-    double quotient = trial->aae[k] / (2 * trial->are[k] * (double)trial->weighing[k].relative + 1e-30);
-    double rule = trial->aae[k] / (trial->rule + 1e-30);
-    return fmax(1 / (quotient + 1e-30), rule * rule * rule * rule);
+    double errors = trial->aae[k] / (2 * trial->are[k] + 1e-30), rule = trial->aae[k] / (0.97 * trial->rule + 1e-30);
+    rule *= rule;
+    return fmax((double)trial->weighing[k].relative / (errors + 1e-30), rule * rule);
 }
 
+/* The first place, from the least worth up, where it becomes too high. What the errors are there changes slowly, and so
+ * does the place, from one budget to the next. */
 static void trial_end(const struct trial *trial, struct learnt *learnt)
 {
     unsigned k = 0;
     while (k + 2 < WORTHS && excess(trial, k + 1) < 1) k++;
     double low = excess(trial, k), high = excess(trial, k + 1);
     double part = high <= 1 ? 1 : low >= 1 ? 0 : (1 - low) / (high - low);
-    double here = (double)trial->weighing[k].relative, next = (double)trial->weighing[k + 1].relative;
-    learnt->worth = (float)(here + part * (next - here));
+    learnt->worth = trial->weighing[k].relative * (float)(1 + part); /* the next is twice as much */
     learnt->aae = (float)(trial->aae[k] + part * (trial->aae[k + 1] - trial->aae[k]));
     learnt->are = (float)(trial->are[k] + part * (trial->are[k + 1] - trial->are[k]));
 }
@@ -116,8 +115,8 @@ static void trial_end(const struct trial *trial, struct learnt *learnt)
 void learn_worth(const struct seen *seen, struct learnt *learnt)
 {
     struct trial trial = {.learnt = learnt, .seen = seen};
-    double worth = mean_count(learnt) / 256;
-    for (unsigned k = 0; k < WORTHS; k++, worth *= 4) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
+    double worth = mean_count(learnt) / 64;
+    for (unsigned k = 0; k < WORTHS; k++, worth *= 2) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
     for (unsigned b = 1; b < LEARN_BINS; b++) {
         double share = (double)learnt->count[b];
         if (share < 1e-7) continue;
