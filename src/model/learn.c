@@ -107,19 +107,19 @@ static void counts_are(const double items[LEARN_BINS], const struct seen *seen, 
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
-enum { PARTS = 31 };
+enum { PARTS = 31, EMPTY_LEAST = 8 };
 
 /* What expectation maximisation works on: the bins up to the last that has cells. */
 struct search {
     unsigned n, widths;
-    double all;                          /* the weights' sum */
-    double total;                        /* of g, if empty cells tell it; else 0 */
+    double all;   /* the weights' sum */
+    double total; /* of g, if empty cells tell it; else 0 */
     double middle[LEARN_BINS];
-    double width[LEARN_WIDTHS];          /* those with cells, and for each of them: */
-    double weight[LEARN_WIDTHS];         /* how many cells, over the width */
-    double share[LEARN_WIDTHS][LEARN_BINS]; /* h */
-    double items[LEARN_BINS];            /* g */
-    double gain[LEARN_BINS];             /* what g is to be multiplied by, times `all` */
+    double width[LEARN_WIDTHS];                      /* those with cells, and for each of them: */
+    double weight[LEARN_WIDTHS];                     /* how many cells, over the width */
+    double share[LEARN_WIDTHS][LEARN_BINS];          /* h */
+    double items[LEARN_BINS];                        /* g */
+    double gain[LEARN_BINS];                         /* what g is to be multiplied by, times `all` */
     uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i: where_both() */
 };
 
@@ -144,8 +144,9 @@ static double minus_ln(double x)
     return -(2 * t * sum + exponent * 0.6931471805599453);
 }
 
-/* The cells of one width, if there are any. */
-static void search_width(struct search *search, const uint32_t cells[LEARN_BINS], unsigned width, double *number)
+/* The cells of one width, if there are any. With n items a cell is empty with probability exp(-n / width); what that
+ * tells of n weighs as there are empty ones. */
+static void search_width(struct search *search, const uint32_t cells[LEARN_BINS], unsigned width, double *empty)
 {
     double all = 0, *share = search->share[search->widths];
     for (unsigned b = 0; b < search->n; b++) all += cells[b];
@@ -154,22 +155,23 @@ static void search_width(struct search *search, const uint32_t cells[LEARN_BINS]
     search->weight[search->widths] = all / width;
     search->width[search->widths++] = width;
     search->all += all / width;
-    if (share[0] == 0) return;
-    *number += all; /* with n items a cell is empty with probability exp(-n / width) */
-    search->total += all * minus_ln(share[0]) * width;
+    if (cells[0] == 0) return;
+    *empty += cells[0];
+    search->total += cells[0] * minus_ln(share[0]) * width;
 }
 
 static void search_start(struct search *search, const struct seen *seen, const struct learnt *learnt)
 {
-    double number = 0;
+    double empty = 0;
     search->n = search->widths = 0;
     search->all = search->total = 0;
     for (unsigned w = 0; w < LEARN_WIDTHS; w++)
         for (unsigned b = search->n; b < LEARN_BINS; b++)
             if (seen->cells[0][w][b]) search->n = b + 1;
     for (unsigned b = 0; b < search->n; b++) search->middle[b] = (double)learnt->middle[b];
-    for (unsigned w = 0; w < LEARN_WIDTHS; w++) search_width(search, seen->cells[0][w], 1u << (w + LEARN_NARROWEST), &number);
-    if (number > 0) search->total /= number;
+    for (unsigned w = 0; w < LEARN_WIDTHS; w++)
+        search_width(search, seen->cells[0][w], 1u << (w + LEARN_NARROWEST), &empty);
+    search->total = empty >= EMPTY_LEAST ? search->total / empty : 0;
     for (unsigned i = 0; i < search->n; i++)
         for (unsigned k = 0; k <= i; k++) search->meet[i * (i + 1) / 2 + k] = where_both(search, i, k);
 }
@@ -246,7 +248,8 @@ static void search_round(struct search *search)
     for (unsigned b = 1; b < search->n; b++) items += search->items[b], inverse += search->items[b] / search->middle[b];
     for (unsigned b = 1; b < search->n; b++) {
         double v = search->middle[b], x = search->gain[b] / search->all, small = items / inverse;
-        if (search->total > 0) x = (v * x + small * search->total / items) / (v + small); /* the number is for the small */
+        if (search->total > 0)
+            x = (v * x + small * search->total / items) / (v + small); /* the number is for the small */
         search->items[b] *= x * sqrt(x) * sqrt(sqrt(x));
     }
 }
@@ -260,6 +263,7 @@ static void learn_counts(const struct seen *seen, struct learnt *learnt)
     for (unsigned i = 0; i < LEARN_ROUNDS; i++) search_round(&search);
     for (unsigned b = 1; b < search.n; b++) items[b] = search.items[b];
     counts_are(items, seen, learnt);
+    learnt->crowded = search.total == 0;
 }
 
 /* Where sums of both signs cancel, parts do not add up. Each cell then counts as if it had one item. */
@@ -269,6 +273,7 @@ static void learn_signed(const struct seen *seen, struct learnt *learnt)
     for (unsigned b = 1; b < LEARN_BINS; b++)
         for (unsigned w = 0; w < LEARN_WIDTHS; w++) items[b] += seen->cells[0][w][b] / 2.0 / seen->blocks;
     counts_are(items, seen, learnt);
+    learnt->crowded = false;
 }
 
 void learn(const struct blocks *blocks, struct learnt *learnt)

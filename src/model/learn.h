@@ -51,18 +51,20 @@ static inline float bin_length(unsigned bin)
 
 /* What is known of a stream. */
 struct learnt {
-    bool any;       /* whether a block was seen that shares; if not, nothing else is set */
-    int sign;       /* 1 or -1: all counts have it. 0: some are below 0, some above */
-    float negative; /* the share of the sums that are below 0 */
-    float twin;     /* how likely another item is to have all the cells that an item has */
-    float items;    /* of a block that shares, on average */
-    float worth;    /* kappa of posterior.h, at which both errors count alike */
-    float aae, are; /* to be expected of items of such blocks */
-    float first[LEARN_BINS], length[LEARN_BINS];      /* bin_first() and bin_length() */
-    float middle[LEARN_BINS];                         /* of a bin: the mean of what was seen in it */
-    float count[LEARN_BINS];                          /* the probability that an item's count is in this bin */
-    float below[LEARN_BINS], below_inverse[LEARN_BINS]; /* of count, and of count / middle: the sum of the bins before */
-    float noise[2][LEARN_WIDTHS][LEARN_BINS];         /* of rows and caps, by width: that of one integer of the bin */
+    bool any;                                    /* whether a block was seen that shares; if not, nothing else is set */
+    int sign;                                    /* 1 or -1: all counts have it. 0: some are below 0, some above */
+    float negative;                              /* the share of the sums that are below 0 */
+    float twin;                                  /* how likely another item is to have all the cells that an item has */
+    float items;                                 /* of a block that shares, on average */
+    float worth;                                 /* kappa of posterior.h, at which both errors count alike */
+    bool crowded;                                /* hardly a cell is empty, so nothing tells how many items there are */
+    float aae, are;                              /* to be expected of items of such blocks, unless it is crowded */
+    float first[LEARN_BINS], length[LEARN_BINS]; /* bin_first() and bin_length() */
+    float middle[LEARN_BINS];                    /* of a bin: the mean of what was seen in it */
+    float count[LEARN_BINS];                     /* the probability that an item's count is in this bin */
+    float below[LEARN_BINS],
+        below_inverse[LEARN_BINS];            /* of count, and of count / middle: the sum of the bins before */
+    float noise[2][LEARN_WIDTHS][LEARN_BINS]; /* of rows and caps, by width: that of one integer of the bin */
 };
 
 /* What blocks tell. It follows from their content alone. */

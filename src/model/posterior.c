@@ -8,13 +8,13 @@ enum { LANES = 16, ROOM = 2 * (LEARN_BINS + 4) + 2 * LANES, TABLES = 3 };
  * count, the upper half by the bins of what is missing to the bound. Below them all are the counts that are so small
  * beside the reads that each leaves the same noise: these are known by sums alone. */
 struct candidates {
-    unsigned low;              /* the first bin that is not among the small */
-    unsigned lower, n;         /* of the lower half; of all, with enough behind to fill a chunk */
-    double whole_bound;        /* floats have no more than 24 bits of it */
+    unsigned low;       /* the first bin that is not among the small */
+    unsigned lower, n;  /* of the lower half; of all, with enough behind to fill a chunk */
+    double whole_bound; /* floats have no more than 24 bits of it */
     float bound;
-    float missing[ROOM];       /* to the bound */
-    float inverse[ROOM];       /* of the count */
-    float prior[ROOM];         /* how likely, before reads are known */
+    float missing[ROOM];         /* to the bound */
+    float inverse[ROOM];         /* of the count */
+    float prior[ROOM];           /* how likely, before reads are known */
     float rows[ROOM], cap[ROOM]; /* ... times how likely the noise is in the rows; and that in the cap */
 };
 

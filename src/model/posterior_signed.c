@@ -49,8 +49,9 @@ static void weigh_pieces(const struct learnt *learnt, const struct reading *read
         unsigned bin = bin_of((float)fabs(count));
         if (length < 1) continue;
         p->count[p->n] = count;
-        prior[p->n] = count == 0 ? absent
-                                 : (double)learnt->count[bin] / (double)bin_length(bin) * length * with_sign(learnt, count);
+        prior[p->n] = count == 0
+                          ? absent
+                          : (double)learnt->count[bin] / (double)bin_length(bin) * length * with_sign(learnt, count);
         p->likely[p->n] = prior[p->n] * noise_of(learnt, reading, 0, count) * noise_of(learnt, reading, 1, count);
         z += p->likely[p->n++];
     }

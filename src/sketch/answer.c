@@ -13,7 +13,8 @@
 /* The place to keep it, which the first reader who needs one makes; NULL if there is no memory. */
 static struct blocks_summary *summary_of(const lego_sketch *sketch)
 {
-    struct blocks_summary *_Atomic *place = &((lego_sketch *)(uintptr_t)sketch)->summary, *summary = *place, *none = NULL;
+    struct blocks_summary *_Atomic *place = &((lego_sketch *)(uintptr_t)sketch)->summary, *summary = *place,
+                                   *none = NULL;
     if (summary) return summary;
     struct blocks_summary *made = sketch->allocator.alloc(sketch->allocator.context, sizeof *made);
     if (!made) return NULL;

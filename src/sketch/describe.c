@@ -22,11 +22,13 @@ struct sample {
 
 static void count_list(const struct blocks *blocks, const struct block *block, struct census *census)
 {
-    double entries = block_entries(block), prints = exp2(step_print(block_step(block), blocks->whole));
+    unsigned step = block_step(block);
+    double entries = block_entries(block);
+    double prints = exp2(step_print(step, blocks->whole)) / (1 + step_quarters(step) / 4.0); /* some have a bit less */
     census->listing++;
     double items = entries < 0.01 * prints ? entries : -prints * log1p(-entries / prints);
     census->listed += items;
-    if (block_step(block) > STEP_WHOLE && entries > 1) census->shared_prints += items * (items - 1) / prints;
+    if (step > STEP_WHOLE && entries > 1) census->shared_prints += items * (items - 1) / prints;
 }
 
 /* Who has another's print has its count too, but for what the cap says: about what a cell there has. */
@@ -94,8 +96,8 @@ static void expect_errors(const lego_sketch *sketch, const struct census *census
     struct learnt made;
     const struct learnt *learnt = blocks_learnt(sketch, &made);
     if (!learnt->any) return;
-    info->expected_aae += shared / all * (double)learnt->aae;
-    info->expected_are += shared / all * (double)learnt->are;
+    info->expected_aae += learnt->crowded ? NAN : shared / all * (double)learnt->aae;
+    info->expected_are += learnt->crowded ? NAN : shared / all * (double)learnt->are;
 }
 
 static void count_items(const lego_sketch *sketch, lego_info *info)

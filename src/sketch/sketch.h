@@ -39,7 +39,7 @@ struct lego_sketch {
         struct bricks bricks;
     };
     struct blocks_summary *_Atomic summary; /* an allocation of its own; NULL until it is made */
-    void *top_bytes; /* of the top: one allocation, or NULL if the sketch keeps none */
+    void *top_bytes;                        /* of the top: one allocation, or NULL if the sketch keeps none */
     struct top top;
 };
 
