@@ -90,8 +90,8 @@ static double mean_count(const struct learnt *learnt)
     return sum;
 }
 
-/* How far a worth is too high, from 1 on. At the right one, kappa is half of what absolute errors are over relative ones:
- * then a small change weighs absolute errors twice, each over what it is. And they are not to be above the rule's. */
+/* How far a worth is too high, from 1 on. At the right one, kappa is half of what absolute errors are over relative
+ * ones: then, each over what it is, absolute errors weigh twice. And they are not to be above the rule's. */
 static double excess(const struct trial *trial, unsigned k)
 {
     double errors = trial->aae[k] / (2 * trial->are[k] + 1e-30), rule = trial->aae[k] / (0.97 * trial->rule + 1e-30);

@@ -1,7 +1,7 @@
 /* answer: estimates from blocks, one or many at once, and what is learnt for them.
  *
- * A block that lists has the answer; in one that shares, it is the posterior's (model/posterior.h). An answer depends on
- * the content of the sketch alone: not on what is asked together, nor on what was asked before. */
+ * A block that lists has the answer; in one that shares, it is the posterior's (model/posterior.h). An answer depends
+ * on the content of the sketch alone: not on what is asked together, nor on what was asked before. */
 #include <math.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static lego_estimate answer_signed(const struct answering *a, const struct readi
     return (lego_estimate){answer[0], (int64_t)fmin(answer[1], answer[0]), (int64_t)fmax(answer[2], answer[0])};
 }
 
-/* Of cells whose counts are all of one sign. Who asks has mostly seen the item: it is not 0, unless it may be absent. */
+/* Of cells whose counts are all above 0. Who asks has mostly seen the item: it is not 0, unless it may be absent. */
 static lego_estimate answer_alike(const struct answering *a, const struct reading *reading,
                                   const struct weighing *weighing)
 {

@@ -159,7 +159,6 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .total = lego_total(sketch),
                         .bytes = sketch_bytes_now(sketch),
                         .budget = sketch_budget(sketch->model, &shape),
-                        .cache_bytes = sketch_cache_bytes(sketch),
                         .blocks = shape.blocks,
                         .columns = shape.columns,
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
@@ -169,4 +168,5 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
         info->distinct += count_residents(sketch, &sketch->top.bucket[i]);
+    info->cache_bytes = sketch_cache_bytes(sketch); /* with what was learnt just now */
 }
