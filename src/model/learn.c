@@ -50,28 +50,33 @@ static void see_blocks(const struct blocks *blocks, struct seen *seen)
 
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
 
-/* Of masses by bins the shares, `tail` more mass among them that is spread as 1 / v^2 from bin `first` on. */
+/* Of masses by bins the shares, `tail` more mass among them: of noise, from bin 0 on, spread as 1 / v, since nothing is
+ * known of it; of counts, which begin with bin 1, as 1 / v^2. */
 static void share_out(const double mass[LEARN_BINS], double tail, unsigned first, double share[LEARN_BINS])
 {
     double sum = tail, tails = 0;
     for (unsigned b = first; b < LEARN_BINS; b++) {
         double v = (double)bin_first(b) + 1;
-        share[b] = (double)bin_length(b) / v / v;
+        share[b] = (double)bin_length(b) / (first ? v * v : v);
         tails += share[b];
         sum += mass[b];
     }
     for (unsigned b = first; b < LEARN_BINS; b++) share[b] = (mass[b] + tail / tails * share[b]) / sum;
 }
 
-/* A quarter of what few cells show goes to the bins beside: the next cell might have been there. */
-static void smooth(const uint32_t cells[LEARN_BINS], double mass[LEARN_BINS])
+/* A quarter of what few cells show goes to the bins beside: the next cell might have been there. Returns how many cells
+ * there are. */
+static double smooth(const uint32_t cells[LEARN_BINS], double mass[LEARN_BINS])
 {
+    double all = 0;
     memset(mass, 0, LEARN_BINS * sizeof *mass);
     for (unsigned b = 0; b < LEARN_BINS; b++) {
         double aside = b >= 8 && b + 1 < LEARN_BINS && cells[b] <= 20 ? 0.25 * cells[b] : 0;
         mass[b] += cells[b] - 2 * aside;
         if (aside > 0) mass[b - 1] += aside, mass[b + 1] += aside;
+        all += cells[b];
     }
+    return all;
 }
 
 static void learn_noise(const struct seen *seen, struct learnt *learnt)
@@ -79,8 +84,8 @@ static void learn_noise(const struct seen *seen, struct learnt *learnt)
     double mass[LEARN_BINS], share[LEARN_BINS];
     for (unsigned cap = 0; cap < 2; cap++)
         for (unsigned w = 0; w < LEARN_WIDTHS; w++) {
-            smooth(seen->cells[cap][w], mass);
-            share_out(mass, 0.5, 0, share);
+            double cells = smooth(seen->cells[cap][w], mass);
+            share_out(mass, cap ? 0.5 + 0.02 * cells : 0.5, 0, share);
             for (unsigned b = 0; b < LEARN_BINS; b++)
                 learnt->noise[cap][w][b] = (float)(share[b] / (double)bin_length(b));
         }
