@@ -81,8 +81,9 @@ static void learn_noise(const struct seen *seen, struct learnt *learnt)
         for (unsigned w = 0; w < LEARN_WIDTHS; w++) {
             smooth(seen->cells[cap][w], mass);
             share_out(mass, 0.5, 0, share);
-            for (unsigned b = 0; b < LEARN_BINS; b++)
-                learnt->noise[cap][w][b] = (float)(share[b] / (double)bin_length(b));
+            float *noise = learnt->noise[cap][w];
+            for (unsigned b = 0; b < LEARN_BINS; b++) noise[b] = (float)(share[b] / (double)bin_length(b));
+            for (unsigned b = 0; b < LEARN_BINS; b++) learnt->scale[cap][w][b] = 1 / sqrtf(noise[0] * noise[b]);
         }
 }
 
@@ -95,9 +96,12 @@ static void counts_are(const double items[LEARN_BINS], const struct seen *seen, 
     share[0] = 0;
     for (unsigned b = 0; b < LEARN_BINS; b++) {
         learnt->count[b] = (float)share[b];
+        learnt->density[b] = learnt->count[b] / learnt->length[b];
         learnt->below[b] = (float)below;
         learnt->below_inverse[b] = (float)inverse;
+        learnt->below_mean[b] = below > 0 ? (float)(below / inverse) : 0;
         below += share[b];
+
         inverse += b > 0 ? share[b] / (double)learnt->middle[b] : 0;
     }
     double x = all / (1 << BLOCK_SHARED); /* 1 - exp(-x), nearly */
@@ -282,6 +286,7 @@ void learn(const struct blocks *blocks, struct learnt *learnt)
     memset(&seen, 0, sizeof seen);
     see_blocks(blocks, &seen);
     uint32_t any = seen.positive + seen.negative;
+    memset(learnt, 0, sizeof *learnt);
     learnt->any = any > 0;
     if (!any) return;
     learnt->sign = seen.negative == 0 ? 1 : seen.positive == 0 ? -1 : 0;
@@ -291,6 +296,8 @@ void learn(const struct blocks *blocks, struct learnt *learnt)
         learnt->length[b] = bin_length(b);
         learnt->middle[b] =
             seen.number[b] ? (float)(seen.sum[b] / seen.number[b]) : bin_first(b) + (bin_length(b) - 1) / 2;
+        if (b < 12 || b % 2 == 0) learnt->step_first[step_of_bin(b)] = bin_first(b);
+        learnt->step_length[step_of_bin(b)] += bin_length(b);
     }
     learn_noise(&seen, learnt);
     if (learnt->sign) learn_counts(&seen, learnt);
