@@ -13,11 +13,11 @@ static void see_cells(struct seen *seen, unsigned cap, const int64_t value[], un
         float size = fabsf((float)value[i]);
         unsigned bin = bin_of(size);
         cells[bin]++;
-        if (seen->number[bin]++ == 0 || size < seen->least[bin]) seen->least[bin] = size;
-        if (size > seen->most[bin]) seen->most[bin] = size;
-        seen->sum[bin] += (double)size;
-        seen->positive += value[i] > 0;
         seen->negative += value[i] < 0;
+        if (bin < 8) continue; /* all in it are the same */
+        seen->sum[bin] += (double)size;
+        if (seen->most[bin] == 0 || size < seen->least[bin]) seen->least[bin] = size;
+        if (size > seen->most[bin]) seen->most[bin] = size;
     }
 }
 
@@ -46,6 +46,20 @@ static void see_blocks(const struct blocks *blocks, struct seen *seen)
         seen->cap_step[seen->caps++] = (uint8_t)content.step;
         see_row(seen, 1, content.value, step_row(content.step, 0));
     }
+}
+
+/* What follows from the number of cells in each bin. */
+static void see_bins(struct seen *seen)
+{
+    uint32_t all = 0;
+    for (unsigned b = 0; b < LEARN_BINS; b++) {
+        for (unsigned w = 0; w < LEARN_WIDTHS; w++) seen->number[b] += seen->cells[0][w][b] + seen->cells[1][w][b];
+        if (b > 0) all += seen->number[b];
+        if (b >= 8) continue;
+        seen->least[b] = seen->most[b] = (float)b;
+        seen->sum[b] = (double)b * seen->number[b];
+    }
+    seen->positive = all - seen->negative;
 }
 
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
@@ -101,7 +115,6 @@ static void counts_are(const double items[LEARN_BINS], const struct seen *seen, 
         learnt->below_inverse[b] = (float)inverse;
         learnt->below_mean[b] = below > 0 ? (float)(below / inverse) : 0;
         below += share[b];
-
         inverse += b > 0 ? share[b] / (double)learnt->middle[b] : 0;
     }
     double x = all / (1 << BLOCK_SHARED); /* 1 - exp(-x), nearly */
@@ -285,6 +298,7 @@ void learn(const struct blocks *blocks, struct learnt *learnt)
     struct seen seen;
     memset(&seen, 0, sizeof seen);
     see_blocks(blocks, &seen);
+    see_bins(&seen);
     uint32_t any = seen.positive + seen.negative;
     memset(learnt, 0, sizeof *learnt);
     learnt->any = any > 0;

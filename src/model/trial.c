@@ -12,6 +12,7 @@ struct trial {
     const struct seen *seen;
     struct weighing weighing[WORTHS];
     unsigned drawn;
+    uint32_t below[2][LEARN_WIDTHS][LEARN_BINS + 1]; /* of seen->cells: the sum of the bins before */
     double aae[WORTHS], are[WORTHS], rule;
 };
 
@@ -34,14 +35,13 @@ static double inside(const struct trial *trial, unsigned bin, double share)
 
 static double draw_noise(const struct trial *trial, unsigned cap, unsigned width, double u)
 {
-    const uint32_t *cells = trial->seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
-    double all = 0, below = 0;
-    for (unsigned b = 0; b < LEARN_BINS; b++) all += cells[b];
-    for (unsigned b = 0; b < LEARN_BINS; b++) {
-        if (below + cells[b] > u * all) return inside(trial, b, (u * all - below) / cells[b]);
-        below += cells[b];
-    }
-    return 0;
+    const uint32_t *below = trial->below[cap][__builtin_ctz(width) - LEARN_NARROWEST];
+    double at = u * below[LEARN_BINS];
+    unsigned bin = 0;
+    if (below[LEARN_BINS] == 0) return 0;
+    for (unsigned half = 128; half > 0; half /= 2)
+        if (bin + half < LEARN_BINS && below[bin + half] <= at) bin += half;
+    return inside(trial, bin, (at - below[bin]) / (below[bin + 1] - below[bin]));
 }
 
 static double draw_count(const struct trial *trial, double u)
@@ -112,9 +112,18 @@ static void trial_end(const struct trial *trial, struct learnt *learnt)
     learnt->are = (float)(trial->are[k] + part * (trial->are[k + 1] - trial->are[k]));
 }
 
+static void add_up(struct trial *trial)
+{
+    for (unsigned cap = 0; cap < 2; cap++)
+        for (unsigned w = 0; w < LEARN_WIDTHS; w++)
+            for (unsigned b = 0; b < LEARN_BINS; b++)
+                trial->below[cap][w][b + 1] = trial->below[cap][w][b] + trial->seen->cells[cap][w][b];
+}
+
 void learn_worth(const struct seen *seen, struct learnt *learnt)
 {
     struct trial trial = {.learnt = learnt, .seen = seen};
+    add_up(&trial);
     double worth = mean_count(learnt) / 64;
     for (unsigned k = 0; k < WORTHS; k++, worth *= 2) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
     for (unsigned b = 1; b < LEARN_BINS; b++) {
