@@ -137,7 +137,9 @@ struct search {
     double share[LEARN_WIDTHS][LEARN_BINS];          /* h */
     double items[LEARN_BINS];                        /* g */
     double gain[LEARN_BINS];                         /* what g is to be multiplied by, times `all` */
-    uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i: where_both() */
+    double slope[LEARN_BINS];                        /* 1 over how far the next middle is; 0 of the last */
+    unsigned light[LEARN_BINS];                      /* the bins before this do not lead over the next middle */
+    uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i, if k is not light: where_both() */
 };
 
 /* The sum of what two bins have in the middle, k <= i: it is between the middles of bin i + (code >> 5) and of the
@@ -150,6 +152,17 @@ static uint8_t where_both(const struct search *search, unsigned i, unsigned k)
     while (j + 1 < search->n && j < i + 7 && middle[j + 1] <= sum) j++;
     double part = j + 1 < search->n ? (sum - middle[j]) / (middle[j + 1] - middle[j]) : 0;
     return (uint8_t)((j - i) << 5 | (unsigned)(fmin(part, 1) * PARTS + 0.5));
+}
+
+/* Light bins are below i, and their middles are less than the way to the next middle: they lead in proportion. */
+static void search_meet(struct search *search, unsigned i)
+{
+    const double *middle = search->middle, way = i + 1 < search->n ? middle[i + 1] - middle[i] : HUGE_VAL;
+    unsigned k = 0;
+    while (k < i && middle[k] < way) k++;
+    search->light[i] = k;
+    search->slope[i] = 1 / way;
+    for (; k <= i; k++) search->meet[i * (i + 1) / 2 + k] = where_both(search, i, k);
 }
 
 /* -ln x, of 0 < x <= 1. */
@@ -189,8 +202,7 @@ static void search_start(struct search *search, const struct seen *seen, const s
     for (unsigned w = 0; w < LEARN_WIDTHS; w++)
         search_width(search, seen->cells[0][w], 1u << (w + LEARN_NARROWEST), &empty);
     search->total = empty >= EMPTY_LEAST ? search->total / empty : 0;
-    for (unsigned i = 0; i < search->n; i++)
-        for (unsigned k = 0; k <= i; k++) search->meet[i * (i + 1) / 2 + k] = where_both(search, i, k);
+    for (unsigned i = 0; i < search->n; i++) search_meet(search, i);
 }
 
 /* 1 / v^2, for as many as empty cells tell or, if they do not, for the sum of all. Where fewer cells have this sum than
@@ -219,36 +231,77 @@ static void search_guess(struct search *search)
 
 static inline unsigned both(const struct search *search, unsigned i, unsigned k, double *part)
 {
-    unsigned far = i > k ? i : k, near = i > k ? k : i, code = search->meet[far * (far + 1) / 2 + near];
+    unsigned code = search->meet[i * (i + 1) / 2 + k];
     *part = (code & 31) * (1.0 / PARTS);
-    return far + (code >> 5);
+    return i + (code >> 5);
+}
+
+/* Of the bins before one: sums of the cells' shares and of the masses v g(v), and of both times v. */
+struct before {
+    double share, share_middle, mass, mass_middle;
+};
+
+/* What cells of one width should be in each bin, y h(y), if g is right. Each pair of bins, k <= i, meets twice. */
+static void search_expect(const struct search *search, const double share[], const double mass[],
+                          struct before before[], double expected[])
+{
+    double part;
+    for (unsigned i = 0; i < search->n; i++) {
+        const double m = mass[i], h = share[i], v = search->middle[i];
+        const struct before sum = before[i], *light = &before[search->light[i]];
+        before[i + 1] = (struct before){sum.share + h, sum.share_middle + h * v, sum.mass + m, sum.mass_middle + m * v};
+        if (m == 0 && h == 0) continue;
+        double next = (m * light->share_middle + h * light->mass_middle) * search->slope[i];
+        expected[i] += m * light->share + h * light->mass - next;
+        expected[i + 1] += next;
+        for (unsigned k = search->light[i]; k <= i; k++) {
+            unsigned j = both(search, i, k, &part);
+            double x = k < i ? m * share[k] + h * mass[k] : m * h;
+            expected[j] += x * (1 - part);
+            expected[j + 1] += x * part;
+        }
+    }
+}
+
+/* What g gains if sums are to be multiplied by these ratios: the mean of them over the cells that a count is in. */
+static void search_spread(const struct search *search, const double share[], const double ratio[],
+                          const struct before before[], double gain[])
+{
+    double part, constant[LEARN_BINS + 1] = {0}, slope[LEARN_BINS + 1] = {0}; /* for the bins before: what they gain */
+    for (unsigned i = 0; i < search->n; i++) {
+        const struct before *light = &before[search->light[i]];
+        double rise = (ratio[i + 1] - ratio[i]) * search->slope[i];
+        gain[i] += ratio[i] * light->share + rise * light->share_middle;
+        constant[search->light[i]] += share[i] * ratio[i];
+        slope[search->light[i]] += share[i] * rise;
+        for (unsigned k = search->light[i]; k <= i; k++) {
+            unsigned j = both(search, i, k, &part);
+            double x = ratio[j] + part * (ratio[j + 1] - ratio[j]);
+            gain[i] += share[k] * x;
+            if (k < i) gain[k] += share[i] * x;
+        }
+    }
+    for (unsigned i = search->n; i-- > 0;) {
+        constant[i] += constant[i + 1];
+        slope[i] += slope[i + 1];
+        gain[i] += constant[i + 1] + slope[i + 1] * search->middle[i];
+    }
 }
 
 /* What the cells of one width say of g: of each count, how its part in the sums is to what it should be. */
-static void search_gain(struct search *search, unsigned w, const unsigned used[], unsigned n)
+static void search_gain(struct search *search, unsigned w)
 {
-    const double *share = search->share[w];
-    double expected[LEARN_BINS + 1] = {0}, ratio[LEARN_BINS + 1] = {0}, part;
-    for (unsigned i = 1; i < search->n; i++) {
-        double mass = search->items[i] * search->middle[i];
-        if (mass < 1e-12 * search->middle[search->n - 1]) continue;
-        for (unsigned k = 0; k < n; k++) {
-            unsigned j = both(search, i, used[k], &part);
-            expected[j] += mass * share[used[k]] * (1 - part);
-            expected[j + 1] += mass * share[used[k]] * part;
-        }
-    }
+    const double *share = search->share[w], *middle = search->middle, least = 1e-12 * middle[search->n - 1];
+    double mass[LEARN_BINS], expected[LEARN_BINS + 1] = {0}, ratio[LEARN_BINS + 1] = {0}, gain[LEARN_BINS] = {0};
+    struct before before[LEARN_BINS + 1] = {{0}};
+    mass[0] = 0;
+    for (unsigned i = 1; i < search->n; i++)
+        mass[i] = search->items[i] * middle[i] < least ? 0 : search->items[i] * middle[i];
+    search_expect(search, share, mass, before, expected);
     for (unsigned j = 0; j < search->n; j++)
-        if (expected[j] > 0) ratio[j] = search->middle[j] * share[j] * search->width[w] / expected[j];
-    for (unsigned i = 1; i < search->n; i++) {
-        double sum = 0;
-        if (search->items[i] * search->middle[i] < 1e-12 * search->middle[search->n - 1]) continue;
-        for (unsigned k = 0; k < n; k++) {
-            unsigned j = both(search, i, used[k], &part);
-            sum += share[used[k]] * (ratio[j] + part * (ratio[j + 1] - ratio[j]));
-        }
-        search->gain[i] += search->weight[w] * sum;
-    }
+        if (expected[j] > 0) ratio[j] = middle[j] * share[j] * search->width[w] / expected[j];
+    search_spread(search, share, ratio, before, gain);
+    for (unsigned i = 1; i < search->n; i++) search->gain[i] += mass[i] > 0 ? search->weight[w] * gain[i] : 0;
 }
 
 /* One round. Steps are taken 1.75 times as long as is sure to help: it takes half the rounds. */
@@ -256,12 +309,7 @@ static void search_round(struct search *search)
 {
     double items = 0, inverse = 0;
     memset(search->gain, 0, sizeof search->gain);
-    for (unsigned w = 0; w < search->widths; w++) {
-        unsigned used[LEARN_BINS], n = 0;
-        for (unsigned b = 0; b < search->n; b++)
-            if (search->share[w][b] > 0) used[n++] = b;
-        search_gain(search, w, used, n);
-    }
+    for (unsigned w = 0; w < search->widths; w++) search_gain(search, w);
     for (unsigned b = 1; b < search->n; b++) items += search->items[b], inverse += search->items[b] / search->middle[b];
     for (unsigned b = 1; b < search->n; b++) {
         double v = search->middle[b], x = search->gain[b] / search->all, small = items / inverse;
