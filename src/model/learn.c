@@ -8,17 +8,18 @@
 
 static void see_cells(struct seen *seen, unsigned cap, const int64_t value[], unsigned n, unsigned width)
 {
-    uint32_t *cells = seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
+    uint32_t *cells = seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST], negative = 0;
     for (unsigned i = 0; i < n; i++) {
         float size = fabsf((float)value[i]);
         unsigned bin = bin_of(size);
         cells[bin]++;
-        seen->negative += value[i] < 0;
+        negative += value[i] < 0;
         if (bin < 8) continue; /* all in it are the same */
         seen->sum[bin] += (double)size;
         if (seen->most[bin] == 0 || size < seen->least[bin]) seen->least[bin] = size;
         if (size > seen->most[bin]) seen->most[bin] = size;
     }
+    seen->negative += negative;
 }
 
 /* Of a row, those cells that two have become are in the middle: step_width(). */
