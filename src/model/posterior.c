@@ -7,20 +7,21 @@ enum { LANES = 4, LOWER = 2, CHUNKS = LOWER + LEARN_ROOM / LANES, TABLES = 3 };
 typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t integers __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* Counts that are weighed, each of which stands for some integers around it. The first LOWER chunks are the last bins
- * of the lower half of all counts; then come, by the bins of what is missing to the bound, all of the upper half, the
- * largest count first. What is beyond has prior 0. Below them are the counts that are so small beside the reads that
- * each leaves the same noise: these are known by sums alone. */
+/* Counts that are weighed, each of which stands for some integers around it. The first chunks, at most LOWER, are the
+ * last bins of the lower half of all counts; then come, by the steps of what is missing to the bound, all of the upper
+ * half, the largest count first. What is beyond has prior 0. Below them are the counts that are so small beside the
+ * reads that each leaves the same noise: these are known by sums alone. Where bins have one integer, all are lower. */
 struct candidates {
-    unsigned low, chunks;    /* the first bin that is not among the small */
+    unsigned low;            /* the first bin that is not among the small */
+    unsigned lower, chunks;  /* chunks of the lower half, and of all */
     float bound, half, rest; /* the most of the lower half; the most that is missing in the upper */
     double whole_bound;      /* floats have no more than 24 bits of it */
     floats missing[CHUNKS];  /* to the bound */
     floats inverse[CHUNKS];  /* of the count */
     floats rows[CHUNKS];     /* how likely the noise is in the rows */
     floats likely[CHUNKS];   /* ... in the cap, times prior: how likely the count is, before reads are known */
-    floats weight[CHUNKS];
-    float sum[CHUNKS]; /* of the weights */
+    floats alone[CHUNKS];    /* what each weighs, if no other item has the same print, ... */
+    floats twinned[CHUNKS];  /* ... and 1 of twins more */
 };
 
 /* Where the noise of the three reads is looked up, and by what it is multiplied so that products stay in range. */
@@ -122,7 +123,7 @@ static inline floats put_lower(const struct learnt *learnt, const struct lookup 
 static inline floats put_upper(const struct learnt *learnt, const struct lookup *lookup, struct candidates *c,
                                unsigned chunk)
 {
-    const unsigned step = (chunk - LOWER) * LANES;
+    const unsigned step = (chunk - c->lower) * LANES;
     const floats zero = {0}, first = load(learnt->step_first + step);
     const floats part = part_of(first, load(learnt->step_length + step), c->rest);
     floats missing = least_of(first + most_of((part - 1) * 0.5f, zero), zero + c->rest);
@@ -132,15 +133,17 @@ static inline floats put_upper(const struct learnt *learnt, const struct lookup 
 
 /* ---- the answer -------------------------------------------------------------------------------------------------- */
 
+/* What all candidates weigh. */
 static inline float weigh(struct candidates *c, float twins, const struct weighing *w)
 {
-    float all = 0;
+    floats alone = {0}, twinned = {0};
     for (unsigned i = 0; i < c->chunks; i++) {
-        c->weight[i] = (c->rows[i] + twins) * c->likely[i] * (w->absolute + w->relative * c->inverse[i]);
-        c->sum[i] = sum_of(c->weight[i]);
-        all += c->sum[i];
+        c->twinned[i] = c->likely[i] * (w->absolute + w->relative * c->inverse[i]);
+        c->alone[i] = c->rows[i] * c->twinned[i];
+        alone += c->alone[i];
+        twinned += c->twinned[i];
     }
-    return all;
+    return sum_of(alone) + twins * sum_of(twinned);
 }
 
 /* What lies below the candidates: an item that never came, and small counts. */
@@ -158,31 +161,32 @@ static double find_small(const struct learnt *learnt, const struct weighing *w, 
 }
 
 /* What is missing in the candidate up to which there is more than this weight: from the least count up in the lower
- * half, ... */
-static float find_lower(const struct candidates *c, float below)
+ * half, then from the most that is missing down in the upper one. Rounding may lead beyond the last. */
+static float find_candidate(const struct candidates *c, float twins, float below)
 {
-    unsigned chunk = 0, passed = 0, last = c->half < LOWER * LANES ? (unsigned)c->half - 1 : LOWER * LANES - 1;
-    while (chunk + 1 < LOWER && below >= c->sum[chunk]) below -= c->sum[chunk++];
-    for (unsigned i = 0; i < LANES; i++) below -= c->weight[chunk][i], passed += below >= 0;
-    passed += chunk * LANES;
-    passed = passed < last ? passed : last; /* rounding may lead beyond */
-    return c->missing[passed / LANES][passed % LANES];
-}
-
-/* ... then from the most that is missing down in the upper one. */
-static float find_upper(const struct candidates *c, float below)
-{
-    unsigned chunk = c->chunks - 1, left = LANES;
-    while (chunk > LOWER && below >= c->sum[chunk]) below -= c->sum[chunk--];
-    for (unsigned i = LANES; i-- > 0;) below -= c->weight[chunk][i], left -= below >= 0;
-    return c->missing[chunk][left > 0 ? left - 1 : 0];
-}
-
-static float find_candidate(const struct candidates *c, float below)
-{
-    float lower = 0;
-    for (unsigned i = 0; i < LOWER; i++) lower += c->sum[i];
-    return below < lower ? find_lower(c, below) : find_upper(c, below - lower);
+    for (unsigned i = 0; i < c->lower; i++) {
+        floats weight = c->alone[i] + twins * c->twinned[i];
+        float sum = sum_of(weight);
+        unsigned at = i * LANES, last = c->half < LOWER * LANES ? (unsigned)c->half - 1 : LOWER * LANES - 1;
+        if (below >= sum && i + 1 < c->chunks) {
+            below -= sum;
+            continue;
+        }
+        for (unsigned k = 0; k < LANES; k++) below -= weight[k], at += below >= 0;
+        at = at < last ? at : last;
+        return c->missing[at / LANES][at % LANES];
+    }
+    for (unsigned i = c->chunks - 1;; i--) {
+        floats weight = c->alone[i] + twins * c->twinned[i];
+        float sum = sum_of(weight);
+        unsigned left = LANES;
+        if (below >= sum && i > c->lower) {
+            below -= sum;
+            continue;
+        }
+        for (unsigned k = LANES; k-- > 0;) below -= weight[k], left -= below >= 0;
+        return c->missing[i][left > 0 ? left - 1 : 0];
+    }
 }
 
 static inline double find(const struct learnt *learnt, struct candidates *c, const struct beneath *beneath, float twins,
@@ -196,20 +200,28 @@ static inline double find(const struct learnt *learnt, struct candidates *c, con
     if (below < absent) return 0;
     below -= absent;
     if (below < small) return find_small(learnt, w, below / beneath->small, c->low);
-    return c->whole_bound - (double)find_candidate(c, below - small);
+    return c->whole_bound - (double)find_candidate(c, twins, below - small);
 }
 
 /* The lower half begins where it fills its chunks, or at 1. */
 static inline void candidates_start(struct candidates *c, int64_t bound)
 {
-    int64_t half = bound / 2;
+    const bool exact = bound < 8;
+    int64_t half = exact ? bound : bound / 2;
     c->bound = (float)bound;
     c->whole_bound = (double)bound;
     c->half = (float)half;
     c->rest = (float)(bound - half - 1);
     unsigned last = bin_of(c->half);
     c->low = last > LOWER * LANES ? last - LOWER * LANES + 1 : 1;
-    c->chunks = LOWER + step_of_bin(bin_of(c->rest)) / LANES + 1;
+    c->lower = (last - c->low) / LANES + 1;
+    c->chunks = c->lower + (exact ? 0 : step_of_bin(bin_of(c->rest)) / LANES + 1);
+}
+
+/* How likely the reads of the rows are, apart from twins. */
+static inline float rows_with(const struct lookup *lookup, float missing)
+{
+    return look(lookup, 0, missing) * look(lookup, 1, missing);
 }
 
 void posterior_alike(const struct learnt *learnt, const struct reading *reading, float absent,
@@ -217,15 +229,17 @@ void posterior_alike(const struct learnt *learnt, const struct reading *reading,
 {
     struct candidates c;
     struct lookup lookup;
+    struct beneath beneath = {0, 0};
     floats z = {0};
-    candidates_start(&c, reading_upper(reading));
-    lookup_start(learnt, reading, reading_upper(reading), &lookup);
-    for (unsigned i = 0; i < LOWER; i++) z += put_lower(learnt, &lookup, &c, i);
-    for (unsigned i = LOWER; i < c.chunks; i++) z += put_upper(learnt, &lookup, &c, i);
-    float left = c.bound - learnt->below_mean[c.low], few = look(&lookup, 0, left) * look(&lookup, 1, left);
-    float none = look(&lookup, 0, c.bound) * look(&lookup, 1, c.bound);
+    const int64_t *value = reading->value, rows = value[0] < value[1] ? value[0] : value[1];
+    const int64_t bound = rows < value[2] ? rows : value[2];
+    candidates_start(&c, bound);
+    lookup_start(learnt, reading, bound, &lookup);
+    for (unsigned i = 0; i < c.lower; i++) z += put_lower(learnt, &lookup, &c, i);
+    for (unsigned i = c.lower; i < c.chunks; i++) z += put_upper(learnt, &lookup, &c, i);
+    float left = c.bound - learnt->below_mean[c.low], few = c.low > 1 ? rows_with(&lookup, left) : 0;
     float twins = learnt->twin * (sum_of(z) + few * learnt->below[c.low]);
-    struct beneath beneath = {absent * (none + twins) * look(&lookup, 2, c.bound),
-                              (few + twins) * look(&lookup, 2, left)};
+    if (c.low > 1) beneath.small = (few + twins) * look(&lookup, 2, left);
+    if (absent > 0) beneath.absent = absent * (rows_with(&lookup, c.bound) + twins) * look(&lookup, 2, c.bound);
     for (unsigned i = 0; i < n; i++) answer[i] = find(learnt, &c, &beneath, twins, &weighing[i]);
 }
