@@ -8,17 +8,18 @@
 
 static void see_cells(struct seen *seen, unsigned cap, const int64_t value[], unsigned n, unsigned width)
 {
-    uint32_t *cells = seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
+    uint32_t *cells = seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST], negative = 0;
     for (unsigned i = 0; i < n; i++) {
         float size = fabsf((float)value[i]);
         unsigned bin = bin_of(size);
         cells[bin]++;
-        if (seen->number[bin]++ == 0 || size < seen->least[bin]) seen->least[bin] = size;
-        if (size > seen->most[bin]) seen->most[bin] = size;
+        negative += value[i] < 0;
+        if (bin < 8) continue; /* all in it are the same */
         seen->sum[bin] += (double)size;
-        seen->positive += value[i] > 0;
-        seen->negative += value[i] < 0;
+        if (seen->most[bin] == 0 || size < seen->least[bin]) seen->least[bin] = size;
+        if (size > seen->most[bin]) seen->most[bin] = size;
     }
+    seen->negative += negative;
 }
 
 /* Of a row, those cells that two have become are in the middle: step_width(). */
@@ -46,6 +47,20 @@ static void see_blocks(const struct blocks *blocks, struct seen *seen)
         seen->cap_step[seen->caps++] = (uint8_t)content.step;
         see_row(seen, 1, content.value, step_row(content.step, 0));
     }
+}
+
+/* What follows from the number of cells in each bin. */
+static void see_bins(struct seen *seen)
+{
+    uint32_t all = 0;
+    for (unsigned b = 0; b < LEARN_BINS; b++) {
+        for (unsigned w = 0; w < LEARN_WIDTHS; w++) seen->number[b] += seen->cells[0][w][b] + seen->cells[1][w][b];
+        if (b > 0) all += seen->number[b];
+        if (b >= 8) continue;
+        seen->least[b] = seen->most[b] = (float)b;
+        seen->sum[b] = (double)b * seen->number[b];
+    }
+    seen->positive = all - seen->negative;
 }
 
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
@@ -86,8 +101,9 @@ static void learn_noise(const struct seen *seen, struct learnt *learnt)
         for (unsigned w = 0; w < LEARN_WIDTHS; w++) {
             double cells = smooth(seen->cells[cap][w], mass);
             share_out(mass, cap ? 0.5 + 0.02 * cells : 0.5, 0, share);
-            for (unsigned b = 0; b < LEARN_BINS; b++)
-                learnt->noise[cap][w][b] = (float)(share[b] / (double)bin_length(b));
+            float *noise = learnt->noise[cap][w];
+            for (unsigned b = 0; b < LEARN_BINS; b++) noise[b] = (float)(share[b] / (double)bin_length(b));
+            for (unsigned b = 0; b < LEARN_BINS; b++) learnt->scale[cap][w][b] = 1 / sqrtf(noise[0] * noise[b]);
         }
 }
 
@@ -100,8 +116,10 @@ static void counts_are(const double items[LEARN_BINS], const struct seen *seen, 
     share[0] = 0;
     for (unsigned b = 0; b < LEARN_BINS; b++) {
         learnt->count[b] = (float)share[b];
+        learnt->density[b] = learnt->count[b] / learnt->length[b];
         learnt->below[b] = (float)below;
         learnt->below_inverse[b] = (float)inverse;
+        learnt->below_mean[b] = below > 0 ? (float)(below / inverse) : 0;
         below += share[b];
         inverse += b > 0 ? share[b] / (double)learnt->middle[b] : 0;
     }
@@ -125,7 +143,9 @@ struct search {
     double share[LEARN_WIDTHS][LEARN_BINS];          /* h */
     double items[LEARN_BINS];                        /* g */
     double gain[LEARN_BINS];                         /* what g is to be multiplied by, times `all` */
-    uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i: where_both() */
+    double slope[LEARN_BINS];                        /* 1 over how far the next middle is; 0 of the last */
+    unsigned light[LEARN_BINS];                      /* the bins before this do not lead over the next middle */
+    uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i, if k is not light: where_both() */
 };
 
 /* The sum of what two bins have in the middle, k <= i: it is between the middles of bin i + (code >> 5) and of the
@@ -138,6 +158,17 @@ static uint8_t where_both(const struct search *search, unsigned i, unsigned k)
     while (j + 1 < search->n && j < i + 7 && middle[j + 1] <= sum) j++;
     double part = j + 1 < search->n ? (sum - middle[j]) / (middle[j + 1] - middle[j]) : 0;
     return (uint8_t)((j - i) << 5 | (unsigned)(fmin(part, 1) * PARTS + 0.5));
+}
+
+/* Light bins are below i, and their middles are less than the way to the next middle: they lead in proportion. */
+static void search_meet(struct search *search, unsigned i)
+{
+    const double *middle = search->middle, way = i + 1 < search->n ? middle[i + 1] - middle[i] : HUGE_VAL;
+    unsigned k = 0;
+    while (k < i && middle[k] < way) k++;
+    search->light[i] = k;
+    search->slope[i] = 1 / way;
+    for (; k <= i; k++) search->meet[i * (i + 1) / 2 + k] = where_both(search, i, k);
 }
 
 /* -ln x, of 0 < x <= 1. */
@@ -177,8 +208,7 @@ static void search_start(struct search *search, const struct seen *seen, const s
     for (unsigned w = 0; w < LEARN_WIDTHS; w++)
         search_width(search, seen->cells[0][w], 1u << (w + LEARN_NARROWEST), &empty);
     search->total = empty >= EMPTY_LEAST ? search->total / empty : 0;
-    for (unsigned i = 0; i < search->n; i++)
-        for (unsigned k = 0; k <= i; k++) search->meet[i * (i + 1) / 2 + k] = where_both(search, i, k);
+    for (unsigned i = 0; i < search->n; i++) search_meet(search, i);
 }
 
 /* 1 / v^2, for as many as empty cells tell or, if they do not, for the sum of all. Where fewer cells have this sum than
@@ -207,36 +237,77 @@ static void search_guess(struct search *search)
 
 static inline unsigned both(const struct search *search, unsigned i, unsigned k, double *part)
 {
-    unsigned far = i > k ? i : k, near = i > k ? k : i, code = search->meet[far * (far + 1) / 2 + near];
+    unsigned code = search->meet[i * (i + 1) / 2 + k];
     *part = (code & 31) * (1.0 / PARTS);
-    return far + (code >> 5);
+    return i + (code >> 5);
+}
+
+/* Of the bins before one: sums of the cells' shares and of the masses v g(v), and of both times v. */
+struct before {
+    double share, share_middle, mass, mass_middle;
+};
+
+/* What cells of one width should be in each bin, y h(y), if g is right. Each pair of bins, k <= i, meets twice. */
+static void search_expect(const struct search *search, const double share[], const double mass[],
+                          struct before before[], double expected[])
+{
+    double part;
+    for (unsigned i = 0; i < search->n; i++) {
+        const double m = mass[i], h = share[i], v = search->middle[i];
+        const struct before sum = before[i], *light = &before[search->light[i]];
+        before[i + 1] = (struct before){sum.share + h, sum.share_middle + h * v, sum.mass + m, sum.mass_middle + m * v};
+        if (m == 0 && h == 0) continue;
+        double next = (m * light->share_middle + h * light->mass_middle) * search->slope[i];
+        expected[i] += m * light->share + h * light->mass - next;
+        expected[i + 1] += next;
+        for (unsigned k = search->light[i]; k <= i; k++) {
+            unsigned j = both(search, i, k, &part);
+            double x = k < i ? m * share[k] + h * mass[k] : m * h;
+            expected[j] += x * (1 - part);
+            expected[j + 1] += x * part;
+        }
+    }
+}
+
+/* What g gains if sums are to be multiplied by these ratios: the mean of them over the cells that a count is in. */
+static void search_spread(const struct search *search, const double share[], const double ratio[],
+                          const struct before before[], double gain[])
+{
+    double part, constant[LEARN_BINS + 1] = {0}, slope[LEARN_BINS + 1] = {0}; /* for the bins before: what they gain */
+    for (unsigned i = 0; i < search->n; i++) {
+        const struct before *light = &before[search->light[i]];
+        double rise = (ratio[i + 1] - ratio[i]) * search->slope[i];
+        gain[i] += ratio[i] * light->share + rise * light->share_middle;
+        constant[search->light[i]] += share[i] * ratio[i];
+        slope[search->light[i]] += share[i] * rise;
+        for (unsigned k = search->light[i]; k <= i; k++) {
+            unsigned j = both(search, i, k, &part);
+            double x = ratio[j] + part * (ratio[j + 1] - ratio[j]);
+            gain[i] += share[k] * x;
+            if (k < i) gain[k] += share[i] * x;
+        }
+    }
+    for (unsigned i = search->n; i-- > 0;) {
+        constant[i] += constant[i + 1];
+        slope[i] += slope[i + 1];
+        gain[i] += constant[i + 1] + slope[i + 1] * search->middle[i];
+    }
 }
 
 /* What the cells of one width say of g: of each count, how its part in the sums is to what it should be. */
-static void search_gain(struct search *search, unsigned w, const unsigned used[], unsigned n)
+static void search_gain(struct search *search, unsigned w)
 {
-    const double *share = search->share[w];
-    double expected[LEARN_BINS + 1] = {0}, ratio[LEARN_BINS + 1] = {0}, part;
-    for (unsigned i = 1; i < search->n; i++) {
-        double mass = search->items[i] * search->middle[i];
-        if (mass < 1e-12 * search->middle[search->n - 1]) continue;
-        for (unsigned k = 0; k < n; k++) {
-            unsigned j = both(search, i, used[k], &part);
-            expected[j] += mass * share[used[k]] * (1 - part);
-            expected[j + 1] += mass * share[used[k]] * part;
-        }
-    }
+    const double *share = search->share[w], *middle = search->middle, least = 1e-12 * middle[search->n - 1];
+    double mass[LEARN_BINS], expected[LEARN_BINS + 1] = {0}, ratio[LEARN_BINS + 1] = {0}, gain[LEARN_BINS] = {0};
+    struct before before[LEARN_BINS + 1] = {{0}};
+    mass[0] = 0;
+    for (unsigned i = 1; i < search->n; i++)
+        mass[i] = search->items[i] * middle[i] < least ? 0 : search->items[i] * middle[i];
+    search_expect(search, share, mass, before, expected);
     for (unsigned j = 0; j < search->n; j++)
-        if (expected[j] > 0) ratio[j] = search->middle[j] * share[j] * search->width[w] / expected[j];
-    for (unsigned i = 1; i < search->n; i++) {
-        double sum = 0;
-        if (search->items[i] * search->middle[i] < 1e-12 * search->middle[search->n - 1]) continue;
-        for (unsigned k = 0; k < n; k++) {
-            unsigned j = both(search, i, used[k], &part);
-            sum += share[used[k]] * (ratio[j] + part * (ratio[j + 1] - ratio[j]));
-        }
-        search->gain[i] += search->weight[w] * sum;
-    }
+        if (expected[j] > 0) ratio[j] = middle[j] * share[j] * search->width[w] / expected[j];
+    search_spread(search, share, ratio, before, gain);
+    for (unsigned i = 1; i < search->n; i++) search->gain[i] += mass[i] > 0 ? search->weight[w] * gain[i] : 0;
 }
 
 /* One round. Steps are taken 1.75 times as long as is sure to help: it takes half the rounds. */
@@ -244,12 +315,7 @@ static void search_round(struct search *search)
 {
     double items = 0, inverse = 0;
     memset(search->gain, 0, sizeof search->gain);
-    for (unsigned w = 0; w < search->widths; w++) {
-        unsigned used[LEARN_BINS], n = 0;
-        for (unsigned b = 0; b < search->n; b++)
-            if (search->share[w][b] > 0) used[n++] = b;
-        search_gain(search, w, used, n);
-    }
+    for (unsigned w = 0; w < search->widths; w++) search_gain(search, w);
     for (unsigned b = 1; b < search->n; b++) items += search->items[b], inverse += search->items[b] / search->middle[b];
     for (unsigned b = 1; b < search->n; b++) {
         double v = search->middle[b], x = search->gain[b] / search->all, small = items / inverse;
@@ -286,7 +352,9 @@ void learn(const struct blocks *blocks, struct learnt *learnt)
     struct seen seen;
     memset(&seen, 0, sizeof seen);
     see_blocks(blocks, &seen);
+    see_bins(&seen);
     uint32_t any = seen.positive + seen.negative;
+    memset(learnt, 0, sizeof *learnt);
     learnt->any = any > 0;
     if (!any) return;
     learnt->sign = seen.negative == 0 ? 1 : seen.positive == 0 ? -1 : 0;
@@ -296,6 +364,8 @@ void learn(const struct blocks *blocks, struct learnt *learnt)
         learnt->length[b] = bin_length(b);
         learnt->middle[b] =
             seen.number[b] ? (float)(seen.sum[b] / seen.number[b]) : bin_first(b) + (bin_length(b) - 1) / 2;
+        if (b < 12 || b % 2 == 0) learnt->step_first[step_of_bin(b)] = bin_first(b);
+        learnt->step_length[step_of_bin(b)] += bin_length(b);
     }
     learn_noise(&seen, learnt);
     if (learnt->sign) learn_counts(&seen, learnt);

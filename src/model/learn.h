@@ -26,6 +26,7 @@ enum {
     LEARN_AMONG = 512,  /* ... of the first so many, are looked at */
     LEARN_ROUNDS = 30,   /* of expectation maximisation */
     LEARN_BINS = 252,    /* up to 2^63 */
+    LEARN_ROOM = 256,    /* ... in whole vectors; the rest is 0 */
     LEARN_NARROWEST = 3, /* log2 of the width of a cell */
     LEARN_WIDTHS = 7
 };
@@ -35,7 +36,7 @@ static inline unsigned bin_of(float sum)
 {
     uint32_t bits;
     __builtin_memcpy(&bits, &sum, sizeof bits);
-    return sum < 4 ? (unsigned)sum : (bits >> 21) - 512;
+    return sum < 4 ? (unsigned)(int)sum : (bits >> 21) - 512;
 }
 
 /* The least integer in a bin, and how many it has. */
@@ -49,6 +50,12 @@ static inline float bin_length(unsigned bin)
     return bin < 8 ? 1 : (float)(UINT64_C(1) << (bin / 4 - 1));
 }
 
+/* What is missing to a bound is known by *steps*: bins up to 15, then two bins each. */
+static inline unsigned step_of_bin(unsigned bin)
+{
+    return bin < 12 ? bin : 12 + (bin - 12) / 2;
+}
+
 /* What is known of a stream. */
 struct learnt {
     bool any;                                    /* whether a block was seen that shares; if not, nothing else is set */
@@ -59,12 +66,17 @@ struct learnt {
     float worth;                                 /* kappa of posterior.h, at which both errors count alike */
     bool crowded;                                /* hardly a cell is empty, so nothing tells how many items there are */
     float aae, are;                              /* to be expected of items of such blocks, unless it is crowded */
-    float first[LEARN_BINS], length[LEARN_BINS]; /* bin_first() and bin_length() */
-    float middle[LEARN_BINS];                    /* of a bin: the mean of what was seen in it */
-    float count[LEARN_BINS];                     /* the probability that an item's count is in this bin */
-    float below[LEARN_BINS],
-        below_inverse[LEARN_BINS];            /* of count, and of count / middle: the sum of the bins before */
-    float noise[2][LEARN_WIDTHS][LEARN_BINS]; /* of rows and caps, by width: that of one integer of the bin */
+    float first[LEARN_ROOM], length[LEARN_ROOM]; /* bin_first() and bin_length() */
+    float step_first[LEARN_ROOM];                /* of a step, the least, ... */
+    float step_length[LEARN_ROOM];               /* ... and how many */
+    float middle[LEARN_ROOM];                    /* of a bin: the mean of what was seen in it */
+    float count[LEARN_ROOM];                     /* the probability that an item's count is in this bin, ... */
+    float density[LEARN_ROOM];                   /* ... that it is one integer of it */
+    float below[LEARN_ROOM];                     /* of count: the sum of the bins before */
+    float below_inverse[LEARN_ROOM];             /* ... of count / middle */
+    float below_mean[LEARN_ROOM];                /* the harmonic mean of the counts in the bins before */
+    float noise[2][LEARN_WIDTHS][LEARN_ROOM];    /* of rows and caps, by width: that of one integer of the bin */
+    float scale[2][LEARN_WIDTHS][LEARN_ROOM];    /* by what noise up to the bin is multiplied to be around 1 */
 };
 
 /* What blocks tell. It follows from their content alone. */

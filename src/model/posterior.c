@@ -1,21 +1,27 @@
-/* posterior, where counts are above 0. Loops go over whole chunks of LANES, so that the compiler can make vectors of
- * them, and sums are taken in an order that does not depend on what vectors there are. */
+/* posterior, where counts are above 0. It works on vectors of LANES floats, which every machine has or the compiler
+ * makes of smaller ones: sums are taken in the same order everywhere. */
 #include "model/posterior.h"
 
-enum { LANES = 16, ROOM = 2 * (LEARN_BINS + 4) + 2 * LANES, TABLES = 3 };
+enum { LANES = 4, LOWER = 2, CHUNKS = LOWER + LEARN_ROOM / LANES, TABLES = 3 };
 
-/* Counts in rising order. Each stands for some integers around it: the lower half of all counts by the bins of the
- * count, the upper half by the bins of what is missing to the bound. Below them all are the counts that are so small
- * beside the reads that each leaves the same noise: these are known by sums alone. */
+typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t integers __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* Counts that are weighed, each of which stands for some integers around it. The first chunks, at most LOWER, are the
+ * last bins of the lower half of all counts; then come, by the steps of what is missing to the bound, all of the upper
+ * half, the largest count first. What is beyond has prior 0. Below them are the counts that are so small beside the
+ * reads that each leaves the same noise: these are known by sums alone. Where bins have one integer, all are lower. */
 struct candidates {
-    unsigned low;       /* the first bin that is not among the small */
-    unsigned lower, n;  /* of the lower half; of all, with enough behind to fill a chunk */
-    double whole_bound; /* floats have no more than 24 bits of it */
-    float bound;
-    float missing[ROOM];         /* to the bound */
-    float inverse[ROOM];         /* of the count */
-    float prior[ROOM];           /* how likely, before reads are known */
-    float rows[ROOM], cap[ROOM]; /* ... times how likely the noise is in the rows; and that in the cap */
+    unsigned low;            /* the first bin that is not among the small */
+    unsigned lower, chunks;  /* chunks of the lower half, and of all */
+    float bound, half, rest; /* the most of the lower half; the most that is missing in the upper */
+    double whole_bound;      /* floats have no more than 24 bits of it */
+    floats missing[CHUNKS];  /* to the bound */
+    floats inverse[CHUNKS];  /* of the count */
+    floats rows[CHUNKS];     /* how likely the noise is in the rows */
+    floats likely[CHUNKS];   /* ... in the cap, times prior: how likely the count is, before reads are known */
+    floats alone[CHUNKS];    /* what each weighs, if no other item has the same print, ... */
+    floats twinned[CHUNKS];  /* ... and 1 of twins more */
 };
 
 /* Where the noise of the three reads is looked up, and by what it is multiplied so that products stay in range. */
@@ -25,84 +31,119 @@ struct lookup {
     float scale[TABLES];
 };
 
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+
+static inline floats load(const float *x)
+{
+    floats v;
+    __builtin_memcpy(&v, x, sizeof v);
+    return v;
+}
+
+static inline floats choose(integers which, floats a, floats b)
+{
+    return (floats)(((integers)a & which) | ((integers)b & ~which));
+}
+
+static inline floats least_of(floats a, floats b)
+{
+    return choose(a < b, a, b);
+}
+
+static inline floats most_of(floats a, floats b)
+{
+    return choose(a > b, a, b);
+}
+
+/* What a table has for bin_of() each. */
+static inline floats look_up(const float table[LEARN_ROOM], floats sum)
+{
+    integers exact = __builtin_convertvector(sum, integers), small = sum < 4;
+    integers bin = (exact & small) | ((((integers)sum >> 21) - 512) & ~small);
+    return (floats){table[bin[0]], table[bin[1]], table[bin[2]], table[bin[3]]};
+}
+
+static inline float sum_of(floats x)
+{
+    return (x[0] + x[2]) + (x[1] + x[3]);
+}
+
+/* ---- what is likely ---------------------------------------------------------------------------------------------- */
+
 static inline float look(const struct lookup *lookup, unsigned k, float missing)
 {
     return lookup->table[k][bin_of(missing + lookup->above[k])] * lookup->scale[k];
 }
 
-static float least_of(float a, float b)
-{
-    return a < b ? a : b;
-}
-
-static void lookup_start(const struct learnt *learnt, const struct reading *reading, int64_t bound,
-                         struct lookup *lookup)
+static inline void lookup_start(const struct learnt *learnt, const struct reading *reading, int64_t bound,
+                                struct lookup *lookup)
 {
     for (unsigned k = 0; k < TABLES; k++) {
-        const float *table = learnt->noise[k == 2][__builtin_ctz(reading->width[k]) - LEARN_NARROWEST];
-        lookup->table[k] = table;
+        unsigned width = (unsigned)__builtin_ctz(reading->width[k]) - LEARN_NARROWEST;
+        lookup->table[k] = learnt->noise[k == 2][width];
         lookup->above[k] = (float)(reading->value[k] - bound);
-        lookup->scale[k] = 1 / __builtin_sqrtf(table[0] * table[bin_of((float)reading->value[k])]);
+        lookup->scale[k] = learnt->scale[k == 2][width][bin_of((float)reading->value[k])];
     }
 }
 
-/* The lower half. Its last bin may go beyond: then it counts in part. */
-static void put_lower(const struct learnt *learnt, float half, struct candidates *c)
+static inline floats look_at(const struct lookup *lookup, unsigned k, floats missing)
 {
-    unsigned last = bin_of(half);
-    c->lower = half >= 1 ? last + 1 - c->low : 0;
-    for (unsigned i = 0; i < c->lower; i++) {
-        float count = learnt->middle[c->low + i];
-        c->missing[i] = c->bound - count;
-        c->inverse[i] = 1 / count;
-        c->prior[i] = learnt->count[c->low + i];
+    return look_up(lookup->table[k], missing + lookup->above[k]) * lookup->scale[k];
+}
+
+/* A chunk of candidates, and how likely the reads are if it is these; returns its part of Z. */
+static inline floats put(const struct lookup *lookup, floats count, floats missing, floats prior, struct candidates *c,
+                         unsigned chunk)
+{
+    floats rows = look_at(lookup, 0, missing) * look_at(lookup, 1, missing);
+    c->missing[chunk] = missing;
+    c->inverse[chunk] = 1 / count;
+    c->rows[chunk] = rows;
+    c->likely[chunk] = look_at(lookup, 2, missing) * prior;
+    return rows * prior;
+}
+
+/* How many integers of these bins are not above the most. */
+static inline floats part_of(floats first, floats length, float most)
+{
+    return least_of(length, most_of(most + 1 - first, (floats){0}));
+}
+
+static inline floats put_lower(const struct learnt *learnt, const struct lookup *lookup, struct candidates *c,
+                               unsigned chunk)
+{
+    const unsigned bin = c->low + chunk * LANES;
+    const floats zero = {0};
+    floats count = most_of(least_of(load(learnt->middle + bin), zero + c->half), zero + 1);
+    floats prior =
+        load(learnt->density + bin) * part_of(load(learnt->first + bin), load(learnt->length + bin), c->half);
+    return put(lookup, count, c->bound - count, prior, c, chunk);
+}
+
+static inline floats put_upper(const struct learnt *learnt, const struct lookup *lookup, struct candidates *c,
+                               unsigned chunk)
+{
+    const unsigned step = (chunk - c->lower) * LANES;
+    const floats zero = {0}, first = load(learnt->step_first + step);
+    const floats part = part_of(first, load(learnt->step_length + step), c->rest);
+    floats missing = least_of(first + most_of((part - 1) * 0.5f, zero), zero + c->rest);
+    floats count = c->bound - missing;
+    return put(lookup, count, missing, look_up(learnt->density, count) * part, c, chunk);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+/* What all candidates weigh. */
+static inline float weigh(struct candidates *c, float twins, const struct weighing *w)
+{
+    floats alone = {0}, twinned = {0};
+    for (unsigned i = 0; i < c->chunks; i++) {
+        c->twinned[i] = c->likely[i] * (w->absolute + w->relative * c->inverse[i]);
+        c->alone[i] = c->rows[i] * c->twinned[i];
+        alone += c->alone[i];
+        twinned += c->twinned[i];
     }
-    if (c->lower == 0) return;
-    float part = half + 1 - learnt->first[last], count = least_of(learnt->middle[last], half);
-    c->prior[c->lower - 1] *= least_of(part / learnt->length[last], 1);
-    c->missing[c->lower - 1] = c->bound - count;
-    c->inverse[c->lower - 1] = 1 / count;
-}
-
-/* The upper half, from the most that may be missing down to 0. */
-static void put_upper(const struct learnt *learnt, float rest, struct candidates *c)
-{
-    unsigned last = bin_of(rest);
-    c->n = c->lower + last + 1;
-    for (unsigned i = 0; i <= last; i++) {
-        unsigned bin = last - i, at = c->lower + i;
-        float length = i > 0 ? learnt->length[bin] : rest + 1 - learnt->first[bin];
-        float missing = learnt->first[bin] + (length - 1) / 2, count = c->bound - missing;
-        unsigned of = bin_of(count);
-        c->missing[at] = missing;
-        c->inverse[at] = 1 / count;
-        c->prior[at] = learnt->count[of] / learnt->length[of] * length;
-    }
-    for (; c->n % LANES; c->n++) c->missing[c->n] = c->inverse[c->n] = c->prior[c->n] = 0;
-}
-
-/* Eight and eight, four and four, ...: the order in which vectors add up. */
-static inline float sum_lanes(const float x[LANES])
-{
-    float sum[LANES / 2];
-    for (unsigned i = 0; i < LANES / 2; i++) sum[i] = x[i] + x[i + LANES / 2];
-    for (unsigned i = 0; i < LANES / 4; i++) sum[i] += sum[i + LANES / 4];
-    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
-}
-
-/* How likely the reads are; returns Z. */
-static float weigh_reads(const struct lookup *lookup, struct candidates *c)
-{
-    float lanes[LANES] = {0};
-    for (unsigned at = 0; at < c->n; at += LANES)
-        for (unsigned i = 0; i < LANES; i++) {
-            float missing = c->missing[at + i];
-            float rows = c->prior[at + i] * look(lookup, 0, missing) * look(lookup, 1, missing);
-            c->rows[at + i] = rows;
-            c->cap[at + i] = look(lookup, 2, missing);
-            lanes[i] += rows;
-        }
-    return sum_lanes(lanes);
+    return sum_of(alone) + twins * sum_of(twinned);
 }
 
 /* What lies below the candidates: an item that never came, and small counts. */
@@ -119,49 +160,86 @@ static double find_small(const struct learnt *learnt, const struct weighing *w, 
     return (double)learnt->middle[end - 1];
 }
 
-static double find(const struct learnt *learnt, const struct candidates *c, const struct beneath *beneath, float twins,
-                   const struct weighing *w)
+/* What is missing in the candidate up to which there is more than this weight: from the least count up in the lower
+ * half, then from the most that is missing down in the upper one. Rounding may lead beyond the last. */
+static float find_candidate(const struct candidates *c, float twins, float below)
 {
-    float weight[ROOM], sum[ROOM / LANES];
+    for (unsigned i = 0; i < c->lower; i++) {
+        floats weight = c->alone[i] + twins * c->twinned[i];
+        float sum = sum_of(weight);
+        unsigned at = i * LANES, last = c->half < LOWER * LANES ? (unsigned)c->half - 1 : LOWER * LANES - 1;
+        if (below >= sum && i + 1 < c->chunks) {
+            below -= sum;
+            continue;
+        }
+        for (unsigned k = 0; k < LANES; k++) below -= weight[k], at += below >= 0;
+        at = at < last ? at : last;
+        return c->missing[at / LANES][at % LANES];
+    }
+    for (unsigned i = c->chunks - 1;; i--) {
+        floats weight = c->alone[i] + twins * c->twinned[i];
+        float sum = sum_of(weight);
+        unsigned left = LANES;
+        if (below >= sum && i > c->lower) {
+            below -= sum;
+            continue;
+        }
+        for (unsigned k = LANES; k-- > 0;) below -= weight[k], left -= below >= 0;
+        return c->missing[i][left > 0 ? left - 1 : 0];
+    }
+}
+
+static inline double find(const struct learnt *learnt, struct candidates *c, const struct beneath *beneath, float twins,
+                          const struct weighing *w)
+{
     float absent = beneath->absent * (w->absolute + w->relative);
     float small = beneath->small * (w->absolute * learnt->below[c->low] + w->relative * learnt->below_inverse[c->low]);
-    float all = absent + small;
-    for (unsigned at = 0; at < c->n; at += LANES) {
-        for (unsigned i = 0; i < LANES; i++)
-            weight[at + i] = (c->rows[at + i] + twins * c->prior[at + i]) * c->cap[at + i] *
-                             (w->absolute + w->relative * c->inverse[at + i]);
-        sum[at / LANES] = sum_lanes(weight + at);
-        all += sum[at / LANES];
-    }
+    float all = absent + small + weigh(c, twins, w);
     float below = w->share * all;
     if (!(all > 0)) return c->whole_bound; /* nothing is likely at all */
     if (below < absent) return 0;
     below -= absent;
     if (below < small) return find_small(learnt, w, below / beneath->small, c->low);
-    below -= small;
-    unsigned at = 0;
-    while (at + LANES < c->n && below >= sum[at / LANES]) below -= sum[at / LANES], at += LANES;
-    while (at + 1 < c->n && (below >= weight[at] || weight[at] == 0)) below -= weight[at], at++;
-    while (at > 0 && c->prior[at] == 0) at--; /* rounding may have gone beyond the last */
-    return c->whole_bound - (double)c->missing[at];
+    return c->whole_bound - (double)find_candidate(c, twins, below - small);
+}
+
+/* The lower half begins where it fills its chunks, or at 1. */
+static inline void candidates_start(struct candidates *c, int64_t bound)
+{
+    const bool exact = bound < 8;
+    int64_t half = exact ? bound : bound / 2;
+    c->bound = (float)bound;
+    c->whole_bound = (double)bound;
+    c->half = (float)half;
+    c->rest = (float)(bound - half - 1);
+    unsigned last = bin_of(c->half);
+    c->low = last > LOWER * LANES ? last - LOWER * LANES + 1 : 1;
+    c->lower = (last - c->low) / LANES + 1;
+    c->chunks = c->lower + (exact ? 0 : step_of_bin(bin_of(c->rest)) / LANES + 1);
+}
+
+/* How likely the reads of the rows are, apart from twins. */
+static inline float rows_with(const struct lookup *lookup, float missing)
+{
+    return look(lookup, 0, missing) * look(lookup, 1, missing);
 }
 
 void posterior_alike(const struct learnt *learnt, const struct reading *reading, float absent,
                      const struct weighing weighing[], unsigned n, double answer[])
 {
-    int64_t bound = reading_upper(reading), half = bound / 2;
     struct candidates c;
     struct lookup lookup;
-    c.bound = (float)bound;
-    c.whole_bound = (double)bound;
-    c.low = bound > 32 ? bin_of((float)(bound / 16)) : 1;
+    struct beneath beneath = {0, 0};
+    floats z = {0};
+    const int64_t *value = reading->value, rows = value[0] < value[1] ? value[0] : value[1];
+    const int64_t bound = rows < value[2] ? rows : value[2];
+    candidates_start(&c, bound);
     lookup_start(learnt, reading, bound, &lookup);
-    put_lower(learnt, (float)half, &c);
-    put_upper(learnt, (float)(bound - half - 1), &c);
-    float z = weigh_reads(&lookup, &c);
-    float none = look(&lookup, 0, c.bound) * look(&lookup, 1, c.bound), cap = look(&lookup, 2, c.bound);
-    z += none * learnt->below[c.low];
-    float twins = learnt->twin * z;
-    struct beneath beneath = {absent * (none + twins) * cap, (none + twins) * cap};
+    for (unsigned i = 0; i < c.lower; i++) z += put_lower(learnt, &lookup, &c, i);
+    for (unsigned i = c.lower; i < c.chunks; i++) z += put_upper(learnt, &lookup, &c, i);
+    float left = c.bound - learnt->below_mean[c.low], few = c.low > 1 ? rows_with(&lookup, left) : 0;
+    float twins = learnt->twin * (sum_of(z) + few * learnt->below[c.low]);
+    if (c.low > 1) beneath.small = (few + twins) * look(&lookup, 2, left);
+    if (absent > 0) beneath.absent = absent * (rows_with(&lookup, c.bound) + twins) * look(&lookup, 2, c.bound);
     for (unsigned i = 0; i < n; i++) answer[i] = find(learnt, &c, &beneath, twins, &weighing[i]);
 }

@@ -5,13 +5,14 @@
 #include "model/posterior.h"
 
 /* Draws of every count, and of all more in proportion to how likely they are; the worths that are tried. */
-enum { DRAWS_LEAST = 4, DRAWS = 1200, WORTHS = 9 };
+enum { DRAWS_LEAST = 4, DRAWS = 1200, WORTHS = 10 };
 
 struct trial {
     const struct learnt *learnt;
     const struct seen *seen;
     struct weighing weighing[WORTHS];
     unsigned drawn;
+    uint32_t below[2][LEARN_WIDTHS][LEARN_BINS + 1]; /* of seen->cells: the sum of the bins before */
     double aae[WORTHS], are[WORTHS], rule;
 };
 
@@ -34,14 +35,13 @@ static double inside(const struct trial *trial, unsigned bin, double share)
 
 static double draw_noise(const struct trial *trial, unsigned cap, unsigned width, double u)
 {
-    const uint32_t *cells = trial->seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
-    double all = 0, below = 0;
-    for (unsigned b = 0; b < LEARN_BINS; b++) all += cells[b];
-    for (unsigned b = 0; b < LEARN_BINS; b++) {
-        if (below + cells[b] > u * all) return inside(trial, b, (u * all - below) / cells[b]);
-        below += cells[b];
-    }
-    return 0;
+    const uint32_t *below = trial->below[cap][__builtin_ctz(width) - LEARN_NARROWEST];
+    double at = u * below[LEARN_BINS];
+    unsigned bin = 0;
+    if (below[LEARN_BINS] == 0) return 0;
+    for (unsigned half = 128; half > 0; half /= 2)
+        if (bin + half < LEARN_BINS && below[bin + half] <= at) bin += half;
+    return inside(trial, bin, (at - below[bin]) / (below[bin + 1] - below[bin]));
 }
 
 static double draw_count(const struct trial *trial, double u)
@@ -107,16 +107,27 @@ static void trial_end(const struct trial *trial, struct learnt *learnt)
     while (k + 2 < WORTHS && excess(trial, k + 1) < 1) k++;
     double low = excess(trial, k), high = excess(trial, k + 1);
     double part = high <= 1 ? 1 : low >= 1 ? 0 : (1 - low) / (high - low);
-    learnt->worth = trial->weighing[k].relative * (float)(1 + part); /* the next is twice as much */
+    double here = (double)trial->weighing[k].relative, next = (double)trial->weighing[k + 1].relative;
+    learnt->worth = (float)(here + part * (next - here));
     learnt->aae = (float)(trial->aae[k] + part * (trial->aae[k + 1] - trial->aae[k]));
     learnt->are = (float)(trial->are[k] + part * (trial->are[k + 1] - trial->are[k]));
+}
+
+static void add_up(struct trial *trial)
+{
+    for (unsigned cap = 0; cap < 2; cap++)
+        for (unsigned w = 0; w < LEARN_WIDTHS; w++)
+            for (unsigned b = 0; b < LEARN_BINS; b++)
+                trial->below[cap][w][b + 1] = trial->below[cap][w][b] + trial->seen->cells[cap][w][b];
 }
 
 void learn_worth(const struct seen *seen, struct learnt *learnt)
 {
     struct trial trial = {.learnt = learnt, .seen = seen};
+    add_up(&trial);
     double worth = mean_count(learnt) / 64;
-    for (unsigned k = 0; k < WORTHS; k++, worth *= 2) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
+    trial.weighing[0] = (struct weighing){1, 0, 0.5f};
+    for (unsigned k = 1; k < WORTHS; k++, worth *= 2) trial.weighing[k] = (struct weighing){1, (float)worth, 0.5f};
     for (unsigned b = 1; b < LEARN_BINS; b++) {
         double share = (double)learnt->count[b];
         if (share < 1e-7) continue;

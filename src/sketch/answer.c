@@ -38,18 +38,47 @@ const struct learnt *blocks_learnt(const lego_sketch *sketch, struct learnt *mad
     return made;
 }
 
+/* Answers of blocks that share, and what follows from widths alone, while many questions are answered: the same
+ * frequent items are asked again and again, and many rare ones read the same. A place has the last that fell there. */
+enum {
+    PLACES = 1024,
+    WORTHWHILE = 1024, /* questions, from which on it is used */
+    WIDTH_TRIPLES = LEARN_WIDTHS * LEARN_WIDTHS * LEARN_WIDTHS
+};
+
+struct answered {
+    uint32_t widths; /* 0 if there is none */
+    int64_t value[3];
+    lego_estimate estimate;
+};
+
+struct memory {
+    double slack[WIDTH_TRIPLES]; /* below 0 if it is not known yet */
+    struct answered answered[PLACES];
+};
+
 /* What some questions share. */
 struct answering {
     const lego_sketch *sketch;
+    struct memory *memory;       /* NULL if there are few */
     const struct learnt *learnt; /* NULL until it is needed */
     float absent;                /* the odds that an item never came */
     double relative;
     struct learnt made;
 };
 
-static void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking)
+static void memory_start(struct memory *memory)
 {
+    for (unsigned i = 0; i < WIDTH_TRIPLES; i++) memory->slack[i] = -1;
+    for (unsigned i = 0; i < PLACES; i++) memory->answered[i].widths = 0;
+}
+
+static void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking,
+                            struct memory *memory)
+{
+    if (memory) memory_start(memory);
     answering->sketch = sketch;
+    answering->memory = memory;
     answering->learnt = NULL;
     answering->absent = (float)(asking->absent / (1 - asking->absent));
     answering->relative = asking->relative;
@@ -72,11 +101,22 @@ static double slack_of(const struct blocks *blocks, const struct reading *readin
     return decode_slack(&reads);
 }
 
+/* The same of a block that shares. */
+static double slack_shared(const struct answering *a, const struct reading *reading)
+{
+    unsigned triple = 0;
+    if (!a->memory) return slack_of(&a->sketch->blocks, reading);
+    for (unsigned k = 0; k < 3; k++)
+        triple = triple * LEARN_WIDTHS + (unsigned)__builtin_ctz(reading->width[k]) - LEARN_NARROWEST;
+    double *slack = &a->memory->slack[triple];
+    if (*slack < 0) *slack = slack_of(&a->sketch->blocks, reading);
+    return *slack;
+}
+
 /* The least read and, for 95 % of the items, how far below it the count is at most. */
-static lego_estimate answer_bounds(const struct blocks *blocks, const struct reading *reading)
+static lego_estimate answer_bounds(const struct reading *reading, double slack)
 {
     int64_t upper = reading_upper(reading);
-    double slack = slack_of(blocks, reading);
     return (lego_estimate){(double)upper, slack < (double)upper ? upper - (int64_t)slack : 0, upper};
 }
 
@@ -87,7 +127,7 @@ static lego_estimate answer_listed(const struct blocks *blocks, const struct rea
     int64_t upper = reading_upper(reading);
     if (upper <= 0 || 20 * (uint64_t)reading->entries < reading->width[0])
         return (lego_estimate){(double)upper, upper, upper};
-    return answer_bounds(blocks, reading);
+    return answer_bounds(reading, slack_of(blocks, reading));
 }
 
 /* Where counts of both signs share cells, these are no bounds: what 95 % of the weight is between is given instead. */
@@ -104,13 +144,13 @@ static lego_estimate answer_signed(const struct answering *a, const struct readi
 static lego_estimate answer_alike(const struct answering *a, const struct reading *reading,
                                   const struct weighing *weighing)
 {
-    lego_estimate estimate = answer_bounds(&a->sketch->blocks, reading);
+    lego_estimate estimate = answer_bounds(reading, slack_shared(a, reading));
     posterior_alike(a->learnt, reading, a->absent, weighing, 1, &estimate.value);
     if ((double)estimate.lower > estimate.value) estimate.lower = (int64_t)estimate.value;
     return estimate;
 }
 
-static lego_estimate answer_shared(struct answering *a, const struct reading *given)
+static lego_estimate answer_anew(struct answering *a, const struct reading *given)
 {
     struct reading reading = *given;
     bool zero = false, wrong = false;
@@ -122,11 +162,29 @@ static lego_estimate answer_shared(struct answering *a, const struct reading *gi
         wrong = wrong || reading.value[k] < 0;
     }
     struct weighing weighing = {(float)(1 - a->relative), (float)a->relative * a->learnt->worth, 0.5f};
-    if (!a->learnt->any) return answer_bounds(&a->sketch->blocks, given);
+    if (!a->learnt->any) return answer_bounds(given, slack_shared(a, given));
     if (sign == 0 || wrong) return answer_signed(a, given, &weighing);
     if (zero) return (lego_estimate){0, 0, 0};
     lego_estimate e = answer_alike(a, &reading, &weighing);
     return sign > 0 ? e : (lego_estimate){-e.value, -e.upper, -e.lower};
+}
+
+/* An answer depends on reads and widths alone. */
+static lego_estimate answer_shared(struct answering *a, const struct reading *reading)
+{
+    const int64_t *value = reading->value;
+    const uint32_t widths = reading->width[0] | reading->width[1] << 10 | reading->width[2] << 20;
+    if (!a->memory) return answer_anew(a, reading);
+    uint64_t place = (uint64_t)value[0] * UINT64_C(0x9e3779b97f4a7c15) +
+                     (uint64_t)value[1] * UINT64_C(0xc2b2ae3d27d4eb4f) +
+                     ((uint64_t)value[2] ^ (uint64_t)widths << 32) * UINT64_C(0x165667b19e3779f9);
+    struct answered *answered = &a->memory->answered[(place ^ place >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+    if (answered->widths != widths || memcmp(answered->value, value, sizeof answered->value) != 0) {
+        answered->estimate = answer_anew(a, reading);
+        answered->widths = widths;
+        memcpy(answered->value, value, sizeof answered->value);
+    }
+    return answered->estimate;
 }
 
 static lego_estimate answer(struct answering *a, const struct reading *reading)
@@ -139,7 +197,7 @@ lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const le
     struct answering answering;
     struct reading reading;
     blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
-    answering_start(&answering, sketch, asking);
+    answering_start(&answering, sketch, asking, NULL);
     return answer(&answering, &reading);
 }
 
@@ -177,8 +235,9 @@ void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size
 {
     struct spot spot[2][AHEAD];
     struct answering answering;
+    struct memory memory;
     unsigned before = 0;
-    answering_start(&answering, sketch, asking);
+    answering_start(&answering, sketch, asking, end - first < WORTHWHILE ? NULL : &memory);
     for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
         unsigned n = end - start < AHEAD ? (unsigned)(end - start) : AHEAD;
         place_items(sketch, items, start, n, spot[turn]);
