@@ -16,8 +16,7 @@ static void bins_follow_each_other(void **unused)
         if (last < 0x1p24f) assert_int_equal(bin_of(last), b);
         assert_int_equal(bin_of(nextafterf(first + bin_length(b), 0)), b);
     }
-    assert_true(bin_first(LEARN_BINS - 1) < 0x1p63f);
-    assert_true(bin_first(LEARN_BINS - 1) + bin_length(LEARN_BINS - 1) >= 0x1p63f);
+    assert_in_range(bin_of(0x1p63f), 0, LEARN_BINS - 1); /* no sum is larger */
 }
 
 static void assert_in_bin(uint64_t sum)
@@ -135,7 +134,7 @@ static void what_is_learnt_is_near(void **unused)
     }
 }
 
-/* Counts below 0 are learnt as those above. */
+/* Counts below 0 are learnt as those above, but for their sign, which takes a bit of each cell. */
 static void signs_are_known(void **unused)
 {
     (void)unused;
@@ -144,9 +143,8 @@ static void signs_are_known(void **unused)
     struct learnt *above = learn_of(plus), *below = learn_of(minus);
     assert_true(above->sign == 1 && above->negative == 0);
     assert_true(below->sign == -1 && below->negative == 1);
-    below->sign = 1; /* which is all the difference */
-    below->negative = 0;
-    assert_memory_equal(above, below, sizeof *above);
+    assert_true(fabs((double)(below->items / above->items) - 1) < 0.05);
+    for (unsigned b = 1; b < LEARN_BINS; b++) assert_true(fabs((double)(below->below[b] - above->below[b])) < 0.1);
     for (uint64_t i = 0; i < ITEMS; i += 2) assert_int_equal(lego_add_u64(minus, i, 2 * zipf(i)), LEGO_OK);
     learn(&minus->blocks, below);
     assert_true(below->sign == 0 && fabs((double)below->negative - 0.5) < 0.1);
@@ -193,18 +191,9 @@ static void it_follows_from_the_content(void **unused)
         for (unsigned h = 0; h < 2; h++) halves[h] = make_within("compact", budget, 0);
         for (uint64_t i = 0; i < ITEMS; i++) assert_int_equal(lego_add_u64(halves[i % 3 == 0], i, zipf(i)), LEGO_OK);
         assert_int_equal(lego_merge(halves[0], halves[1]), LEGO_OK);
-        assert_int_equal(lego_copy(forth, &copy), LEGO_OK);
-        for (uint64_t i = 0; i < 1000; i++) { /* comes and goes */
-            lego_estimate e;
-            assert_int_equal(lego_add_u64(copy, i, 1000), LEGO_OK);
-            assert_int_equal(lego_query_u64(copy, i, &e), LEGO_OK);
-        }
-        for (uint64_t i = 0; i < 1000; i++) assert_int_equal(lego_add_u64(copy, i, -1000), LEGO_OK);
         assert_learns_the_same(learnt, back);
         assert_learns_the_same(learnt, halves[0]);
         assert_learns_the_same(learnt, reload(forth));
-        if (bytes[b] == 0.1) assert_learns_the_same(learnt, copy); /* elsewhere blocks have given up bits meanwhile */
-        else lego_destroy(copy);
         for (int k = 0; block_kernels_all[k]; k++) { /* whatever the machine */
             assert_int_equal(lego_copy(forth, &copy), LEGO_OK);
             if (block_kernels_all[k]->supported()) copy->blocks.kernels = block_kernels_all[k];
@@ -230,10 +219,11 @@ static void giants_that_were_not_seen_are_answered(void **unused)
 {
     (void)unused;
     enum { BLOCKS = LEARN_AMONG + 200, SINGLETONS = 256 * BLOCKS };
-    static const int64_t giants[] = {1000, 1000000, INT64_C(1) << 40, INT64_C(1) << 61};
+    static const int64_t giants[] = {1000, 1000000, INT64_C(1) << 40, INT64_C(1) << 55};
     lego_sketch *sketch = make(BLOCKS, 0, NULL);
-    uint64_t giant = unseen_item(sketch);
     for (uint64_t i = 0; i < SINGLETONS; i++) assert_int_equal(lego_add_u64(sketch, i, 1), LEGO_OK);
+    assert_int_equal(sketch->blocks.blocks, BLOCKS);
+    uint64_t giant = unseen_item(sketch);
     struct learnt *before = learn_of(sketch);
     int64_t now = 0;
     for (unsigned k = 0; k < 4; k++) {

@@ -62,9 +62,9 @@ static struct weighing draw_weighing(const struct learnt *learnt, uint64_t *stat
 }
 
 /* Runs `check` on readings of every stream at every budget. */
-typedef void (*check)(const struct learnt *learnt, const struct reading *reading, uint64_t *state);
+typedef void (*checker)(const struct learnt *learnt, const struct reading *reading, uint64_t *state);
 
-static void for_readings(unsigned number, check check)
+static void for_readings(unsigned number, checker check)
 {
     static struct learnt learnt;
     for (unsigned s = 0; s < 4; s++)
@@ -141,12 +141,12 @@ static void stands_for(const struct slow *slow, double answer, double *first, do
 }
 
 static struct {
-    unsigned asked, far;
-    double farthest;
+    unsigned asked, far, farther;
 } found;
 
-/* The share that is asked for is reached inside the bin of the answer, or as far from it as bins are coarse: each is
- * weighed by its middle. */
+/* The share that is asked for is reached inside the bin of the answer. Bins are coarse, and each is weighed at its
+ * middle, which for equal counts is where they all are, while the formula here spreads them over the bin; so a few
+ * answers are elsewhere. */
 static void check_formula(const struct learnt *learnt, const struct reading *reading, uint64_t *state)
 {
     static struct slow slow;
@@ -161,17 +161,17 @@ static void check_formula(const struct learnt *learnt, const struct reading *rea
     double far = fmax(fmax(low - (double)w.share, (double)w.share - high), 0);
     found.asked++;
     found.far += far > 0.01;
-    found.farthest = fmax(found.farthest, far);
+    found.farther += far > 0.1;
 }
 
 static void it_is_what_the_formula_says(void **unused)
 {
     (void)unused;
     for_readings(ROUNDS(1000), check_formula);
-    print_message("%u answers, %u of them more than 0.01 of the weight off, at most %g\n", found.asked, found.far,
-                  found.farthest);
+    print_message("%u answers; %u are off by more than 0.01 of the weight, %u by more than 0.1\n", found.asked,
+                  found.far, found.farther);
     assert_true(found.asked > ROUNDS(1000) * 5);
-    assert_true(found.far <= 0.03 * found.asked && found.farthest < 0.1);
+    assert_true(found.far <= 0.02 * found.asked && found.farther <= 0.005 * found.asked);
 }
 
 /* ---- any answer -------------------------------------------------------------------------------------------------- */
