@@ -120,6 +120,7 @@ struct search {
     double share[LEARN_WIDTHS][LEARN_BINS];          /* h */
     double items[LEARN_BINS];                        /* g */
     double gain[LEARN_BINS];                         /* what g is to be multiplied by, times `all` */
+    bool matters[LEARN_BINS];                        /* of g: neither the number nor the sum is next to nothing */
     uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i: where_both() */
 };
 
@@ -214,7 +215,7 @@ static void search_gain(struct search *search, unsigned w, const unsigned used[]
     double expected[LEARN_BINS + 1] = {0}, ratio[LEARN_BINS + 1] = {0}, part;
     for (unsigned i = 1; i < search->n; i++) {
         double mass = search->items[i] * search->middle[i];
-        if (mass < 1e-12 * search->middle[search->n - 1]) continue;
+        if (!search->matters[i]) continue;
         for (unsigned k = 0; k < n; k++) {
             unsigned j = both(search, i, used[k], &part);
             expected[j] += mass * share[used[k]] * (1 - part);
@@ -225,7 +226,7 @@ static void search_gain(struct search *search, unsigned w, const unsigned used[]
         if (expected[j] > 0) ratio[j] = search->middle[j] * share[j] * search->width[w] / expected[j];
     for (unsigned i = 1; i < search->n; i++) {
         double sum = 0;
-        if (search->items[i] * search->middle[i] < 1e-12 * search->middle[search->n - 1]) continue;
+        if (!search->matters[i]) continue;
         for (unsigned k = 0; k < n; k++) {
             unsigned j = both(search, i, used[k], &part);
             sum += share[used[k]] * (ratio[j] + part * (ratio[j + 1] - ratio[j]));
@@ -237,15 +238,21 @@ static void search_gain(struct search *search, unsigned w, const unsigned used[]
 /* One round. Steps are taken 1.75 times as long as is sure to help: it takes half the rounds. */
 static void search_round(struct search *search)
 {
-    double items = 0, inverse = 0;
+    double items = 0, inverse = 0, sum = 0;
     memset(search->gain, 0, sizeof search->gain);
+    for (unsigned b = 1; b < search->n; b++) {
+        items += search->items[b];
+        inverse += search->items[b] / search->middle[b];
+        sum += search->items[b] * search->middle[b];
+    }
+    for (unsigned b = 1; b < search->n; b++)
+        search->matters[b] = search->items[b] > 1e-12 * items || search->items[b] * search->middle[b] > 1e-12 * sum;
     for (unsigned w = 0; w < search->widths; w++) {
         unsigned used[LEARN_BINS], n = 0;
         for (unsigned b = 0; b < search->n; b++)
             if (search->share[w][b] > 0) used[n++] = b;
         search_gain(search, w, used, n);
     }
-    for (unsigned b = 1; b < search->n; b++) items += search->items[b], inverse += search->items[b] / search->middle[b];
     for (unsigned b = 1; b < search->n; b++) {
         double v = search->middle[b], x = search->gain[b] / search->all, small = items / inverse;
         if (search->total > 0)
