@@ -129,18 +129,24 @@ static inline void slow_content(const struct slow_items *items, unsigned step, u
     }
 }
 
-static inline bool slow_signed(const struct content *content)
+/* 0: nothing is negative; 2: nothing is positive, but something negative; 1: there are both. */
+static inline unsigned slow_signs(const struct content *content)
 {
-    for (unsigned i = 0; i < content->n; i++)
-        if (content->value[i] < 0) return true;
-    return false;
+    bool below = false, above = false;
+    for (unsigned i = 0; i < content->n; i++) {
+        below = below || content->value[i] < 0;
+        above = above || content->value[i] > 0;
+    }
+    return !below ? 0 : above ? 1 : 2;
 }
 
 /* Integer i of what the levels code. */
-static inline uint64_t slow_code(const struct content *content, unsigned i, bool is_signed)
+static inline uint64_t slow_code(const struct content *content, unsigned i, unsigned signs)
 {
     int64_t c = content->value[i];
-    uint64_t v = !is_signed ? (uint64_t)c : c >= 0 ? 2 * (uint64_t)c : 2 * (uint64_t)(-(c + 1)) + 1;
+    uint64_t v = (uint64_t)c;
+    if (signs == 1) v = c >= 0 ? 2 * (uint64_t)c : 2 * (uint64_t)(-(c + 1)) + 1;
+    if (signs == 2) v = c < 0 ? (uint64_t)(-(c + 1)) + 1 : 0;
     return v - (content->step < SLOW_SHARE);
 }
 
@@ -149,9 +155,9 @@ static inline uint64_t slow_code(const struct content *content, unsigned i, bool
 static inline unsigned slow_levels(const struct content *content, unsigned g)
 {
     unsigned length = content->n * (1 + g);
-    bool is_signed = slow_signed(content);
+    unsigned signs = slow_signs(content);
     for (unsigned i = 0; i < content->n; i++) {
-        uint64_t t = slow_code(content, i, is_signed) >> g;
+        uint64_t t = slow_code(content, i, signs) >> g;
         for (unsigned l = 0; t > 0; t = (t - 1) >> slow_digit[l++]) length += 1 + slow_digit[l];
     }
     return length;
@@ -221,10 +227,10 @@ static inline void slow_put_levels(struct slow_bits *bits, const struct content 
 {
     static uint64_t t[BLOCK_CELLS];
     unsigned n = content->n;
-    bool is_signed = slow_signed(content);
-    for (unsigned i = 0; i < n; i++) t[i] = slow_code(content, i, is_signed) >> g;
+    unsigned signs = slow_signs(content);
+    for (unsigned i = 0; i < n; i++) t[i] = slow_code(content, i, signs) >> g;
     for (unsigned i = 0; i < n; i++) slow_put(bits, t[i] > 0, 1);
-    for (unsigned i = 0; i < n; i++) slow_put(bits, slow_code(content, i, is_signed), g);
+    for (unsigned i = 0; i < n; i++) slow_put(bits, slow_code(content, i, signs), g);
     for (unsigned l = 0; n > 0; l++) {
         unsigned on = 0;
         for (unsigned i = 0; i < n; i++)
@@ -249,7 +255,7 @@ static inline struct block slow_block(const struct content *content, unsigned wh
     slow_put(&bits, content->step, 7);
     slow_put(&bits, list ? content->n : 0, 9);
     slow_put(&bits, g, 5);
-    slow_put(&bits, slow_signed(content), 1);
+    slow_put(&bits, slow_signs(content), 2);
     return bits.block;
 }
 
@@ -288,7 +294,7 @@ static inline void slow_take_keys(struct slow_bits *bits, unsigned whole, struct
 }
 
 /* A number that is too large for 64 bits is one that was asked for in vain, too. */
-static inline void slow_take_levels(struct slow_bits *bits, unsigned g, bool is_signed, struct content *content)
+static inline void slow_take_levels(struct slow_bits *bits, unsigned g, unsigned signs, struct content *content)
 {
     static lego_u128 v[BLOCK_CELLS];
     static unsigned open[BLOCK_CELLS];
@@ -309,9 +315,12 @@ static inline void slow_take_levels(struct slow_bits *bits, unsigned g, bool is_
     }
     for (unsigned i = 0; i < content->n && !bits->past; i++) {
         lego_u128 code = v[i] + (content->step < SLOW_SHARE);
-        if (code > (is_signed ? UINT64_MAX : (uint64_t)INT64_MAX)) bits->past = true;
+        static const uint64_t most[3] = {INT64_MAX, UINT64_MAX, UINT64_C(1) << 63};
+        if (signs > 2 || code > most[signs]) bits->past = true;
         uint64_t c = (uint64_t)code;
-        content->value[i] = !is_signed ? (int64_t)c : c % 2 ? -(int64_t)(c / 2) - 1 : (int64_t)(c / 2);
+        content->value[i] = (int64_t)c;
+        if (signs == 1) content->value[i] = c % 2 ? -(int64_t)(c / 2) - 1 : (int64_t)(c / 2);
+        if (signs == 2) content->value[i] = c > 0 ? -(int64_t)(c - 1) - 1 : 0;
     }
 }
 
@@ -321,7 +330,7 @@ static inline bool slow_valid(const struct block *block, unsigned whole, struct 
     struct slow_bits bits = {*block, 0, 2048, false};
     unsigned used = (unsigned)slow_take(&bits, 11), step = (unsigned)slow_take(&bits, 7);
     unsigned entries = (unsigned)slow_take(&bits, 9), g = (unsigned)slow_take(&bits, 5);
-    bool is_signed = slow_take(&bits, 1);
+    unsigned signs = (unsigned)slow_take(&bits, 2);
     struct slow_row row[2];
     if (step >= SLOW_END || used > SLOW_ROOM) return false;
     bits.at = SLOW_HEAD;
@@ -332,7 +341,7 @@ static inline bool slow_valid(const struct block *block, unsigned whole, struct 
         slow_rows(step, row);
         content->n = row[0].cells + row[1].cells;
     }
-    if (!bits.past) slow_take_levels(&bits, g, is_signed, content);
+    if (!bits.past) slow_take_levels(&bits, g, signs, content);
     if (bits.past) return false;
     struct block again = slow_canonical(content, whole);
     return memcmp(&again, block, sizeof again) == 0;

@@ -398,7 +398,7 @@ static void codes_only_get_longer(void **unused)
                                      31, 32, 63, 64, 127, 128, 129, 255, 256, 257, 510};
     for (uint64_t seed = 1; seed <= ROUNDS(500); seed++) {
         struct trial t = make_trial(seed);
-        t.is_signed = false;
+        t.is_signed = t.below = false;
         unsigned n = seed % 2 ? (unsigned)draw_below(&t.state, 700) : edges[draw_below(&t.state, 22)], g;
         trial_items(&t, n, &items);
         for (unsigned step = (unsigned)(seed % 7); step < SLOW_END; step += 7) {

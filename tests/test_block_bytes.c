@@ -10,7 +10,7 @@ static void golden_items(uint64_t state, unsigned whole, unsigned bits, unsigned
         items->key[i] = draw(&state) >> (64 - whole) << (64 - whole);
         uint64_t shift = draw(&state) % (bits + 1), count = draw(&state);
         int64_t value = (int64_t)(count >> (63 - shift)) + 1;
-        items->count[i] = is_signed && count % 3 == 0 ? -value : value;
+        items->count[i] = is_signed == 2 || (is_signed && count % 3 == 0) ? -value : value;
     }
 }
 

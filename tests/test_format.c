@@ -51,7 +51,7 @@ static lego_sketch *blocks_of_kind(int kind)
     if (kind == GROWN) assert_int_equal(step, STEP_WHOLE);
     if (kind == LISTING) assert_true(step > STEP_LIST && step < STEP_SHARE);
     if (kind == SHARING) assert_true(step >= STEP_SHARE);
-    if (kind == SIGNED) assert_true(block_signed(sketch->blocks.block) || block_signed(sketch->blocks.block + 1));
+    if (kind == SIGNED) assert_true(block_signs(sketch->blocks.block) || block_signs(sketch->blocks.block + 1));
     return sketch;
 }
 

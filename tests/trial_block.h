@@ -34,7 +34,8 @@ static inline void assert_content(const struct content *a, const struct content 
 struct trial {
     uint64_t state;
     unsigned whole, bits;
-    bool is_signed, crowded; /* crowded: keys have few bits that differ, so that quotients are equal and prints too */
+    bool is_signed, below; /* some counts are negative; all of them are */
+    bool crowded;          /* crowded: keys have few bits that differ, so that quotients are equal and prints too */
 };
 
 static inline struct trial make_trial(uint64_t seed)
@@ -44,13 +45,14 @@ static inline struct trial make_trial(uint64_t seed)
     t.bits = (unsigned)(draw_below(&t.state, 3) ? draw_below(&t.state, 8) : draw_below(&t.state, 62));
     t.is_signed = draw_below(&t.state, 4) == 0;
     t.crowded = draw_below(&t.state, 4) == 0;
+    t.below = t.is_signed && draw_below(&t.state, 3) == 0;
     return t;
 }
 
 static inline int64_t trial_count(struct trial *t)
 {
     int64_t count = (int64_t)(1 + draw_below(&t->state, UINT64_C(1) << draw_below(&t->state, t->bits + 1)));
-    return t->is_signed && draw_below(&t->state, 3) == 0 ? -count : count;
+    return t->below || (t->is_signed && draw_below(&t->state, 3) == 0) ? -count : count;
 }
 
 static inline uint64_t trial_key(struct trial *t)

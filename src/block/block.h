@@ -23,7 +23,7 @@
  *     95 to 119  of a *cap*, a block that 32 others share: one row of 512 to 8 cells, chosen by the 24 bits of the
  *                print. Who shares a short print with a giant would inherit its count; the cap bounds that (blocks.h)
  *
- * The head, from bit 0: bits in use behind it (11), step (7), entries of a list (9), g (5), is anything negative (1).
+ * The head, from bit 0: bits in use behind it (11), step (7), entries of a list (9), g (5), signs (2).
  * An empty block is all zeros. Behind the head, of a list:
  *
  *     quotients    for every value of the keys' leading q bits in turn, a one for each entry that has it, then a zero
@@ -43,7 +43,8 @@
  *
  * Where an integer's digit is on level l + 1 is the number of ones before its own in map l. Example: g = 0 and 0, 4, 1:
  * map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has
- * map 0 and digit 0. Blocks with something negative code 2c for c >= 0 and -2c - 1 else in the place of c.
+ * map 0 and digit 0. Signs 2: nothing is above 0 and something below, and -c is coded in the place of c. Signs 1: there
+ * are both, and 2c is coded for c >= 0 and -2c - 1 else.
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008. Quotients and remainders: Elias 1974.) */
 #pragma once
@@ -98,9 +99,11 @@ static inline unsigned block_g(const struct block *block)
     return block->word[0] >> 27 & 31;
 }
 
-static inline bool block_signed(const struct block *block)
+enum { SIGNS_ABOVE, SIGNS_BOTH, SIGNS_BELOW };
+
+static inline unsigned block_signs(const struct block *block)
 {
-    return block->word[0] >> 32 & 1;
+    return block->word[0] >> 32 & 3;
 }
 
 /* How many bytes hold all bits in use: what a file has of a block. */

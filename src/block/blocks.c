@@ -104,7 +104,7 @@ static void tell_widths(const struct blocks *blocks, const struct spot *spot, st
     }
     if (step <= STEP_LIST || blocks_grow(blocks) || (lists && reading->value[0] < BLOCKS_UNCAPPED)) return;
     const struct block *cap = cap_of(blocks, spot->block);
-    if (lists && block_signed(cap)) return; /* what is below 0 in it may hide a count: it is no bound */
+    if (lists && block_signs(cap) != SIGNS_ABOVE) return; /* what is below 0 in it may hide a count: it is no bound */
     reading->width[reading->values++] = step_width(block_step(cap), 0, spot->key);
 }
 

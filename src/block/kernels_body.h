@@ -10,19 +10,21 @@
 
 /* ---- counts and codes -------------------------------------------------------------------------------------------- */
 
-static inline uint64_t to_code(int64_t v, bool is_signed)
+static inline uint64_t to_code(int64_t v, unsigned signs)
 {
-    return is_signed ? (uint64_t)v << 1 ^ (uint64_t)(v >> 63) : (uint64_t)v;
+    if (signs == SIGNS_BOTH) return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+    return signs == SIGNS_BELOW ? -(uint64_t)v : (uint64_t)v;
 }
 
-static inline int64_t from_code(uint64_t v, bool is_signed)
+static inline int64_t from_code(uint64_t v, unsigned signs)
 {
-    return is_signed ? (int64_t)(v >> 1 ^ -(v & 1)) : (int64_t)v;
+    if (signs == SIGNS_BOTH) return (int64_t)(v >> 1 ^ -(v & 1));
+    return (int64_t)(signs == SIGNS_BELOW ? -v : v);
 }
 
-static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, bool is_signed)
+static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, unsigned signs)
 {
-    return used | (uint64_t)step << 11 | (uint64_t)entries << 18 | (uint64_t)g << 27 | (uint64_t)is_signed << 32;
+    return used | (uint64_t)step << 11 | (uint64_t)entries << 18 | (uint64_t)g << 27 | (uint64_t)signs << 32;
 }
 
 static inline struct levels cells_of(const struct block *block)
@@ -34,21 +36,20 @@ static inline struct levels cells_of(const struct block *block)
 
 static unsigned body_read(const struct block *block, unsigned whole, uint64_t key, int64_t value[2])
 {
-    unsigned step = block_step(block);
-    bool is_signed = block_signed(block);
+    unsigned step = block_step(block), signs = block_signs(block);
     value[0] = 0;
     if (step_lists(step)) {
         struct list list = list_of(block, whole);
         if (list.n == 0) return 1;
         struct entry entry = find_entry(block, &list, key);
         struct levels levels = counts_of(block, &list);
-        if (entry.there) value[0] = from_code(levels_get(block, &levels, entry.index) + 1, is_signed);
+        if (entry.there) value[0] = from_code(levels_get(block, &levels, entry.index) + 1, signs);
         return 1;
     }
     struct levels levels = cells_of(block);
     unsigned rows = step < STEP_CAP ? 2 : 1;
     for (unsigned row = 0; row < rows; row++)
-        value[row] = from_code(levels_get(block, &levels, step_cell(step, row, key)), is_signed);
+        value[row] = from_code(levels_get(block, &levels, step_cell(step, row, key)), signs);
     return rows;
 }
 
@@ -56,7 +57,8 @@ static unsigned body_read(const struct block *block, unsigned whole, uint64_t ke
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
-    bool is_signed = block_signed(block), lists = step_lists(block_step(block));
+    const unsigned signs = block_signs(block);
+    bool lists = step_lists(block_step(block));
     uint64_t code[BLOCK_CELLS];
     struct levels levels = lists ? (struct levels){0} : cells_of(block);
     content->step = block_step(block);
@@ -67,7 +69,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     }
     content->n = levels.n;
     if (levels.n > 0) levels_decode(block, &levels, code);
-    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, is_signed);
+    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, signs);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -75,17 +77,19 @@ static void body_open(const struct block *block, unsigned whole, struct content 
 /* How a content is coded: its integers, the best g, and how many bits all of it takes. */
 struct plan {
     uint64_t code[BLOCK_CELLS];
-    unsigned g, counts, keys;
-    bool is_signed;
+    unsigned g, counts, keys, signs;
 };
 
 static void plan_counts(const struct content *content, struct plan *plan)
 {
-    int64_t any = 0;
+    int64_t below = 0, above = 0; /* below 0 if something is */
     bool lists = step_lists(content->step);
-    for (unsigned i = 0; i < content->n; i++) any |= content->value[i];
-    plan->is_signed = any < 0;
-    for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->is_signed) - lists;
+    for (unsigned i = 0; i < content->n; i++) {
+        below |= content->value[i];
+        above |= (int64_t) - (uint64_t)(content->value[i] > 0);
+    }
+    plan->signs = below >= 0 ? SIGNS_ABOVE : above < 0 ? SIGNS_BOTH : SIGNS_BELOW;
+    for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->signs) - lists;
     memset(plan->code + content->n, 0, (many_words(content->n) * MANY - content->n) * sizeof *plan->code);
     plan->counts = levels_best(plan->code, content->n, &plan->g);
 }
@@ -116,7 +120,7 @@ static void write_plan(struct block *block, unsigned whole, const struct content
     struct draft draft = {{0}};
     if (entries > 0) at = keys_encode(&draft, content->step, whole, content->key, entries);
     levels_encode(&draft, &(struct levels){at, content->n, plan->g}, plan->code);
-    draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->is_signed);
+    draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->signs);
     memcpy(block, draft.word, sizeof *block);
 }
 
@@ -191,7 +195,8 @@ static inline bool has_room(const struct block *block, unsigned bits)
     return block_used(block) + bits <= BLOCK_ROOM;
 }
 
-/* In place, if there is room with the present g, nothing is negative and something is added. */
+/* In place, if there is room with the present g, and what is there and what is added have one sign. `count` is without
+ * it. */
 static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
 {
     struct list list = list_of(block, whole);
@@ -228,9 +233,10 @@ static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
 
 static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
-    if (count <= 0 || block_signed(block) || block_used(block) == 0) return false;
-    return step_lists(block_step(block)) ? add_to_list(block, whole, key, (uint64_t)count)
-                                         : add_to_cells(block, key, (uint64_t)count);
+    if (count == 0 || block_signs(block) != (count > 0 ? SIGNS_ABOVE : SIGNS_BELOW) || block_used(block) == 0)
+        return false;
+    uint64_t size = count > 0 ? (uint64_t)count : -(uint64_t)count;
+    return step_lists(block_step(block)) ? add_to_list(block, whole, key, size) : add_to_cells(block, key, size);
 }
 
 static unsigned body_add_some(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[],
@@ -298,7 +304,8 @@ static bool body_valid(const struct block *block, unsigned whole)
     struct content content;
     struct block again;
     unsigned step = block_step(block), used = block_used(block);
-    if (block->word[0] >> 33 & 127 || step > STEP_CAP_LAST || used > BLOCK_ROOM) return false;
+    if (block->word[0] >> 34 & 63 || block_signs(block) > SIGNS_BELOW || step > STEP_CAP_LAST || used > BLOCK_ROOM)
+        return false;
     if (step_lists(step) ? !list_within(block, whole) : !levels_within(block, cells_of(block))) return false;
     body_open(block, whole, &content);
     return content_possible(&content) && body_close(&again, whole, &content) &&

@@ -202,9 +202,11 @@ static inline void caps8(struct sought *s, __m512i head, __m512i key)
 
 static inline __m512i counts8(__m512i head, __m512i code)
 {
-    __mmask8 is_signed = _mm512_test_epi64_mask(head, E8(UINT64_C(1) << 32));
+    __mmask8 both = _mm512_test_epi64_mask(head, E8((uint64_t)SIGNS_BOTH << 32));
+    __mmask8 below = _mm512_test_epi64_mask(head, E8((uint64_t)SIGNS_BELOW << 32));
     __m512i odd = _mm512_sub_epi64(E8(0), _mm512_and_si512(code, E8(1)));
-    return take8(is_signed, _mm512_xor_si512(_mm512_srli_epi64(code, 1), odd), code);
+    code = take8(both, _mm512_xor_si512(_mm512_srli_epi64(code, 1), odd), code);
+    return take8(below, _mm512_sub_epi64(E8(0), code), code);
 }
 
 /* The heads of the blocks, into whose lanes s is set. */

@@ -22,9 +22,9 @@
 #include "block/blocks.h"
 
 enum {
-    LEARN_BLOCKS = 256,  /* blocks that share, ... */
-    LEARN_AMONG = 1024,  /* ... of the first so many, are looked at */
-    LEARN_ROUNDS = 40,   /* of expectation maximisation */
+    LEARN_BLOCKS = 128,  /* blocks that share, ... */
+    LEARN_AMONG = 512,  /* ... of the first so many, are looked at */
+    LEARN_ROUNDS = 30,   /* of expectation maximisation */
     LEARN_BINS = 252,    /* up to 2^63 */
     LEARN_NARROWEST = 3, /* log2 of the width of a cell */
     LEARN_WIDTHS = 7

@@ -196,7 +196,7 @@ static bool only_grows(const struct blocks *blocks, const lego_items *items)
     for (size_t i = 0; items->counts && i < items->n; i++)
         if (items->counts[i] < 0) return false;
     for (uint64_t i = 0; blocks->loose && i < all; i++)
-        if (block_signed(&blocks->block[i])) return false;
+        if (block_signs(&blocks->block[i]) != SIGNS_ABOVE) return false;
     return true;
 }
 

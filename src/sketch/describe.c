@@ -31,21 +31,20 @@ static void count_list(const struct blocks *blocks, const struct block *block, s
     if (step > STEP_WHOLE && entries > 1) census->shared_prints += items * (items - 1) / prints;
 }
 
-/* Who has another's print has its count too, but for what the cap says: about what a cell there has. */
+/* Who has another's print has its count too, but no more than a cell of the cap, whichever that is. */
 static void sample_list(const struct blocks *blocks, uint32_t i, struct sample *sample)
 {
-    struct content content;
-    const struct block *cap = cap_of(blocks, i);
-    uint32_t sharers = blocks->blocks < BLOCKS_A_CAP ? blocks->blocks : BLOCKS_A_CAP;
-    double cell = INFINITY;
-    if (block_step(&blocks->block[i]) == STEP_WHOLE || !step_lists(block_step(&blocks->block[i]))) return;
-    if (cap_counts(cap)) cell = fabs((double)blocks->total) / blocks->blocks * sharers / step_cells(block_step(cap));
+    struct content content, cap = {.n = 0};
+    unsigned step = block_step(&blocks->block[i]);
+    if (step == STEP_WHOLE || !step_lists(step)) return;
+    if (cap_counts(cap_of(blocks, i))) blocks->kernels->open(cap_of(blocks, i), blocks->whole, &cap);
     blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
     sample->blocks++;
     sample->entries += content.n;
     for (unsigned k = 0; k < content.n; k++) {
         double count = fabs((double)content.value[k]);
-        sample->sum += count < BLOCKS_UNCAPPED ? count : fmin(count, cell);
+        bool capped = count >= BLOCKS_UNCAPPED && cap.n > 0;
+        sample->sum += capped ? fmin(count, fabs((double)cap.value[k % cap.n])) : count;
         sample->inverse += 1 / count;
     }
 }

@@ -130,12 +130,12 @@ def take_levels(bits, n, g):
     return numbers
 
 
-def to_number(value, signed):
-    return (2 * value if value >= 0 else -2 * value - 1) if signed else value
+def to_number(value, signs):
+    return (value, 2 * value if value >= 0 else -2 * value - 1, -value)[signs]
 
 
-def from_number(number, signed):
-    value = (number // 2 if number % 2 == 0 else -(number + 1) // 2) if signed else number
+def from_number(number, signs):
+    value = (number, number // 2 if number % 2 == 0 else -(number + 1) // 2, -number)[signs]
     check(-2**63 <= value < 2**63, "a value of more than 64 bits")
     return value
 
@@ -191,8 +191,8 @@ class Block:
 
     def numbers(self):
         values = self.values()
-        signed = min(values, default=0) < 0
-        return [to_number(value, signed) - self.lists() for value in values], signed
+        signs = 0 if min(values, default=0) >= 0 else 1 if max(values) > 0 else 2
+        return [to_number(value, signs) - self.lists() for value in values], signs
 
     def length(self):
         """Bits behind the head, of the canonical code."""
@@ -251,13 +251,13 @@ class Block:
 
     def pack(self):
         """The canonical bytes, as a file has them."""
-        numbers, signed = self.numbers()
+        numbers, signs = self.numbers()
         bits, body, g = Bits(), Bits(), best_g(numbers)
         if self.entries:
             put_keys(body, self.step, self.whole, sorted(self.entries))
         put_levels(body, numbers, g)
         check(body.at == self.length() <= ROOM, "room in a block")
-        for x, width in ((body.at, 11), (self.step, 7), (len(self.entries), 9), (g, 5), (signed, 1), (0, 7)):
+        for x, width in ((body.at, 11), (self.step, 7), (len(self.entries), 9), (g, 5), (signs, 2), (0, 6)):
             bits.put(x, width)
         bits.put(body.value, body.at)
         return bits.value.to_bytes((bits.at + 7) // 8, "little")
@@ -267,17 +267,17 @@ def unpack(data, whole):
     """The block that data begins with, and its bytes; refuses what is not canonical."""
     check(len(data) >= 5, "a head")
     head = Bits(int.from_bytes(data[:5], "little"), HEAD)
-    used, step, n, g, signed = [head.take(width) for width in (11, 7, 9, 5, 1)]
+    used, step, n, g, signs = [head.take(width) for width in (11, 7, 9, 5, 2)]
     size = (HEAD + used + 7) // 8
     check(used <= ROOM and step <= CAP_LAST and len(data) >= size, "head of a block")
     block, bits = Block(whole, step), Bits(int.from_bytes(data[5:size], "little"), used)
     if step < SHARE:
         keys = take_keys(bits, step, whole, n) if n else []
-        values = [from_number(number + 1, signed) for number in take_levels(bits, n, g)]
+        values = [from_number(number + 1, signs) for number in take_levels(bits, n, g)]
         block.entries = dict(zip(keys, values, strict=True))
     else:
         cells = [cells_of_row(*row) for row in folds_of(step)]
-        values = [from_number(number, signed) for number in take_levels(bits, sum(cells), g)]
+        values = [from_number(number, signs) for number in take_levels(bits, sum(cells), g)]
         block.rows = [values[:cells[0]], values[cells[0]:]][:len(cells)]
     check(block.pack() == data[:size], "a block that is not canonical")
     return block, size
@@ -332,11 +332,15 @@ class Sketch:
     fingerprint: int
 
     def upper(self, item):
+        """The least read; None where counts of both signs share cells, of which none is a bound."""
         block, key = spot(hash62(item, self.seed), len(self.blocks))
         found, step = self.blocks[block].read(key), self.blocks[block].step
         if step < 2 or step < SHARE and found < 64:  # a small count in a list is no giant's
             return found
-        return min(found, self.caps[cap_of(block, len(self.caps))].read(key))
+        cap = self.caps[cap_of(block, len(self.caps))]
+        if min(cap.values()) < 0:
+            return found if step < SHARE else None
+        return min(found, cap.read(key))
 
 
 def spread(content, number):

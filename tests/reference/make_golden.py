@@ -159,11 +159,11 @@ def write_blocks(path):
 # WHOLE STEP N BITS SIGNED SEED block
 #   the canonical bytes, in hex, of N items in a block that began at STEP, 0 or a cap's; whole keys have WHOLE bits.
 #   Of every item SplitMix64, from state SEED on, gives in turn its key (the leading WHOLE bits), a shift and its count:
-#   (draw >> 63 - shift mod (BITS + 1)) + 1, negative if SIGNED and draw mod 3 = 0
+#   (draw >> 63 - shift mod (BITS + 1)) + 1, negative if SIGNED is 2, or it is 1 and draw mod 3 = 0
 """)
         sizes = [0, 1, 2, 3, 4, 5, 8, 9, 20, 30, 40, 60, 90, 120, 150, 200, 250, 300, 400, 500, 511, 600]
         for i in range(132):
-            whole, n, bits, signed = 34 + i % 29, sizes[i % 22], [0, 2, 5, 12, 30, 50][i // 22], i % 5 == 4
+            whole, n, bits, signed = 34 + i % 29, sizes[i % 22], [0, 2, 5, 12, 30, 50][i // 22], (i % 5 == 4) * (1 + i % 2)
             draws, block = draw(i), blocks.Block(whole)
             if i % 3 == 2:
                 block = blocks.Block(whole, blocks.CAP, rows=[[0] * 512])
@@ -171,7 +171,7 @@ def write_blocks(path):
             for _ in range(n):
                 key, shift, count = next(draws), next(draws), next(draws)
                 value = (count >> 63 - shift % (bits + 1)) + 1
-                block.add(blocks.cut(key, whole), -value if signed and count % 3 == 0 else value)
+                block.add(blocks.cut(key, whole), -value if signed == 2 or signed and count % 3 == 0 else value)
             file.write(f"{whole} {step} {n} {bits} {signed:d} {i} {block.settle().pack().hex()}\n")
 
 

@@ -149,6 +149,7 @@ class Estimate(ctypes.Structure):
 class Info(ctypes.Structure):
     _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("total", ctypes.c_int64),
                 ("distinct", ctypes.c_double), ("exact", ctypes.c_int), ("listing", ctypes.c_double),
+                ("expected_aae", ctypes.c_double), ("expected_are", ctypes.c_double),
                 ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
                 ("top_budget", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
@@ -469,8 +470,8 @@ class Blocks(unittest.TestCase):
         truth = truth_of(stream)
         items = list(truth)[:1000] + [b"absent %d" % i for i in range(20)]
         answers = [sketch.query(item) for item in items]
-        self.assertEqual([read.upper(item) for item in items], [answer.upper for answer in answers])
-        for answer in answers:
+        for item, answer in zip(items, answers):
+            self.assertIn(read.upper(item), (None, answer.upper))
             self.assertLessEqual(answer.lower, answer.value)
             self.assertLessEqual(answer.value, answer.upper)
         if min(count for _, count in stream) >= 0:
