@@ -1,5 +1,5 @@
-/* The posterior, with what was learnt of real sketches: against the formula of model/posterior.h over every integer, and
- * what can be said of any answer. */
+/* The posterior, with what was learnt of real sketches: against the formula of model/posterior.h over every integer,
+ * and what can be said of any answer. */
 #include <math.h>
 
 #include "support.h"
