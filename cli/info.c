@@ -107,17 +107,26 @@ static void print_rough(double number)
     printf(number < 99.5 ? "%.2g" : "%.0f", number);
 }
 
+static void print_expected(const lego_info *info)
+{
+    printf("              expected error: ");
+    if (isnan(info->expected_aae)) {
+        printf("too crowded to tell\n");
+        return;
+    }
+    print_rough(info->expected_aae);
+    printf(" an item, ");
+    print_rough(100 * info->expected_are);
+    printf(" %% of a count\n");
+}
+
 /* Bricks do not say how exact their answers are. */
 static void print_answers(const lego_info *info)
 {
     if (info->exact) printf("answers       exact: every item is listed\n");
     else if (info->columns == 0) {
         printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
-        printf("              expected error: ");
-        print_rough(info->expected_aae);
-        printf(" an item, ");
-        print_rough(100 * info->expected_are);
-        printf(" %% of a count\n");
+        print_expected(info);
     }
 }
 

@@ -2,6 +2,7 @@
  * like any other, or they are refused with nothing allocated and nothing written. */
 #include "binary.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A sketch is of a built-in model, or of this one, which is the paper's with random weights. */
@@ -50,7 +51,7 @@ static void reload(const lego_sketch *sketch)
 static void check_estimate(const lego_estimate *e)
 {
     CHECK(e->lower <= e->upper);
-    CHECK(e->value <= (double)e->upper); /* so not NaN either */
+    CHECK((double)e->lower <= e->value && e->value <= (double)e->upper); /* so not NaN either */
 }
 
 struct seen {
@@ -80,6 +81,8 @@ static void look(const lego_sketch *sketch)
     struct seen seen = {sketch, 0, 0};
     lego_describe(sketch, &info);
     CHECK(info.distinct >= 0 && info.listing >= 0 && info.listing <= 1);
+    CHECK(isnan(info.expected_aae) == isnan(info.expected_are)); /* bricks, or too crowded to tell */
+    CHECK(isnan(info.expected_aae) || (info.expected_aae >= 0 && info.expected_are >= 0));
     lego_status status = lego_top(sketch, SIZE_MAX, see, &seen);
     CHECK(status == (info.top_bytes > 0 ? LEGO_OK : LEGO_ERR_ARGUMENT));
     for (uint64_t item = 0; item < 20; item++) {

@@ -134,7 +134,8 @@ typedef struct lego_info {
     double distinct;      /* about how many distinct items that is, but for those that were deleted */
     int exact;            /* every answer is the item's count: all of them are listed */
     double listing;       /* the share of the blocks that list their items, from 0 to 1; 0 for bricks */
-    double expected_aae;  /* about what the answers' mean absolute error is, over the distinct items; NaN for bricks */
+    double expected_aae;  /* about what the answers' mean absolute error is, over the distinct items; NaN for bricks,
+                             and where shared cells are too crowded to tell */
     double expected_are;  /* ... and their mean relative error */
     uint64_t bytes;       /* all that the sketch takes now, at most its budget */
     uint64_t budget;      /* the least that makes a sketch that can grow to this size, if any does */
@@ -153,10 +154,15 @@ LEGO_API int64_t lego_total(const lego_sketch *sketch);
 
 /* ---- counting and asking ----------------------------------------------------------------------------------------- */
 
+/* lower <= value <= upper. What bounds hold depends on the true counts' signs (with a top: on those they ever had):
+ *
+ *     none is negative     upper is never below the true count; lower is not above it for 95 % of the items or more
+ *     none is positive     the other way round: lower always holds, upper for 95 %
+ *     both signs           where such items share cells, neither is certain: 95 % of the weight of what the count may
+ *                          be, as far as the cells tell, lies between */
 typedef struct lego_estimate {
-    double value;  /* the estimate, at most upper */
-    int64_t lower; /* at most value, and at most the true count for 95 % of the items or more */
-    int64_t upper; /* never below the true count, if no true count is negative (with a top: ever was) */
+    double value; /* the estimate */
+    int64_t lower, upper;
 } lego_estimate;
 
 /* Many items: either n integers, or n strings of bytes, of which item i is bytes[offsets[i] .. offsets[i + 1]), so

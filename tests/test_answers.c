@@ -68,9 +68,7 @@ static void upper_holds_and_lower_is_calibrated(void **unused)
 /* Answers follow from the bytes: what was done before, and asked before, does not show. */
 static void assert_answers(const lego_sketch *sketch)
 {
-    struct bytes bytes = sketch_to_bytes(sketch);
-    lego_sketch *fresh;
-    assert_int_equal(lego_load(bytes.p, bytes.size, sketch->model, NULL, &fresh), LEGO_OK);
+    lego_sketch *fresh = reload(sketch);
     for (uint64_t i = 0; i < 100; i++) {
         lego_estimate a, b;
         lego_query_u64(sketch, i, &a);
@@ -78,7 +76,6 @@ static void assert_answers(const lego_sketch *sketch)
         assert_memory_equal(&a, &b, sizeof a);
     }
     lego_destroy(fresh);
-    free(bytes.p);
 }
 
 static void answers_follow_from_the_bytes(void **unused)
@@ -126,6 +123,92 @@ static void answers_follow_from_the_bytes(void **unused)
     }
 }
 
+enum { ASKED = 20000 };
+
+static void ask_singly(const lego_sketch *sketch, lego_estimate *answers)
+{
+    for (uint64_t i = 0; i < ASKED; i++) assert_int_equal(lego_query_u64(sketch, i, &answers[i]), LEGO_OK);
+}
+
+static void ask_together(lego_sketch *sketch, unsigned threads, lego_estimate *answers)
+{
+    static uint64_t items[ASKED];
+    for (uint64_t i = 0; i < ASKED; i++) items[i] = i;
+    lego_set_threads(sketch, threads);
+    assert_int_equal(query_u64s(sketch, items, ASKED, answers), LEGO_OK);
+}
+
+/* Of a sketch that was asked before its last change: singly and together, by one thread and by four, itself, its copy
+ * and what its file gives. Returns its answers. */
+static const lego_estimate *assert_fresh(lego_sketch *sketch)
+{
+    static lego_estimate answers[ASKED], others[ASKED];
+    lego_sketch *copy, *loaded[] = {reload(sketch), reload(sketch), reload(sketch)};
+    ask_singly(loaded[0], answers);
+    assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
+    lego_sketch *const asked[] = {copy, loaded[1], loaded[2], sketch, sketch, copy};
+    static const unsigned threads[] = {0, 1, 4, 0, 1, 4}; /* 0: singly */
+    for (unsigned i = 0; i < 6; i++) {
+        if (threads[i] > 0) ask_together(asked[i], threads[i], others);
+        else ask_singly(asked[i], others);
+        assert_memory_equal(others, answers, sizeof answers);
+    }
+    lego_destroy(copy);
+    for (unsigned i = 0; i < 3; i++) lego_destroy(loaded[i]);
+    return answers;
+}
+
+static uint32_t cap_of_item(const lego_sketch *sketch, uint64_t item)
+{
+    return cap_index(&sketch->blocks, spot_of(sketch->blocks.blocks, hash_u64(item, sketch->seed)).block);
+}
+
+/* Counts thousands of new items in the blocks of one cap, one by one or in one call. */
+static void crowd_cap(lego_sketch *sketch, uint32_t cap, bool together)
+{
+    enum { CROWD = 4000 };
+    static uint64_t items[CROWD];
+    static int64_t counts[CROWD];
+    size_t n = 0;
+    for (uint64_t item = UINT64_C(1) << 30; n < CROWD; item++)
+        if (cap_of_item(sketch, item) == cap) items[n] = item, counts[n++] = 50;
+    if (together) assert_int_equal(add_u64s(sketch, items, counts, n), LEGO_OK);
+    for (size_t i = 0; i < n && !together; i++) assert_int_equal(lego_add_u64(sketch, items[i], 50), LEGO_OK);
+}
+
+/* How many answers are others, of items that are of another cap. */
+static unsigned changed_elsewhere(const lego_sketch *sketch, uint32_t cap, const lego_estimate *before,
+                                  const lego_estimate *now)
+{
+    unsigned changed = 0;
+    for (uint64_t i = 0; i < ASKED; i++) changed += cap_of_item(sketch, i) != cap && before[i].value != now[i].value;
+    return changed;
+}
+
+/* What is learnt is of the whole stream: a change in one place is felt in others, by who has asked before as by who has
+ * not. And what no learning looks at is not felt. */
+static void nothing_learnt_is_stale(void **unused)
+{
+    (void)unused;
+    enum { BLOCKS = 700, LAST = BLOCKS / BLOCKS_A_CAP - 1 };
+    static lego_estimate before[ASKED];
+    lego_sketch *sketch = make(BLOCKS, 0, NULL);
+    for (uint64_t i = 0; i < 400 * BLOCKS; i++)
+        assert_int_equal(lego_add_u64(sketch, i, 1 + 3000 / (int64_t)(1 + i % 3000)), LEGO_OK);
+    assert_int_equal(sketch->blocks.blocks, BLOCKS);
+    assert_true(learn_sees(0) && !learn_sees(cap_first(LAST)));
+    memcpy(before, assert_fresh(sketch), sizeof before);
+    crowd_cap(sketch, LAST, false);
+    assert_int_equal(changed_elsewhere(sketch, LAST, before, assert_fresh(sketch)), 0);
+    for (int together = 0; together < 2; together++) {
+        crowd_cap(sketch, 0, together);
+        const lego_estimate *now = assert_fresh(sketch);
+        assert_true(changed_elsewhere(sketch, 0, before, now) > 100); /* else nothing was tested */
+        memcpy(before, now, sizeof before);
+    }
+    lego_destroy(sketch);
+}
+
 struct reader {
     const lego_sketch *sketch;
     lego_estimate estimates[200];
@@ -138,14 +221,14 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-/* All start without a scan, or with one that is behind, and make one at the same time; the answers must not show it. */
+/* All start with nothing learnt, or with what is behind, and learn at the same time; the answers must not show it. */
 static void readers_do_not_disturb_each_other(void **unused)
 {
     (void)unused;
     lego_sketch *sketch = make(10, 0, NULL);
     static struct reader alone, readers[4];
     for (uint64_t i = 0; i < 5000; i++) lego_add_u64(sketch, i, (int64_t)(5000 / (i + 1) + 1));
-    assert_false(step_lists(block_step(sketch->blocks.block))); /* there is something to scan */
+    assert_false(step_lists(block_step(sketch->blocks.block))); /* there is something to learn */
     for (int round = 0; round < 20; round++) {
         pthread_t threads[4];
         lego_sketch *copy;
@@ -245,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_follow_from_the_bytes),
+        cmocka_unit_test(nothing_learnt_is_stale),
         cmocka_unit_test(readers_do_not_disturb_each_other),
         cmocka_unit_test(upper_holds_and_lower_is_calibrated),
         cmocka_unit_test(upper_holds_while_items_come_and_go),

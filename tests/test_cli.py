@@ -285,15 +285,19 @@ class Formats(Case):
         for options in (["--absent", "0.5"], ["--relative", "0"], ["--relative=1", "--absent=.9"]):
             self.assertEqual(self.query("a", "apple", "plum", options=options), {b"apple": 2, b"plum": 0})
             self.assertEqual(self.query("a", data=b"apple\nplum", options=options), {b"apple": 2, b"plum": 0})
-        self.build("b", crowds()[0], "--budget", "64K")
+        counts = b"\n".join(b"%d\t%d" % (i, 1 + 2000 // (i + 1)) for i in range(10000))
+        self.build("b", counts, "--format", "tsv", "--budget", "6K")
         ways = []
         for way in ("", "--absent 0 --relative 0.5", "--absent 0.7", "--relative 0", "--relative 1"):
-            asked = b"\n".join(b"%d" % i for i in range(3000))
+            asked = b"\n".join(b"%d" % i for i in [*range(3000), *range(20000, 23000)])
             lines = self.run_program("query", "--json", *way.split(), "b", data=asked)
             ways.append([json.loads(line)["estimate"] for line in lines.splitlines()])
         self.assertEqual(ways[0], ways[1])
         for plain, _, absent, high, low in zip(*ways, strict=True):
             self.assertTrue(0 <= absent <= plain and low <= plain <= high, (plain, absent, high, low))
+        self.assertTrue(min(ways[0][:3000]) >= 1 and min(ways[2][:3000]) == 0)  # these have come
+        plain, _, absent, high, low = (sum(way[3000:]) for way in ways)  # and these have not
+        self.assertTrue(absent < 0.5 * plain and low < plain < high, (plain, absent, high, low))
         self.build("c", "apple\n", "--model", "paper")
         for words in (["--absent", "0.5", "c", "apple"], ["--relative", "1", "c"]):
             self.fails("query", *words, data="", says="c was built with the paper's model, which has one way")
@@ -660,7 +664,11 @@ class Sketches(Case):
         self.assertRegex(text, r"(?m)^stream +150000 items counted, about \d+ distinct$")
         self.assertRegex(text, r"(?m)^answers +estimates: [\d.]+ % of the blocks list their items\n"
                                r" +expected error: [\d.e-]+ an item, [\d.e-]+ % of a count$")
-        self.assertTrue(told["expected_aae"] >= 0 and told["expected_are"] >= 0, told)
+        self.assertTrue(0 < told["expected_aae"] < 0.5 and 0 < told["expected_are"] < 0.5, told)  # each came once
+        self.build("d", crowds()[0], "--budget", "4K")
+        told = self.info("d")
+        self.assertIsNone(told["expected_aae"] or told["expected_are"])
+        self.assertRegex(self.run_program("info", "d").decode(), r"(?m)^ +expected error: too crowded to tell$")
         self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
 
     def test_shapes_that_cannot_be(self):

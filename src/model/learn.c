@@ -143,6 +143,7 @@ struct search {
     double share[LEARN_WIDTHS][LEARN_BINS];          /* h */
     double items[LEARN_BINS];                        /* g */
     double gain[LEARN_BINS];                         /* what g is to be multiplied by, times `all` */
+    bool matters[LEARN_BINS];                        /* of g: neither the number nor the sum is next to nothing */
     double slope[LEARN_BINS];                        /* 1 over how far the next middle is; 0 of the last */
     unsigned light[LEARN_BINS];                      /* the bins before this do not lead over the next middle */
     uint8_t meet[LEARN_BINS * (LEARN_BINS + 1) / 2]; /* of bins i and k <= i, if k is not light: where_both() */
@@ -297,26 +298,31 @@ static void search_spread(const struct search *search, const double share[], con
 /* What the cells of one width say of g: of each count, how its part in the sums is to what it should be. */
 static void search_gain(struct search *search, unsigned w)
 {
-    const double *share = search->share[w], *middle = search->middle, least = 1e-12 * middle[search->n - 1];
+    const double *share = search->share[w], *middle = search->middle;
     double mass[LEARN_BINS], expected[LEARN_BINS + 1] = {0}, ratio[LEARN_BINS + 1] = {0}, gain[LEARN_BINS] = {0};
     struct before before[LEARN_BINS + 1] = {{0}};
     mass[0] = 0;
-    for (unsigned i = 1; i < search->n; i++)
-        mass[i] = search->items[i] * middle[i] < least ? 0 : search->items[i] * middle[i];
+    for (unsigned i = 1; i < search->n; i++) mass[i] = search->matters[i] ? search->items[i] * middle[i] : 0;
     search_expect(search, share, mass, before, expected);
     for (unsigned j = 0; j < search->n; j++)
         if (expected[j] > 0) ratio[j] = middle[j] * share[j] * search->width[w] / expected[j];
     search_spread(search, share, ratio, before, gain);
-    for (unsigned i = 1; i < search->n; i++) search->gain[i] += mass[i] > 0 ? search->weight[w] * gain[i] : 0;
+    for (unsigned i = 1; i < search->n; i++) search->gain[i] += search->matters[i] ? search->weight[w] * gain[i] : 0;
 }
 
 /* One round. Steps are taken 1.75 times as long as is sure to help: it takes half the rounds. */
 static void search_round(struct search *search)
 {
-    double items = 0, inverse = 0;
+    double items = 0, inverse = 0, sum = 0;
     memset(search->gain, 0, sizeof search->gain);
+    for (unsigned b = 1; b < search->n; b++) {
+        items += search->items[b];
+        inverse += search->items[b] / search->middle[b];
+        sum += search->items[b] * search->middle[b];
+    }
+    for (unsigned b = 1; b < search->n; b++)
+        search->matters[b] = search->items[b] > 1e-12 * items || search->items[b] * search->middle[b] > 1e-12 * sum;
     for (unsigned w = 0; w < search->widths; w++) search_gain(search, w);
-    for (unsigned b = 1; b < search->n; b++) items += search->items[b], inverse += search->items[b] / search->middle[b];
     for (unsigned b = 1; b < search->n; b++) {
         double v = search->middle[b], x = search->gain[b] / search->all, small = items / inverse;
         if (search->total > 0)

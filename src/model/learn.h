@@ -23,7 +23,7 @@
 
 enum {
     LEARN_BLOCKS = 128,  /* blocks that share, ... */
-    LEARN_AMONG = 512,  /* ... of the first so many, are looked at */
+    LEARN_AMONG = 512,   /* ... of the first so many, are looked at */
     LEARN_ROUNDS = 30,   /* of expectation maximisation */
     LEARN_BINS = 252,    /* up to 2^63 */
     LEARN_ROOM = 256,    /* ... in whole vectors; the rest is 0 */

@@ -88,10 +88,12 @@ PyGetSetDef sketch_facts[] = {
     {"listing", get_fact, NULL, "The share of the blocks that list their items, from 0 to 1; 0 for bricks.",
      (void *)LISTING},
     {"expected_aae", get_fact, NULL,
-     "About what the estimates' mean absolute error is, over the distinct items; NaN for bricks.",
+     "About what the estimates' mean absolute error is, over the distinct items; NaN for bricks, and where it is too "
+     "crowded to tell.",
      (void *)EXPECTED_AAE},
     {"expected_are", get_fact, NULL,
-     "About what the estimates' mean relative error is, over the distinct items; NaN for bricks.",
+     "About what the estimates' mean relative error is, over the distinct items; NaN for bricks, and where it is too "
+     "crowded to tell.",
      (void *)EXPECTED_ARE},
     {"bytes", get_fact, NULL, "All bytes that the sketch takes now, at most its budget.", (void *)BYTES},
     {"budget", get_fact, NULL,

@@ -48,6 +48,9 @@ def test_more_doubt_and_more_weight_on_the_relative_error_mean_less():
     plain, absent, absolute, relative = (s.estimate_many(ITEMS, **way) for way in [{}, *WAYS[:3]])
     for value, a, high, low in zip(plain, absent, absolute, relative):
         assert 0 <= a <= value and low <= value <= high
+    assert min(plain[:1500]) >= 1 and min(absent[:1500]) == 0  # these have come
+    plain, absent, absolute, relative = (sum(way[1500:]) for way in (plain, absent, absolute, relative))
+    assert absent < 0.5 * plain and relative < plain < absolute  # and these have not
 
 
 def test_exact_counts_do_not_depend_on_it():

@@ -75,14 +75,19 @@ SELECT lego_estimate(words, 'w7', NULL) IS NULL AS absent, lego_bounds(words, 'w
     FROM s WHERE id = 1;
 CREATE TABLE crowded AS SELECT lego_agg(g, 1 + 1000 / g, 4096) AS sketch FROM generate_series(1, 8000) g;
 SELECT count(*) AS items, bool_and(plain = same) AS same, bool_and(absent <= plain) AS absent_is_less,
-    bool_and(small <= plain AND plain <= large) AS ordered, bool_and(plain = one AND absent = one_absent) AS singly
-    FROM (SELECT lego_estimate(sketch, g) AS one, lego_estimate(sketch, g, 0.7) AS one_absent,
+    bool_and(small <= plain AND plain <= large) AS ordered, bool_and(plain = one AND absent = one_absent) AS singly,
+    bool_and(plain >= 1) FILTER (WHERE g <= 8000) AS come,
+    sum(absent) FILTER (WHERE g > 8000) < 0.5 * sum(plain) FILTER (WHERE g > 8000) AS absent_is_much_less,
+    sum(small) < sum(plain) AND sum(plain) < sum(large) AS weight_matters
+    FROM (SELECT g, lego_estimate(sketch, g) AS one, lego_estimate(sketch, g, 0.7) AS one_absent,
             (lego_estimates(sketch, a))[1] AS plain, (lego_estimates(sketch, a, 0, 0.5))[1] AS same,
             (lego_estimates(sketch, a, 0.7))[1] AS absent, (lego_estimates(sketch, a, relative => 1))[1] AS small,
             (lego_estimates(sketch, a, relative => 0))[1] AS large
         FROM crowded, generate_series(1, 10000, 7) g, LATERAL (SELECT ARRAY[g::bigint, 1, 2]) t(a)) t;
-SELECT (info->'expected_aae')::float >= 0 AS aae, (info->'expected_are')::float >= 0 AS are, info->'exact' AS exact
+SELECT (info->'expected_aae')::float > 0 AS aae, (info->'expected_are')::float > 0 AS are, info->'exact' AS exact
     FROM crowded, lego_info(sketch) info;
+SELECT info->'expected_aae' AS aae, info->'expected_are' AS are -- too crowded to tell
+    FROM (SELECT lego_info(lego_agg(g, 4096)) FROM generate_series(1, 100000) g) t(info);
 DROP TABLE crowded;
 
 -- What a sketch is.

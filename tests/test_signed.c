@@ -1,0 +1,144 @@
+/* Counts of both signs: differences of sketches, and what their answers and bounds are then. */
+#include <math.h>
+
+#include "support.h"
+
+enum { ITEMS = FULL ? 20000 : 8000 };
+
+static int64_t zipf(uint64_t i)
+{
+    return 1 + ITEMS / (int64_t)(i + 1);
+}
+
+/* What items that come now and then are between a day and the next. */
+static int64_t change(uint64_t i)
+{
+    return i % 20 == 0 ? 0 : i % 20 == 1 ? -zipf(i / 20) : i % 20 == 2 ? zipf(i / 20) : i % 2 ? 1 : -1;
+}
+
+/* One half of a stream minus the other: item i is in the first if i is even. */
+static int64_t halves(uint64_t i)
+{
+    return i % 2 ? -zipf(i / 2) : zipf(i / 2);
+}
+
+typedef int64_t (*counts)(uint64_t);
+
+static lego_sketch *sketch_of(counts count, int sign, double bytes_a_key)
+{
+    lego_sketch *sketch = make_within("compact", (uint64_t)(ITEMS * bytes_a_key), 0);
+    for (uint64_t i = 0; i < ITEMS; i++)
+        if (sign == 0 || count(i) * sign > 0)
+            assert_int_equal(lego_add_u64(sketch, i, sign ? count(i) * sign : count(i)), LEGO_OK);
+    return sketch;
+}
+
+/* What is above 0 minus what is below. */
+static lego_sketch *difference_of(counts count, double bytes_a_key)
+{
+    lego_sketch *plus = sketch_of(count, 1, bytes_a_key), *minus = sketch_of(count, -1, bytes_a_key);
+    assert_int_equal(lego_subtract(plus, minus), LEGO_OK);
+    lego_destroy(minus);
+    return plus;
+}
+
+struct errors {
+    double aae, rule, nothing; /* of the answers, of the least read, and of the constant 0 */
+    double between;            /* the share of the counts within their bounds */
+};
+
+static int64_t least_read(const lego_sketch *sketch, uint64_t item)
+{
+    struct reading reading;
+    blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash_u64(item, sketch->seed)), &reading);
+    return reading_upper(&reading);
+}
+
+static struct errors errors_of(const lego_sketch *sketch, counts count)
+{
+    struct errors e = {0};
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        lego_estimate found;
+        assert_int_equal(lego_query_u64(sketch, i, &found), LEGO_OK);
+        assert_true((double)found.lower <= found.value && found.value <= (double)found.upper);
+        e.aae += fabs(found.value - (double)count(i)) / ITEMS;
+        e.rule += fabs((double)(least_read(sketch, i) - count(i))) / ITEMS;
+        e.nothing += fabs((double)count(i)) / ITEMS;
+        e.between += (found.lower <= count(i) && count(i) <= found.upper) / (double)ITEMS;
+    }
+    return e;
+}
+
+/* Answers use the sign of the reads: far better than the least of them, and never much worse than to say 0. */
+static void check_signed(const char *what, counts count, double bytes_a_key, lego_sketch *sketch)
+{
+    struct errors e = errors_of(sketch, count);
+    print_message("%s, %g bytes a key: AAE %g, of the least read %g, of 0 %g; %.3f between\n", what, bytes_a_key, e.aae,
+                  e.rule, e.nothing, e.between);
+    if (info_of(sketch).listing == 0) assert_true(e.aae < 0.05 * e.rule);
+    assert_true(e.aae <= 1.05 * e.nothing && e.aae <= 1.06 * e.rule);
+    assert_true(e.between >= 0.95);
+    lego_destroy(sketch);
+}
+
+static const double budgets[] = {0.25, 0.5, 1, 2, 4};
+
+static void differences(void **unused)
+{
+    (void)unused;
+    for (unsigned b = 0; b < 5; b++) {
+        check_signed("a change", change, budgets[b], difference_of(change, budgets[b]));
+        check_signed("two halves", halves, budgets[b], difference_of(halves, budgets[b]));
+        check_signed("counted so", halves, budgets[b], sketch_of(halves, 0, budgets[b]));
+    }
+}
+
+/* A sketch minus another of the same items, but for one, has that one. */
+static void what_cancels_is_gone(void **unused)
+{
+    (void)unused;
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        lego_sketch *a = sketch_of(zipf, 1, 0.5), *b = sketch_of(zipf, 1, 0.5);
+        assert_int_equal(lego_add_u64(sign > 0 ? a : b, 17, 1000), LEGO_OK);
+        assert_int_equal(lego_subtract(a, b), LEGO_OK);
+        for (uint64_t i = 0; i < ITEMS; i++) {
+            lego_estimate e;
+            assert_int_equal(lego_query_u64(a, i, &e), LEGO_OK);
+            if (i == 17) assert_true(e.value == sign * 1000);
+            else
+                assert_true(e.value == 0 || spot_of(a->blocks.blocks, hash_u64(i, a->seed)).block ==
+                                                spot_of(a->blocks.blocks, hash_u64(17, a->seed)).block);
+        }
+        lego_destroy(a);
+        lego_destroy(b);
+    }
+}
+
+/* What sketches of a difference answer does not depend on how it came to be. */
+static void order_does_not_matter(void **unused)
+{
+    (void)unused;
+    lego_sketch *a = difference_of(halves, 0.5), *b = difference_of(halves, 0.5), *loaded = reload(a);
+    for (uint64_t i = 0; i < ITEMS; i += 3) {
+        lego_estimate one, other, third;
+        assert_int_equal(lego_query_u64(a, i, &one), LEGO_OK);
+        assert_int_equal(lego_query_u64(loaded, ITEMS - 1 - i, &third), LEGO_OK); /* asked in another order */
+        assert_int_equal(lego_query_u64(loaded, i, &third), LEGO_OK);
+        assert_int_equal(query_u64s(b, &i, 1, &other), LEGO_OK);
+        assert_memory_equal(&one, &other, sizeof one);
+        assert_memory_equal(&one, &third, sizeof one);
+    }
+    lego_destroy(a);
+    lego_destroy(b);
+    lego_destroy(loaded);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(differences),
+        cmocka_unit_test(what_cancels_is_gone),
+        cmocka_unit_test(order_does_not_matter),
+    };
+    return cmocka_run_group_tests_name("signed", tests, NULL, NULL);
+}
