@@ -126,7 +126,7 @@ LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
 
 /* What is known of a sketch. It takes one look at every block: a microsecond for 100 KB where they list, ten where they
- * share. */
+ * share. Where some do, it takes a scan too, some milliseconds, if the content has changed since the last one. */
 typedef struct lego_info {
     const lego_model *model;
     uint64_t seed;
@@ -139,7 +139,7 @@ typedef struct lego_info {
     double expected_are;  /* ... and their mean relative error */
     uint64_t bytes;       /* all that the sketch takes now, at most its budget */
     uint64_t budget;      /* the least that makes a sketch that can grow to this size, if any does */
-    uint64_t cache_bytes; /* taken besides, for what the networks made of the content when it was last asked */
+    uint64_t cache_bytes; /* taken besides, for what a scan of the content told when it was last needed */
     uint32_t blocks;      /* of the budget, or, of the paper's model, bricks; lego_fold() takes divisors of it */
     uint32_t columns;     /* of a brick; 0 for blocks */
     uint64_t top_bytes;   /* of the bytes: those of the most frequent items; 0 if there is no such part */
@@ -175,8 +175,9 @@ typedef struct lego_items {
     const int64_t *counts; /* how often each comes; NULL: once. Questions ignore it */
 } lego_items;
 
-/* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come, and both errors count alike. Sketches of the
- * paper's model take nothing else (LEGO_ERR_MODEL). */
+/* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come, and both errors count alike. It changes
+ * answers only where items share cells; the first of these after a change takes a scan, some milliseconds. Sketches of
+ * the paper's model take nothing else (LEGO_ERR_MODEL). */
 typedef struct lego_asking {
     double absent;   /* how likely it is that the item never came, from 0 to below 1; above 0, an answer may be 0 */
     double relative; /* what relative error is worth against absolute: 0 nothing, 1 all, 0.5 both alike */
