@@ -28,3 +28,11 @@ void posterior_alike(const struct learnt *learnt, const struct reading *reading,
 /* The same where counts of both signs may have been met. It takes some ten microseconds. */
 void posterior_signed(const struct learnt *learnt, const struct reading *reading, float absent,
                       const struct weighing weighing[], unsigned n, double answer[]);
+
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
+
+/* posterior_alike() as it is compiled for each kind of CPU; it chooses. */
+void posterior_plain(const struct learnt *learnt, const struct reading *reading, float absent,
+                     const struct weighing weighing[], unsigned n, double answer[]);
+void posterior_v3(const struct learnt *learnt, const struct reading *reading, float absent,
+                  const struct weighing weighing[], unsigned n, double answer[]);

@@ -41,7 +41,8 @@ const struct learnt *blocks_learnt(const lego_sketch *sketch, struct learnt *mad
 /* Answers of blocks that share, and what follows from widths alone, while many questions are answered: the same
  * frequent items are asked again and again, and many rare ones read the same. A place has the last that fell there. */
 enum {
-    PLACES = 1024,
+    PLACES_LOG = 9,
+    PLACES = 1 << PLACES_LOG,
     WORTHWHILE = 1024, /* questions, from which on it is used */
     WIDTH_TRIPLES = LEARN_WIDTHS * LEARN_WIDTHS * LEARN_WIDTHS
 };
@@ -178,7 +179,8 @@ static lego_estimate answer_shared(struct answering *a, const struct reading *re
     uint64_t place = (uint64_t)value[0] * UINT64_C(0x9e3779b97f4a7c15) +
                      (uint64_t)value[1] * UINT64_C(0xc2b2ae3d27d4eb4f) +
                      ((uint64_t)value[2] ^ (uint64_t)widths << 32) * UINT64_C(0x165667b19e3779f9);
-    struct answered *answered = &a->memory->answered[(place ^ place >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+    struct answered *answered =
+        &a->memory->answered[(place ^ place >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG)];
     if (answered->widths != widths || memcmp(answered->value, value, sizeof answered->value) != 0) {
         answered->estimate = answer_anew(a, reading);
         answered->widths = widths;
