@@ -31,19 +31,55 @@ static void see_row(struct seen *seen, unsigned cap, const int64_t value[], stru
     see_cells(seen, cap, value + half, first, row.from);
 }
 
-static void see_blocks(const struct blocks *blocks, struct seen *seen)
+/* A block's or cap's content, in units. */
+static void open_cells(const struct blocks *blocks, const struct block *block, int64_t unit, struct content *content)
+{
+    blocks->kernels->open(block, blocks->whole, content);
+    for (unsigned i = 0; i < content->n && unit > 1; i++) content->value[i] /= unit;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The greatest common divisor of all cells that are looked at. Mostly a few cells tell that it is 1. Caps have sums of the
+ * same items. */
+static int64_t find_unit(const struct blocks *blocks, uint32_t end)
+{
+    struct content content;
+    uint64_t unit = 0;
+    for (uint32_t i = 0, seen = 0; i < end && seen < LEARN_BLOCKS && unit != 1; i++) {
+        if (step_lists(block_step(&blocks->block[i]))) continue;
+        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+        seen++;
+        for (unsigned k = 0; k < content.n && unit != 1; k++) {
+            int64_t value = content.value[k];
+            unit = common_divisor(unit, value < 0 ? -(uint64_t)value : (uint64_t)value);
+        }
+    }
+    return unit > 1 && unit < UINT64_C(1) << 62 ? (int64_t)unit : 1;
+}
+
+static void see_blocks(const struct blocks *blocks, struct seen *seen, int64_t *unit)
 {
     struct content content;
     uint32_t end = blocks->blocks < LEARN_AMONG ? blocks->blocks : LEARN_AMONG, caps = 0;
+    *unit = find_unit(blocks, end);
     for (uint32_t i = 0; i < end && seen->blocks < LEARN_BLOCKS; i++) {
         if (step_lists(block_step(&blocks->block[i]))) continue;
-        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+        open_cells(blocks, &blocks->block[i], *unit, &content);
         seen->step[seen->blocks++] = (uint8_t)content.step;
         see_row(seen, 0, content.value, step_row(content.step, 0));
         see_row(seen, 0, content.value + step_row(content.step, 0).cells, step_row(content.step, 1));
         if (cap_index(blocks, i) < caps) continue; /* it was seen */
         caps = cap_index(blocks, i) + 1;
-        blocks->kernels->open(cap_of(blocks, i), blocks->whole, &content); /* the cap of a block that shares counts */
+        open_cells(blocks, cap_of(blocks, i), *unit, &content); /* the cap of a block that shares counts */
         seen->cap_step[seen->caps++] = (uint8_t)content.step;
         see_row(seen, 1, content.value, step_row(content.step, 0));
     }
@@ -358,10 +394,10 @@ void learn(const struct blocks *blocks, struct learnt *learnt)
 {
     struct seen seen;
     memset(&seen, 0, sizeof seen);
-    see_blocks(blocks, &seen);
+    memset(learnt, 0, sizeof *learnt);
+    see_blocks(blocks, &seen, &learnt->unit);
     see_bins(&seen);
     uint32_t any = seen.positive + seen.negative;
-    memset(learnt, 0, sizeof *learnt);
     learnt->any = any > 0;
     if (!any) return;
     learnt->sign = seen.negative == 0 ? 1 : seen.positive == 0 ? -1 : 0;

@@ -13,6 +13,8 @@
  * widths together, and so that there are as many items as empty cells tell. It begins with g(v) ~ 1 / v^2, which is
  * what remains of it where cells are too crowded to tell more.
  *
+ * **Unit.** Where all cells are multiples of 1000, so are all counts; then sums are counted in thousands.
+ *
  * Sums are known by *bins*: 0 to 7 as they are, then four an octave. Both distributions have a tail that falls as
  * 1 / v^2, for what was in no cell that was looked at.
  *
@@ -58,14 +60,15 @@ static inline unsigned step_of_bin(unsigned bin)
 
 /* What is known of a stream. */
 struct learnt {
-    bool any;                                    /* whether a block was seen that shares; if not, nothing else is set */
-    int sign;                                    /* 1 or -1: all counts have it. 0: some are below 0, some above */
-    float negative;                              /* the share of the sums that are below 0 */
-    float twin;                                  /* how likely another item is to have all the cells that an item has */
-    float items;                                 /* of a block that shares, on average */
-    float worth;                                 /* kappa of posterior.h, at which both errors count alike */
-    bool crowded;                                /* hardly a cell is empty, so nothing tells how many items there are */
-    float aae, are;                              /* to be expected of items of such blocks, unless it is crowded */
+    int64_t unit;   /* all cells that were seen are multiples of it; all else is in this unit */
+    bool any;       /* whether a block was seen that shares; if not, nothing else is set */
+    int sign;       /* 1 or -1: all counts have it. 0: some are below 0, some above */
+    float negative; /* the share of the sums that are below 0 */
+    float twin;     /* how likely another item is to have all the cells that an item has */
+    float items;    /* of a block that shares, on average */
+    float worth;    /* kappa of posterior.h, at which both errors count alike */
+    bool crowded;   /* hardly a cell is empty, so nothing tells how many items there are */
+    float aae, are; /* to be expected of items of such blocks, unless it is crowded */
     float first[LEARN_ROOM], length[LEARN_ROOM]; /* bin_first() and bin_length() */
     float step_first[LEARN_ROOM];                /* of a step, the least, ... */
     float step_length[LEARN_ROOM];               /* ... and how many */

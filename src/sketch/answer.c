@@ -131,13 +131,28 @@ static lego_estimate answer_listed(const struct blocks *blocks, const struct rea
     return answer_bounds(reading, slack_of(blocks, reading));
 }
 
+/* A reading in the unit that was learnt; false if it is no multiple of it. */
+static bool in_units(const struct learnt *learnt, const struct reading *reading, struct reading *units)
+{
+    bool whole = true;
+    *units = *reading;
+    for (unsigned k = 0; k < 3 && learnt->unit > 1; k++) {
+        units->value[k] = reading->value[k] / learnt->unit;
+        whole = whole && reading->value[k] % learnt->unit == 0;
+    }
+    return whole;
+}
+
 /* Where counts of both signs share cells, these are no bounds: what 95 % of the weight is between is given instead. */
 static lego_estimate answer_signed(const struct answering *a, const struct reading *reading,
                                    const struct weighing *weighing)
 {
     struct weighing three[3] = {*weighing, {1, 0, 0.025f}, {1, 0, 0.975f}};
     double answer[3];
-    posterior_signed(a->learnt, reading, a->absent, three, 3, answer);
+    struct reading units;
+    in_units(a->learnt, reading, &units);
+    posterior_signed(a->learnt, &units, a->absent, three, 3, answer);
+    for (unsigned i = 0; i < 3; i++) answer[i] = fmax(fmin(answer[i] * (double)a->learnt->unit, 0x1p62), -0x1p62);
     return (lego_estimate){answer[0], (int64_t)fmin(answer[1], answer[0]), (int64_t)fmax(answer[2], answer[0])};
 }
 
@@ -146,7 +161,10 @@ static lego_estimate answer_alike(const struct answering *a, const struct readin
                                   const struct weighing *weighing)
 {
     lego_estimate estimate = answer_bounds(reading, slack_shared(a, reading));
-    posterior_alike(a->learnt, reading, a->absent, weighing, 1, &estimate.value);
+    struct reading units;
+    if (!in_units(a->learnt, reading, &units)) return estimate; /* there is a count that no scan has met the like of */
+    posterior_alike(a->learnt, &units, a->absent, weighing, 1, &estimate.value);
+    estimate.value *= (double)a->learnt->unit;
     if ((double)estimate.lower > estimate.value) estimate.lower = (int64_t)estimate.value;
     return estimate;
 }

@@ -95,7 +95,7 @@ static void expect_errors(const lego_sketch *sketch, const struct census *census
     struct learnt made;
     const struct learnt *learnt = blocks_learnt(sketch, &made);
     if (!learnt->any) return;
-    info->expected_aae += learnt->crowded ? NAN : shared / all * (double)learnt->aae;
+    info->expected_aae += learnt->crowded ? NAN : shared / all * (double)learnt->aae * (double)learnt->unit;
     info->expected_are += learnt->crowded ? NAN : shared / all * (double)learnt->are;
 }
 
