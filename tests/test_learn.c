@@ -85,8 +85,9 @@ static struct learnt *learn_of(const lego_sketch *sketch)
     return learnt;
 }
 
-/* Of the items of blocks that share: how many a block has, and the shares of those of count 1, 2, 3, and above. */
-static double truth_of(const lego_sketch *sketch, int64_t (*count)(uint64_t), double share[4])
+/* Of the items of blocks that share: how many a block has, and the shares of those of count 1, 2, 3, and above, in
+ * units. */
+static double truth_of(const lego_sketch *sketch, int64_t (*count)(uint64_t), int64_t unit, double share[4])
 {
     const struct blocks *blocks = &sketch->blocks;
     double items = 0, sharing = 0;
@@ -96,7 +97,7 @@ static double truth_of(const lego_sketch *sketch, int64_t (*count)(uint64_t), do
         uint32_t b = spot_of(blocks->blocks, hash_u64(i, sketch->seed)).block;
         if (step_lists(block_step(&blocks->block[b]))) continue;
         items++;
-        share[count(i) <= 3 ? count(i) - 1 : 3]++;
+        share[count(i) <= 3 * unit ? count(i) / unit - 1 : 3]++;
     }
     for (unsigned k = 0; k < 4; k++) share[k] /= items;
     return items / sharing;
@@ -106,7 +107,8 @@ static void check_learnt(const char *what, int64_t (*count)(uint64_t), double by
 {
     lego_sketch *sketch = sketch_of(count, bytes_a_key);
     struct learnt *learnt = learn_of(sketch);
-    double share[4], items = truth_of(sketch, count, share), above = 1;
+    double share[4], items = truth_of(sketch, count, learnt->unit, share), above = 1;
+    assert_int_equal(learnt->unit, count == hundred_each ? 100 : 1);
     assert_true(learnt->any && learnt->sign == 1 && !learnt->crowded);
     print_message("%s, %g bytes a key: %.1f items a block of %.1f; shares", what, bytes_a_key, (double)learnt->items,
                   items);
@@ -134,7 +136,7 @@ static void what_is_learnt_is_near(void **unused)
     }
 }
 
-/* Counts below 0 are learnt as those above, but for their sign, which takes a bit of each cell. */
+/* Counts below 0 are learnt as those above, but for their sign. */
 static void signs_are_known(void **unused)
 {
     (void)unused;

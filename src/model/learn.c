@@ -48,8 +48,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The greatest common divisor of all cells that are looked at. Mostly a few cells tell that it is 1. Caps have sums of the
- * same items. */
+/* The greatest common divisor of all cells that are looked at. Mostly a few of them tell that it is 1. Caps have sums
+ * of the same items. */
 static int64_t find_unit(const struct blocks *blocks, uint32_t end)
 {
     struct content content;
