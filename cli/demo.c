@@ -30,7 +30,7 @@ static const option_entry options[] = {
 static const struct {
     const char *name;
     const estimator_kind *kind;
-} rivals[] = {{"Lego sketch", &estimator_lego}, {"Count-Min", &estimator_cms}, {"always 1", &estimator_one}};
+} rivals[] = {{"legosketch", &estimator_lego}, {"Count-Min", &estimator_cms}, {"always 1", &estimator_one}};
 enum { RIVALS = sizeof rivals / sizeof *rivals, SKETCHES = 2 };
 
 /* The stream, what is true of it, and the sketches of it. */
@@ -131,7 +131,7 @@ static lego_status print_answers(const show *made)
     } asked[] = {{"top", 1},      {"top", 10}, {"top", 100},      {"middle", n / 50}, {"middle", n / 10},
                  {"rare", n - 1}, {"rare", n}, {"absent", n + 1}, {"absent", n + 2}};
     printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
-    printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "Lego sketch", "bounds", "Count-Min");
+    printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "legosketch", "bounds", "Count-Min");
     lego_status status = LEGO_OK;
     for (size_t i = 0; i < sizeof asked / sizeof *asked && status == LEGO_OK; i++)
         if (asked[i].rank > 0) status = print_answer(made, asked[i].what, asked[i].rank);
