@@ -61,7 +61,7 @@ report 'src/top includes more than core' "$(foreign_rooms top core)"
 report 'src/sketch includes what it may not' "$(foreign_rooms sketch core block model paper top)"
 report 'src/file includes what it may not' "$(foreign_rooms file core block model paper top sketch)"
 for room in core block model paper top sketch file; do
-    report "src/$room includes more than libc and xxHash" "$(system "src/$room" "$libc|pthread|sys/mman|xxhash|$vectors")"
+    report "src/$room includes more than libc and xxHash" "$(system "src/$room" "$libc|pthread|sched|sys/mman|xxhash|$vectors")"
 done
 report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
 report 'train includes more than src, CUDA and xxHash' "$(foreign train $(find train src -type d) src |

@@ -1,7 +1,10 @@
 /* What is learnt of a stream from the cells that its items share: near the truth, and from the content alone. */
 #include <math.h>
+#include <stddef.h>
 
 #include "support.h"
+
+static _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
 
 /* ---- bins -------------------------------------------------------------------------------------------------------- */
 
@@ -81,7 +84,7 @@ static struct learnt *learn_of(const lego_sketch *sketch)
 {
     struct learnt *learnt = calloc(1, sizeof *learnt);
     assert_non_null(learnt);
-    learn(&sketch->blocks, learnt);
+    learn(&sketch->blocks, learnt, room);
     return learnt;
 }
 
@@ -148,7 +151,7 @@ static void signs_are_known(void **unused)
     assert_true(fabs((double)(below->items / above->items) - 1) < 0.05);
     for (unsigned b = 1; b < LEARN_BINS; b++) assert_true(fabs((double)(below->below[b] - above->below[b])) < 0.1);
     for (uint64_t i = 0; i < ITEMS; i += 2) assert_int_equal(lego_add_u64(minus, i, 2 * zipf(i)), LEGO_OK);
-    learn(&minus->blocks, below);
+    learn(&minus->blocks, below, room);
     assert_true(below->sign == 0 && fabs((double)below->negative - 0.5) < 0.1);
     free(above);
     free(below);

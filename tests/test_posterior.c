@@ -1,8 +1,11 @@
 /* The posterior, with what was learnt of real sketches: against the formula of model/posterior.h over every integer,
  * and what can be said of any answer. */
 #include <math.h>
+#include <stddef.h>
 
 #include "support.h"
+
+static _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
 
 enum { ITEMS = 20000, MOST = 2000 };
 
@@ -72,7 +75,7 @@ static void for_readings(unsigned number, checker check)
             uint64_t state = 100 * s + b;
             struct reading reading;
             lego_sketch *sketch = sketch_of(streams[s], bytes_a_key[b]);
-            learn(&sketch->blocks, &learnt);
+            learn(&sketch->blocks, &learnt, room);
             assert_true(learnt.any && learnt.sign == 1);
             for (unsigned i = 0; i < number; i++)
                 if (draw_reading(sketch, &state, &reading)) check(&learnt, &reading, &state);

@@ -3,6 +3,7 @@
 #include "core/parallel.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 
 struct team {
@@ -41,4 +42,9 @@ void parallel_run(unsigned threads, parallel_work *work, void *context)
 void parallel_wait(struct team *team)
 {
     pthread_barrier_wait(&team->barrier);
+}
+
+void parallel_yield(void)
+{
+    sched_yield();
 }

@@ -12,3 +12,6 @@ void parallel_run(unsigned threads, parallel_work *work, void *context);
 
 /* Returns when every member of the team has called it. */
 void parallel_wait(struct team *team);
+
+/* Lets other threads go on, one of which this one waits for. */
+void parallel_yield(void);

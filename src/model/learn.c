@@ -8,6 +8,7 @@
 
 static void see_cells(struct seen *seen, unsigned cap, const int64_t value[], unsigned n, unsigned width)
 {
+    if (n == 0) return; /* half of the narrowest */
     uint32_t *cells = seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST], negative = 0;
     for (unsigned i = 0; i < n; i++) {
         float size = fabsf((float)value[i]);
@@ -368,16 +369,15 @@ static void search_round(struct search *search)
     }
 }
 
-static void learn_counts(const struct seen *seen, struct learnt *learnt)
+static void learn_counts(const struct seen *seen, struct search *search, struct learnt *learnt)
 {
-    struct search search;
     double items[LEARN_BINS] = {0};
-    search_start(&search, seen, learnt);
-    search_guess(&search);
-    for (unsigned i = 0; i < LEARN_ROUNDS; i++) search_round(&search);
-    for (unsigned b = 1; b < search.n; b++) items[b] = search.items[b];
+    search_start(search, seen, learnt);
+    search_guess(search);
+    for (unsigned i = 0; i < LEARN_ROUNDS; i++) search_round(search);
+    for (unsigned b = 1; b < search->n; b++) items[b] = search->items[b];
     counts_are(items, seen, learnt);
-    learnt->crowded = search.total == 0;
+    learnt->crowded = search->total == 0;
 }
 
 /* Where sums of both signs cancel, parts do not add up. Each cell then counts as if it had one item. */
@@ -390,28 +390,36 @@ static void learn_signed(const struct seen *seen, struct learnt *learnt)
     learnt->crowded = false;
 }
 
-void learn(const struct blocks *blocks, struct learnt *learnt)
-{
+struct room {
     struct seen seen;
-    memset(&seen, 0, sizeof seen);
+    struct search search;
+};
+
+_Static_assert(sizeof(struct room) <= LEARN_BYTES, "the callers' room is enough");
+
+void learn(const struct blocks *blocks, struct learnt *learnt, void *bytes)
+{
+    struct room *room = bytes;
+    struct seen *seen = &room->seen;
+    memset(seen, 0, sizeof *seen);
     memset(learnt, 0, sizeof *learnt);
-    see_blocks(blocks, &seen, &learnt->unit);
-    see_bins(&seen);
-    uint32_t any = seen.positive + seen.negative;
+    see_blocks(blocks, seen, &learnt->unit);
+    see_bins(seen);
+    uint32_t any = seen->positive + seen->negative;
     learnt->any = any > 0;
     if (!any) return;
-    learnt->sign = seen.negative == 0 ? 1 : seen.positive == 0 ? -1 : 0;
-    learnt->negative = (float)seen.negative / (float)any;
+    learnt->sign = seen->negative == 0 ? 1 : seen->positive == 0 ? -1 : 0;
+    learnt->negative = (float)seen->negative / (float)any;
     for (unsigned b = 0; b < LEARN_BINS; b++) {
         learnt->first[b] = bin_first(b);
         learnt->length[b] = bin_length(b);
         learnt->middle[b] =
-            seen.number[b] ? (float)(seen.sum[b] / seen.number[b]) : bin_first(b) + (bin_length(b) - 1) / 2;
+            seen->number[b] ? (float)(seen->sum[b] / seen->number[b]) : bin_first(b) + (bin_length(b) - 1) / 2;
         if (b < 12 || b % 2 == 0) learnt->step_first[step_of_bin(b)] = bin_first(b);
         learnt->step_length[step_of_bin(b)] += bin_length(b);
     }
-    learn_noise(&seen, learnt);
-    if (learnt->sign) learn_counts(&seen, learnt);
-    else learn_signed(&seen, learnt);
-    learn_worth(&seen, learnt);
+    learn_noise(seen, learnt);
+    if (learnt->sign) learn_counts(seen, &room->search, learnt);
+    else learn_signed(seen, learnt);
+    learn_worth(seen, learnt);
 }

@@ -83,12 +83,15 @@ struct learnt {
 };
 
 /* What blocks tell. It follows from their content alone. */
-void learn(const struct blocks *blocks, struct learnt *learnt);
+void learn(const struct blocks *blocks, struct learnt *learnt, void *room);
+
+/* The bytes of room that it takes while it runs, aligned for any type: too many for the stacks of some threads. */
+enum { LEARN_BYTES = 80 << 10 };
 
 /* Whether a change of this block can change that. */
 static inline bool learn_sees(uint32_t block)
 {
-    return block < LEARN_AMONG;
+    return block < LEARN_AMONG + 2 * BLOCKS_A_CAP; /* the last cap is that of up to 63 blocks */
 }
 
 /* ---- inside ------------------------------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@ void posterior_alike(const struct learnt *learnt, const struct reading *reading,
                      const struct weighing weighing[], unsigned n, double answer[])
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
         posterior_v3(learnt, reading, absent, weighing, n, answer);
         return;
     }

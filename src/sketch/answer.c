@@ -3,8 +3,10 @@
  * A block that lists has the answer; in one that shares, it is the posterior's (model/posterior.h). An answer depends
  * on the content of the sketch alone: not on what is asked together, nor on what was asked before. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "core/parallel.h"
 #include "model/bounds.h"
 #include "sketch/sketch.h"
 
@@ -24,18 +26,22 @@ static struct blocks_summary *summary_of(const lego_sketch *sketch)
     return none; /* what another reader has made */
 }
 
-/* Several readers may find that nothing is learnt. Each learns; the first to be done writes it down. */
-const struct learnt *blocks_learnt(const lego_sketch *sketch, struct learnt *made)
+/* One reader learns, and the others wait for it: a millisecond or two. NULL if there is no memory. */
+const struct learnt *blocks_learnt(const lego_sketch *sketch)
 {
     struct blocks_summary *summary = summary_of(sketch);
     uint32_t state = SUMMARY_EMPTY;
-    if (summary && atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
-        return &summary->learnt;
-    learn(&sketch->blocks, made);
-    if (!summary || !atomic_compare_exchange_strong(&summary->state, &state, SUMMARY_BUSY)) return made;
-    memcpy(&summary->learnt, made, sizeof *made);
-    atomic_store_explicit(&summary->state, SUMMARY_READY, memory_order_release);
-    return made;
+    if (!summary) return NULL;
+    while (!atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY)) {
+        if (state == SUMMARY_READY) return &summary->learnt;
+        if (state == SUMMARY_BUSY) parallel_yield();
+        state = SUMMARY_EMPTY;
+    }
+    void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
+    if (room) learn(&sketch->blocks, &summary->learnt, room);
+    if (room) sketch->allocator.free(sketch->allocator.context, room, LEARN_BYTES);
+    atomic_store_explicit(&summary->state, room ? SUMMARY_READY : SUMMARY_EMPTY, memory_order_release);
+    return room ? &summary->learnt : NULL;
 }
 
 /* Answers of blocks that share, and what follows from widths alone, while many questions are answered: the same
@@ -65,7 +71,6 @@ struct answering {
     const struct learnt *learnt; /* NULL until it is needed */
     float absent;                /* the odds that an item never came */
     double relative;
-    struct learnt made;
 };
 
 static void memory_start(struct memory *memory)
@@ -169,23 +174,43 @@ static lego_estimate answer_alike(const struct answering *a, const struct readin
     return estimate;
 }
 
-static lego_estimate answer_anew(struct answering *a, const struct reading *given)
+/* Where no scanned block shares, but this one does, the reads are all that is known. */
+static lego_estimate answer_unlearnt(const struct answering *a, const struct reading *reading)
+{
+    int64_t least = reading_upper(reading), most = reading->value[0];
+    for (unsigned k = 1; k < 3; k++) most = reading->value[k] > most ? reading->value[k] : most;
+    if (least >= 0) return answer_bounds(reading, slack_shared(a, reading));
+    return (lego_estimate){(double)(most > 0 ? 0 : most), least, most};
+}
+
+static lego_estimate answer_anew(const struct answering *a, const struct reading *given)
 {
     struct reading reading = *given;
     bool zero = false, wrong = false;
-    if (!a->learnt) a->learnt = blocks_learnt(a->sketch, &a->made);
-    const int sign = a->learnt->any ? a->learnt->sign : 1;
+    if (!a->learnt->any) return answer_unlearnt(a, given);
+    const int sign = a->learnt->sign;
     for (unsigned k = 0; k < 3; k++) {
         if (sign < 0) reading.value[k] = -reading.value[k];
         zero = zero || reading.value[k] == 0;
         wrong = wrong || reading.value[k] < 0;
     }
     struct weighing weighing = {(float)(1 - a->relative), (float)a->relative * a->learnt->worth, 0.5f};
-    if (!a->learnt->any) return answer_bounds(given, slack_shared(a, given));
     if (sign == 0 || wrong) return answer_signed(a, given, &weighing);
     if (zero) return (lego_estimate){0, 0, 0};
     lego_estimate e = answer_alike(a, &reading, &weighing);
-    return sign > 0 ? e : (lego_estimate){-e.value, -e.upper, -e.lower};
+    return sign > 0 ? e : (lego_estimate){0 - e.value, -e.upper, -e.lower};
+}
+
+/* Where there is no memory to learn in, it is done on the stack, for each item anew. */
+static __attribute__((noinline)) lego_estimate answer_without_memory(const struct answering *a,
+                                                                     const struct reading *reading)
+{
+    struct answering own = *a;
+    struct learnt learnt;
+    _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
+    learn(&a->sketch->blocks, &learnt, room);
+    own.learnt = &learnt;
+    return answer_anew(&own, reading);
 }
 
 /* An answer depends on reads and widths alone. */
@@ -193,6 +218,8 @@ static lego_estimate answer_shared(struct answering *a, const struct reading *re
 {
     const int64_t *value = reading->value;
     const uint32_t widths = reading->width[0] | reading->width[1] << 10 | reading->width[2] << 20;
+    if (!a->learnt) a->learnt = blocks_learnt(a->sketch);
+    if (!a->learnt) return answer_without_memory(a, reading);
     if (!a->memory) return answer_anew(a, reading);
     uint64_t place = (uint64_t)value[0] * UINT64_C(0x9e3779b97f4a7c15) +
                      (uint64_t)value[1] * UINT64_C(0xc2b2ae3d27d4eb4f) +

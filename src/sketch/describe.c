@@ -1,5 +1,6 @@
 /* describe: what is known of a sketch, some of it by a look at all blocks. */
 #include <math.h>
+#include <stddef.h>
 
 #include "sketch/sketch.h"
 
@@ -80,6 +81,26 @@ static double items_shared(const struct census *census)
     return low;
 }
 
+/* What is expected of items that share; NaN if nothing tells. What is learnt for this alone is not kept: who asks what
+ * a sketch is need not ask for items. */
+static void learn_errors(const lego_sketch *sketch, double *aae, double *are)
+{
+    struct once {
+        struct learnt learnt;
+        _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
+    } *once = NULL;
+    struct blocks_summary *summary = sketch->summary;
+    const struct learnt *learnt = NULL;
+    if (summary && atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
+        learnt = &summary->learnt;
+    else if ((once = sketch->allocator.alloc(sketch->allocator.context, sizeof *once)) != NULL)
+        learn(&sketch->blocks, &once->learnt, once->room), learnt = &once->learnt;
+    bool told = learnt && learnt->any && !learnt->crowded;
+    *aae = told ? (double)learnt->aae * (double)learnt->unit : NAN;
+    *are = told ? (double)learnt->are : NAN;
+    if (once) sketch->allocator.free(sketch->allocator.context, once, sizeof *once);
+}
+
 /* The errors of lists, from their sample, and those of shared cells, as they were learnt, each for its items. */
 static void expect_errors(const lego_sketch *sketch, const struct census *census, double shared, lego_info *info)
 {
@@ -92,11 +113,10 @@ static void expect_errors(const lego_sketch *sketch, const struct census *census
     info->expected_aae = listed;
     info->expected_are = sample.entries > 0 ? listed * sample.inverse / sample.entries : 0;
     if (census->sharing == 0) return;
-    struct learnt made;
-    const struct learnt *learnt = blocks_learnt(sketch, &made);
-    if (!learnt->any) return;
-    info->expected_aae += learnt->crowded ? NAN : shared / all * (double)learnt->aae * (double)learnt->unit;
-    info->expected_are += learnt->crowded ? NAN : shared / all * (double)learnt->are;
+    double aae, are;
+    learn_errors(sketch, &aae, &are);
+    info->expected_aae += shared / all * aae;
+    info->expected_are += shared / all * are;
 }
 
 static void count_items(const lego_sketch *sketch, lego_info *info)

@@ -153,8 +153,8 @@ struct top_light light_of(struct taker *taker, lego_sketch *sketch);
 /* What a resident's votes and, if it is flagged, the light part say together. */
 lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one, const lego_asking *asking);
 
-/* What is learnt of the stream: as it is kept or, if there is none or no memory to keep it, as it is made anew. */
-const struct learnt *blocks_learnt(const lego_sketch *sketch, struct learnt *made);
+/* What is learnt of the stream, as it is kept; NULL if there is no memory to keep it. */
+const struct learnt *blocks_learnt(const lego_sketch *sketch);
 
 /* Blocks have changed that tell what is learnt. */
 static inline void blocks_changed(lego_sketch *sketch)
