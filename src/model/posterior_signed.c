@@ -9,8 +9,8 @@
 enum { CUTS = 4 * (2 * LEARN_BINS) };
 
 struct pieces {
-    unsigned cuts, n;
-    double cut[CUTS], count[CUTS], likely[CUTS];
+    unsigned cuts;                  /* the last piece begins with the last but one */
+    double cut[CUTS], likely[CUTS]; /* where a piece begins, and how likely it is; 0 if it has no integer */
 };
 
 static int by_value(const void *a, const void *b)
@@ -40,33 +40,53 @@ static double noise_of(const struct learnt *learnt, const struct reading *readin
     return (double)table[bin_of((float)fabs(noise))] * with_sign(learnt, noise);
 }
 
+static double piece_length(const struct pieces *p, unsigned i)
+{
+    return p->cut[i + 1] - p->cut[i];
+}
+
+static double piece_count(const struct pieces *p, unsigned i)
+{
+    return p->cut[i] + floor((piece_length(p, i) - 1) / 2);
+}
+
+/* How likely a piece is before reads are known. */
+static double piece_prior(const struct learnt *learnt, const struct pieces *p, unsigned i, double absent)
+{
+    double count = piece_count(p, i), length = piece_length(p, i);
+    if (length < 1) return 0;
+    if (count == 0) return absent;
+    return (double)learnt->density[bin_of((float)fabs(count))] * length * with_sign(learnt, count);
+}
+
 static void weigh_pieces(const struct learnt *learnt, const struct reading *reading, double absent, struct pieces *p)
 {
-    double z = 0, prior[CUTS];
-    p->n = 0;
+    double z = 0;
     for (unsigned i = 0; i + 1 < p->cuts; i++) {
-        double length = p->cut[i + 1] - p->cut[i], count = p->cut[i] + floor((length - 1) / 2);
-        unsigned bin = bin_of((float)fabs(count));
-        if (length < 1) continue;
-        p->count[p->n] = count;
-        prior[p->n] = count == 0
-                          ? absent
-                          : (double)learnt->count[bin] / (double)bin_length(bin) * length * with_sign(learnt, count);
-        p->likely[p->n] = prior[p->n] * noise_of(learnt, reading, 0, count) * noise_of(learnt, reading, 1, count);
-        z += p->likely[p->n++];
+        double count = piece_count(p, i);
+        p->likely[i] = piece_prior(learnt, p, i, absent) * noise_of(learnt, reading, 0, count) *
+                       noise_of(learnt, reading, 1, count);
+        z += p->likely[i];
     }
-    for (unsigned i = 0; i < p->n; i++)
-        p->likely[i] = (p->likely[i] + (double)learnt->twin * z * prior[i]) * noise_of(learnt, reading, 2, p->count[i]);
+    for (unsigned i = 0; i + 1 < p->cuts; i++) {
+        double twin = (double)learnt->twin * z * piece_prior(learnt, p, i, absent);
+        p->likely[i] = (p->likely[i] + twin) * noise_of(learnt, reading, 2, piece_count(p, i));
+    }
+}
+
+static double piece_weight(const struct pieces *p, unsigned i, const struct weighing *w)
+{
+    return p->likely[i] * ((double)w->absolute + (double)w->relative / fmax(1, fabs(piece_count(p, i))));
 }
 
 static double find_piece(const struct pieces *p, const struct weighing *w)
 {
     double all = 0, below = 0, last = 0;
-    for (unsigned i = 0; i < p->n; i++)
-        all += p->likely[i] * ((double)w->absolute + (double)w->relative / fmax(1, fabs(p->count[i])));
-    for (unsigned i = 0; i < p->n && below <= (double)w->share * all; i++) {
-        below += p->likely[i] * ((double)w->absolute + (double)w->relative / fmax(1, fabs(p->count[i])));
-        last = p->count[i];
+    for (unsigned i = 0; i + 1 < p->cuts; i++) all += piece_weight(p, i, w);
+    for (unsigned i = 0; i + 1 < p->cuts && below <= (double)w->share * all; i++) {
+        if (p->likely[i] == 0) continue;
+        below += piece_weight(p, i, w);
+        last = piece_count(p, i);
     }
     return last;
 }

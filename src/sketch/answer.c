@@ -30,12 +30,13 @@ static struct blocks_summary *summary_of(const lego_sketch *sketch)
 const struct learnt *blocks_learnt(const lego_sketch *sketch)
 {
     struct blocks_summary *summary = summary_of(sketch);
-    uint32_t state = SUMMARY_EMPTY;
     if (!summary) return NULL;
-    while (!atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY)) {
+    uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
+    if (state == SUMMARY_READY) return &summary->learnt; /* nearly always: readers write nothing */
+    for (state = SUMMARY_EMPTY; !atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY);
+         state = SUMMARY_EMPTY) {
         if (state == SUMMARY_READY) return &summary->learnt;
         if (state == SUMMARY_BUSY) parallel_yield();
-        state = SUMMARY_EMPTY;
     }
     void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
     if (room) learn(&sketch->blocks, &summary->learnt, room);
