@@ -111,7 +111,7 @@ static void print_expected(const lego_info *info)
 {
     printf("              expected error: ");
     if (isnan(info->expected_aae)) {
-        printf("too crowded to tell\n");
+        printf("cannot be told where cells are crowded or have both signs\n");
         return;
     }
     print_rough(info->expected_aae);

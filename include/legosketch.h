@@ -135,7 +135,7 @@ typedef struct lego_info {
     int exact;            /* every answer is the item's count: all of them are listed */
     double listing;       /* the share of the blocks that list their items, from 0 to 1; 0 for bricks */
     double expected_aae;  /* about what the answers' mean absolute error is, over the distinct items; NaN for bricks,
-                             and where shared cells are too crowded to tell */
+                             and where shared cells are too crowded, or have counts of both signs, to tell */
     double expected_are;  /* ... and their mean relative error */
     uint64_t bytes;       /* all that the sketch takes now, at most its budget */
     uint64_t budget;      /* the least that makes a sketch that can grow to this size, if any does */

@@ -668,7 +668,7 @@ class Sketches(Case):
         self.build("d", crowds()[0], "--budget", "4K")
         told = self.info("d")
         self.assertIsNone(told["expected_aae"] or told["expected_are"])
-        self.assertRegex(self.run_program("info", "d").decode(), r"(?m)^ +expected error: too crowded to tell$")
+        self.assertRegex(self.run_program("info", "d").decode(), r"(?m)^ +expected error: cannot be told where cells are crowded or have both signs$")
         self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
 
     def test_shapes_that_cannot_be(self):

@@ -78,6 +78,8 @@ static void check_signed(const char *what, counts count, double bytes_a_key, leg
     if (info_of(sketch).listing == 0) assert_true(e.aae < 0.05 * e.rule);
     assert_true(e.aae <= 1.05 * e.nothing && e.aae <= 1.06 * e.rule);
     assert_true(e.between >= 0.95);
+    lego_info info = info_of(sketch);
+    if (info.listing < 1) assert_true(isnan(info.expected_aae) && isnan(info.expected_are)); /* nothing tells */
     lego_destroy(sketch);
 }
 

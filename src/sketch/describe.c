@@ -95,7 +95,7 @@ static void learn_errors(const lego_sketch *sketch, double *aae, double *are)
         learnt = &summary->learnt;
     else if ((once = sketch->allocator.alloc(sketch->allocator.context, sizeof *once)) != NULL)
         learn(&sketch->blocks, &once->learnt, once->room), learnt = &once->learnt;
-    bool told = learnt && learnt->any && !learnt->crowded;
+    bool told = learnt && learnt->any && !learnt->crowded && learnt->sign; /* a trial knows counts of one sign only */
     *aae = told ? (double)learnt->aae * (double)learnt->unit : NAN;
     *are = told ? (double)learnt->are : NAN;
     if (once) sketch->allocator.free(sketch->allocator.context, once, sizeof *once);
