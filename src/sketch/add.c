@@ -192,44 +192,19 @@ static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
     return status;
 }
 
-static bool grow_for_batch(struct blocks *blocks, void *context)
+static bool grow_for_batch(void *sketch, uint32_t least)
 {
-    (void)blocks; /* of the sketch, which is the context */
-    return grow_blocks(context) == LEGO_OK;
+    return grow_blocks_to(sketch, least) == LEGO_OK;
 }
 
-/* Some of the items. */
-static lego_items items_of(const lego_items *items, size_t first, size_t n)
-{
-    lego_items some = *items;
-    some.n = n;
-    if (items->integers) some.integers += first;
-    else if (items->offsets) some.offsets += first;
-    if (items->counts) some.counts += first;
-    return some;
-}
-
-enum { SLICE_LEAST = 1 << 16, SLICE_BLOCK = 128 }; /* items, and items a block */
-
-/* Blocks that grow are of one thread. So where there are more, they get slices of the items until they have grown. If
- * that fails, what was added is taken away again, back the way it came, so that there is room at each step: while
- * they grow, that leaves no trace. */
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};
-    struct blocks *blocks = &sketch->blocks;
     int64_t sum = items->counts ? 0 : (int64_t)items->n;
-    for (size_t done = 0, n; done < items->n; done += n) {
-        size_t slice = blocks->blocks < SLICE_LEAST / SLICE_BLOCK ? SLICE_LEAST : SLICE_BLOCK * (size_t)blocks->blocks;
-        bool sliced = sketch->threads > 1 && blocks_grow(blocks) && slice < items->n - done;
-        n = sliced ? slice : items->n - done;
-        const lego_items some = items_of(items, done, n);
-        if (batch_add(blocks, &some, sketch->seed, sketch->threads, &sketch->allocator, &growth)) continue;
-        while (done-- > 0) blocks_add(blocks, items_hash(items, done, sketch->seed), -count_of(items, done));
+    if (!batch_add(&sketch->blocks, items, sketch->seed, sketch->threads, &sketch->allocator, &growth))
         return LEGO_ERR_MEMORY;
-    }
     for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
-    blocks->total += sum;
+    sketch->blocks.total += sum;
     blocks_changed(sketch);
     return LEGO_OK;
 }

@@ -1,10 +1,9 @@
 /* batch: see batch.h. */
 #include "sketch/batch.h"
 
-#include <string.h>
+#include <stdatomic.h>
 
 #include "core/parallel.h"
-#include "sketch/partition.h"
 #include "sketch/tally.h"
 
 enum {
@@ -20,7 +19,7 @@ struct batch {
     const lego_items *items;
     uint64_t seed;
     const struct batch_growth *growth;
-    const struct frequent *frequent; /* integers that are counted aside, or NULL */
+    const struct frequent *frequent; /* items that are counted aside, or NULL */
 };
 
 static inline int64_t count_of(const lego_items *items, size_t i)
@@ -32,18 +31,17 @@ static inline int64_t count_of(const lego_items *items, size_t i)
 
 static bool add_one(const struct batch *batch, struct hash hash, int64_t count)
 {
-    while (!blocks_add(batch->blocks, hash, count))
-        if (!batch->growth->grow(batch->blocks, batch->growth->context)) return false;
+    while (!blocks_add(batch->blocks, hash, count)) {
+        uint32_t more = blocks_after(batch->blocks->blocks, batch->blocks->most);
+        if (!batch->growth->grow(batch->growth->context, more)) return false;
+    }
     return true;
 }
 
-/* Takes the first n items back, the last first: what there was has room. The frequent ones have not been added yet. */
-static void take_back(const struct batch *batch, size_t n)
+/* Takes items back, the last first: what there was has room. */
+static void take_back(const struct batch *batch, size_t first, size_t end)
 {
-    for (size_t i = n; i-- > 0;) {
-        if (batch->frequent && frequent_has(batch->frequent, batch->items->integers[i])) continue;
-        add_one(batch, items_hash(batch->items, i, batch->seed), -count_of(batch->items, i));
-    }
+    while (end-- > first) add_one(batch, items_hash(batch->items, end, batch->seed), -count_of(batch->items, end));
 }
 
 static bool add_as_they_come(const struct batch *batch)
@@ -52,7 +50,7 @@ static bool add_as_they_come(const struct batch *batch)
     struct hash hash[AHEAD];
     for (size_t i = 0; i < items->n + AHEAD; i++) {
         if (i >= AHEAD && !add_one(batch, hash[i % AHEAD], count_of(items, i - AHEAD))) {
-            take_back(batch, i - AHEAD);
+            take_back(batch, 0, i - AHEAD);
             return false;
         }
         if (i >= items->n) continue;
@@ -66,9 +64,16 @@ static bool add_as_they_come(const struct batch *batch)
 
 /* Of each thread. */
 struct worker {
+    struct job *job;
+    struct team *team;
+    unsigned index;
+    struct batch_growth growth;
     struct parts parts;
     struct tally tally;
-    bool more;
+    size_t first;    /* of the items that are in its parts */
+    uint32_t part;   /* that it adds now */
+    uint32_t wanted; /* blocks, without which it can not go on; or 0 */
+    bool more;       /* items, when the parts have been added */
 };
 
 struct job {
@@ -78,39 +83,180 @@ struct job {
     uint32_t *before;
     uint64_t chunks; /* of all threads: how many these are the system says later */
     unsigned members;
-    bool failed; /* to grow, when there is one thread */
+    uint32_t alone;      /* parts that were added before the threads got one each */
+    _Atomic bool waited; /* for all to meet, as someone must have more blocks */
+    bool failed;         /* to have them */
 };
 
-/* Adds what all workers have for a part. */
-static bool add_part(struct job *job, unsigned members, unsigned part, struct tally *tally)
-{
-    for (unsigned w = 0; w < members; w++) {
-        const struct parts *parts = &job->worker[w].parts;
-        uint32_t first = (uint32_t)part << parts->shift, end = parts->end[part];
-        uint32_t after = part == parts_last(parts) ? parts->blocks : first + (UINT32_C(1) << parts->shift);
-        const uint64_t *word;
-        unsigned words;
-        if (w == 0) tally_range(tally, parts->blocks, first, after);
-        while ((word = parts_walk(parts, &end, &words)))
-            if (!tally_take(tally, word, words, parts->counted)) return false;
-    }
-    return tally_flush(tally);
-}
+/* What all workers have for a part, piece by piece: first its frequent items, one by one, then words. */
+struct pieces {
+    const struct job *job;
+    uint32_t part, end;
+    unsigned slot, slots, worker;
+    uint64_t pair[2];
+};
 
-/* Takes back what the blocks got of the parts up to this one, of which they got so many items. There is one thread. */
-static void take_parts_back(struct job *job, unsigned part, uint64_t items)
+static struct pieces pieces_of(const struct job *job, uint32_t part)
 {
     const struct parts *parts = &job->worker->parts;
-    const unsigned size = 1 + parts->counted;
-    for (unsigned p = 0; p <= part; p++) {
-        uint32_t end = parts->end[p];
-        const uint64_t *word;
-        unsigned words;
-        uint64_t left = p < part ? UINT64_MAX : items;
-        while ((word = parts_walk(parts, &end, &words)))
-            for (unsigned i = 0; i < words && left > 0; i += size, left--)
-                add_one(job->batch, word_hash(word[i]), -(parts->counted ? (int64_t)word[i + 1] : 1));
+    const uint64_t first = parts_first(parts, part), after = parts_first(parts, part + 1);
+    struct pieces pieces = {.job = job, .part = part, .end = parts->end[part]};
+    pieces.slot = (unsigned)((first << FREQUENT_BITS) / parts->blocks);
+    pieces.slots = (unsigned)(((after << FREQUENT_BITS) + parts->blocks - 1) / parts->blocks);
+    if (!job->batch->frequent) pieces.slots = 0;
+    return pieces;
+}
+
+/* The next frequent item, as a word and a count, if it came and is of this part. */
+static bool next_frequent(struct pieces *pieces)
+{
+    const struct job *job = pieces->job;
+    const struct parts *parts = &job->worker->parts;
+    const unsigned slot = pieces->slot++;
+    int64_t count = 0;
+    for (unsigned w = 0; w < job->members; w++) count += job->worker[w].parts.times[slot];
+    pieces->pair[0] = job->batch->frequent->word[slot];
+    pieces->pair[1] = (uint64_t)count;
+    return count > 0 && parts_index(parts, pieces->pair[0], parts_last(parts)) == pieces->part;
+}
+
+/* NULL when there are no more. */
+static const uint64_t *next_piece(struct pieces *pieces, unsigned *words, bool *counted)
+{
+    const struct job *job = pieces->job;
+    *counted = true;
+    *words = 2;
+    while (pieces->slot < pieces->slots)
+        if (next_frequent(pieces)) return pieces->pair;
+    *counted = job->batch->items->counts != NULL;
+    for (;;) {
+        const uint64_t *word = parts_walk(&job->worker[pieces->worker].parts, &pieces->end, words);
+        if (word || ++pieces->worker == job->members) return word;
+        pieces->end = job->worker[pieces->worker].parts.end[pieces->part];
     }
+}
+
+static bool add_part(struct worker *self)
+{
+    const struct parts *parts = &self->job->worker->parts;
+    struct pieces pieces = pieces_of(self->job, self->part);
+    const uint64_t *word;
+    unsigned words;
+    bool counted;
+    tally_range(&self->tally, parts_first(parts, self->part), parts_first(parts, self->part + 1));
+    while ((word = next_piece(&pieces, &words, &counted)))
+        if (!tally_take(&self->tally, word, words, counted)) return false;
+    if (!tally_flush(&self->tally)) return false;
+    self->tally.added = 0; /* of the next part */
+    return true;
+}
+
+/* Takes back the first items of a part. */
+static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
+{
+    struct pieces pieces = pieces_of(job, part);
+    const uint64_t *word;
+    unsigned words;
+    bool counted;
+    while (items > 0 && (word = next_piece(&pieces, &words, &counted)))
+        for (unsigned i = 0; i < words && items > 0; i += 1 + counted, items--)
+            add_one(job->batch, word_hash(word[i]), -(counted ? (int64_t)word[i + 1] : 1));
+}
+
+/* Takes back what the blocks got of the parts, and all that came before them. The threads stand still. */
+static void take_parts_back(struct job *job)
+{
+    for (unsigned w = 0; w < job->members; w++) {
+        struct worker *worker = &job->worker[w];
+        tally_take_back(&worker->tally);
+        take_part_back(job, worker->part, worker->tally.added);
+        for (uint32_t part = job->alone + w; part < worker->part; part += job->members)
+            take_part_back(job, part, UINT64_MAX);
+    }
+    for (uint32_t part = 0; part < job->alone; part++) take_part_back(job, part, UINT64_MAX);
+    for (unsigned w = 0; w < job->members; w++)
+        take_back(job->batch, job->batch->items->n / job->members * w, job->worker[w].first);
+}
+
+/* ---- on several threads ------------------------------------------------------------------------------------------ */
+
+/* Whether no block has items of two parts. */
+static bool parts_are_apart(const struct blocks *blocks, const struct parts *parts)
+{
+    return blocks->most % blocks->blocks == 0 && blocks->most / blocks->blocks <= UINT32_C(1) << parts->shift;
+}
+
+/* All meet here when one wants more blocks, and the first gets them for all; false if nobody does. */
+static bool meet(struct worker *self, uint32_t wanted)
+{
+    struct job *job = self->job;
+    uint32_t most = 0;
+    self->wanted = wanted;
+    parallel_wait(self->team);
+    for (unsigned w = 0; w < job->members; w++)
+        if (job->worker[w].wanted > most) most = job->worker[w].wanted;
+    if (self->index == 0 && most > 0) {
+        job->waited = false;
+        job->failed = !job->batch->growth->grow(job->batch->growth->context, most);
+    }
+    parallel_wait(self->team);
+    return most > 0;
+}
+
+static bool grow_with_all(void *context, uint32_t least)
+{
+    struct worker *self = context;
+    self->job->waited = true;
+    meet(self, least);
+    return !self->job->failed;
+}
+
+/* Adds parts until they are apart, and says from where on each thread goes on. */
+static void add_alone(struct worker *self)
+{
+    struct job *job = self->job;
+    const struct blocks *blocks = job->batch->blocks;
+    const uint32_t last = parts_last(&self->parts);
+    self->tally.growth = job->batch->growth;
+    for (self->part = 0; self->part <= last && !job->failed; self->part += !job->failed) {
+        if (job->members > 1 && parts_are_apart(blocks, &self->parts)) break;
+        job->failed = !add_part(self);
+    }
+    self->tally.growth = &self->growth;
+    job->alone = self->part;
+    for (unsigned w = 0; w < job->members; w++) job->worker[w].part = job->alone + w;
+}
+
+/* Adds the parts, every thread its own. */
+static void add_parts(struct worker *self)
+{
+    struct job *job = self->job;
+    const uint32_t last = parts_last(&self->parts);
+    if (self->index == 0) add_alone(self);
+    parallel_wait(self->team);
+    while (!job->failed && self->part <= last) {
+        if (job->waited) meet(self, 0);
+        else if (add_part(self)) self->part += job->members;
+    }
+    while (!job->failed && meet(self, 0)) {
+    }
+}
+
+static void start_worker(struct worker *self, struct job *job, struct team *team, unsigned index, unsigned members)
+{
+    const struct batch *batch = job->batch;
+    const uint64_t chunks = job->chunks / members;
+    const uint64_t parts = ((batch->blocks->most - 1) >> parts_shift(batch->blocks->most)) + 1;
+    self->job = job;
+    self->team = team;
+    self->index = index;
+    self->growth = (struct batch_growth){grow_with_all, self};
+    self->parts.pool = job->pool + index * chunks * PART_CHUNK;
+    self->parts.before = job->before + index * chunks;
+    self->parts.chunks = (uint32_t)chunks;
+    self->parts.counted = batch->items->counts != NULL;
+    self->parts.frequent = batch->frequent;
+    tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n / parts);
 }
 
 static void work(void *context, struct team *team, unsigned index, unsigned members)
@@ -120,50 +266,19 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     struct worker *self = &job->worker[index];
     const size_t n = batch->items->n, end = n / members * (index + 1) + (index + 1 == members ? n % members : 0);
     size_t next = n / members * index;
-    const uint64_t chunks = job->chunks / members;
-    self->parts = (struct parts){.pool = job->pool + index * chunks * PART_CHUNK,
-                                 .before = job->before + index * chunks,
-                                 .chunks = (uint32_t)chunks,
-                                 .counted = batch->items->counts != NULL,
-                                 .frequent = batch->frequent};
+    start_worker(self, job, team, index, members);
     if (index == 0) job->members = members;
-    const uint64_t parts = ((batch->blocks->most - 1) >> parts_shift(batch->blocks->most)) + 1;
-    tally_start(&self->tally, batch->blocks, batch->growth, n / parts);
     for (bool more = true; more && !job->failed;) {
-        size_t first = next;
+        self->first = next;
         parts_start(&self->parts, batch->blocks->most);
-        next = parts_take(&self->parts, batch->items, first, end, batch->seed, batch->blocks->kernels);
+        next = parts_take(&self->parts, batch->items, next, end, batch->seed, batch->blocks->kernels);
         self->more = next < end;
         parallel_wait(team);
         more = false;
         for (unsigned w = 0; w < members; w++) more |= job->worker[w].more;
-        const uint32_t last = parts_last(&self->parts);
-        for (uint32_t part = index; part <= last && !job->failed; part += members) {
-            if (add_part(job, members, part, &self->tally)) continue;
-            job->failed = true;
-            take_parts_back(job, part, self->tally.added);
-            take_back(batch, first);
-        }
-        parallel_wait(team);
+        add_parts(self);
     }
-}
-
-/* Adds the frequent items, when all others are there. */
-static bool add_frequent(const struct job *job)
-{
-    const struct batch *batch = job->batch;
-    uint64_t key[FREQUENT_SLOTS];
-    int64_t count[FREQUENT_SLOTS];
-    lego_items items = {.integers = key, .counts = count};
-    for (unsigned i = 0; i < FREQUENT_SLOTS; i++) {
-        key[items.n] = batch->frequent->key[i];
-        count[items.n] = 0;
-        for (unsigned w = 0; w < job->members; w++) count[items.n] += job->worker[w].parts.times[i];
-        items.n += count[items.n] > 0;
-    }
-    if (add_as_they_come(&(struct batch){batch->blocks, &items, batch->seed, batch->growth, NULL})) return true;
-    take_back(batch, batch->items->n);
-    return false;
+    if (index == 0 && job->failed) take_parts_back(job);
 }
 
 /* False if there is no memory for it: then nothing has changed. */
@@ -180,7 +295,6 @@ static bool add_in_parts(const struct batch *batch, unsigned threads, const lego
     job.pool = (uint64_t *)(void *)(job.worker + threads);
     job.before = (uint32_t *)(void *)(job.pool + job.chunks * PART_CHUNK);
     parallel_run(threads, work, &job);
-    if (batch->frequent && !job.failed) job.failed = !add_frequent(&job);
     a->free(a->context, job.worker, size);
     *failed = job.failed;
     return true;
@@ -207,10 +321,8 @@ bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, un
     struct frequent frequent;
     bool failed = false;
     if (items->n < FEW || !only_grows(blocks, items)) return add_as_they_come(&batch);
-    if (items->integers && !items->counts && items->n >= MANY && frequent_find(&frequent, items->integers, items->n))
-        batch.frequent = &frequent;
-    if (items->n < ALONE || blocks_grow(blocks)) threads = 1; /* blocks that grow are of one thread */
+    if (items->n >= MANY && frequent_find(&frequent, items, seed, blocks->kernels)) batch.frequent = &frequent;
+    if (items->n < ALONE) threads = 1;
     if (add_in_parts(&batch, threads, allocator, &failed)) return !failed;
-    batch.frequent = NULL;
     return add_as_they_come(&batch);
 }

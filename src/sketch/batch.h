@@ -1,7 +1,8 @@
 /* batch: many items to blocks in one call, on one thread or several.
  *
- *     frequent.c    the most frequent integers are counted aside
- *     partition.c   items are hashed and put by where their blocks are, so that what follows stays in a cache
+ *     words.c       items are hashed
+ *     frequent.c    the most frequent are counted aside
+ *     partition.c   the others are put by where their blocks are, so that what follows stays in a cache
  *     tally.c       of a part, equal items are added up, and each block gets all of its own at once
  *     batch.c       memory, threads, and what to do where there is none
  *
@@ -10,10 +11,10 @@
 
 #include "block/blocks.h"
 
-/* Where a sketch that grows gets more blocks: false if there is no memory for them, and nothing has changed. Else
- * `blocks` has more of them, with the same content. */
+/* Where a sketch that grows gets more blocks, at least so many, which it is known to need: false if there is no memory
+ * for them, and nothing has changed. Else the blocks are more, with the same content. */
 struct batch_growth {
-    bool (*grow)(struct blocks *blocks, void *context);
+    bool (*grow)(void *context, uint32_t least);
     void *context;
 };
 

@@ -4,26 +4,50 @@
 #include <string.h>
 
 enum {
-    STRETCHES = 32,
-    STRETCH_MOST = 1024, /* of the batch that are looked at, and items of each */
-    PART = 8
-}; /* the sample is at most this part of it */
+    STRETCHES = 128,
+    STRETCH_MOST = 256, /* of the batch that are looked at, and items of each */
+    PART = 8            /* the sample is at most this part of it */
+};
 
-bool frequent_find(struct frequent *frequent, const uint64_t keys[], size_t n)
+bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
+                   const struct block_kernels *kernels)
 {
-    const size_t part = n / STRETCHES, stretch = part / PART < STRETCH_MOST ? part / PART : STRETCH_MOST;
+    const size_t part = items->n / STRETCHES, stretch = part / PART < STRETCH_MOST ? part / PART : STRETCH_MOST;
     uint32_t credit[FREQUENT_SLOTS] = {0}, seen = 0;
-    memset(frequent, 0, sizeof *frequent);
-    if (stretch == 0 || n > UINT32_MAX) return false;
-    for (unsigned s = 0; s < STRETCHES; s++) {
-        const uint64_t *key = keys + part * s;
+    uint64_t word[STRETCH_MOST];
+    memset(frequent, 255, sizeof *frequent);
+    for (size_t s = 0; s < STRETCHES; s++) {
+        words_of(items, part * s, stretch, seed, kernels, word);
         for (size_t i = 0; i < stretch; i++) { /* the most frequent item of a slot wins it, if it has more than half */
-            unsigned slot = frequent_slot(key[i]);
-            if (credit[slot] == 0) frequent->key[slot] = key[i];
-            bool is_there = frequent->key[slot] == key[i];
+            unsigned slot = frequent_slot(word[i]);
+            if (credit[slot] == 0) frequent->word[slot] = word[i];
+            bool is_there = frequent->word[slot] == word[i];
             seen += is_there && credit[slot] > 0;
             credit[slot] += is_there ? 1 : UINT32_MAX;
         }
     }
-    return seen >= STRETCHES * stretch / 6; /* where it costs as much as it saves, 2 of 12 ns */
+    return seen > STRETCHES * stretch / 6; /* where it costs as much as it saves, 2 of 12 ns */
+}
+
+static inline unsigned pass(const struct frequent *frequent, uint64_t word[], int64_t *count, unsigned n,
+                            int64_t times[FREQUENT_SLOTS])
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t own = word[i];
+        const int64_t add = count ? count[i] : 1;
+        unsigned slot = frequent_slot(own);
+        bool is_one = frequent->word[slot] == own;
+        times[slot] += is_one ? add : 0;
+        word[left] = own;
+        if (count) count[left] = add;
+        left += !is_one;
+    }
+    return left;
+}
+
+unsigned frequent_pass(const struct frequent *frequent, uint64_t word[], int64_t *count, unsigned n,
+                       int64_t times[FREQUENT_SLOTS])
+{
+    return count ? pass(frequent, word, count, n, times) : pass(frequent, word, NULL, n, times);
 }

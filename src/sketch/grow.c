@@ -101,15 +101,20 @@ static lego_status grow_to(lego_sketch *sketch, uint32_t number)
     return LEGO_OK;
 }
 
-lego_status grow_blocks(lego_sketch *sketch)
+lego_status grow_blocks_to(lego_sketch *sketch, uint32_t least)
 {
     const struct blocks *blocks = &sketch->blocks;
-    uint32_t number = blocks_after(blocks->blocks, blocks->most);
+    uint32_t number = least;
     while (number % blocks->blocks != 0 && number < blocks->most && !fits_in(blocks, number))
         number = blocks_after(number, blocks->most);
     lego_status status = grow_to(sketch, number);
     if (status != LEGO_OK) sketch->blocks.loose = true; /* it may have grown before for what now finds no room */
     return status;
+}
+
+lego_status grow_blocks(lego_sketch *sketch)
+{
+    return grow_blocks_to(sketch, blocks_after(sketch->blocks.blocks, sketch->blocks.most));
 }
 
 lego_status grow_top(lego_sketch *sketch)

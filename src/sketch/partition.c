@@ -8,6 +8,7 @@ void parts_start(struct parts *parts, uint32_t blocks)
     parts->used = 1;
     parts->blocks = blocks;
     parts->shift = parts_shift(blocks);
+    memset(parts->times, 0, sizeof parts->times);
     memset(parts->end, 0, sizeof parts->end);
 }
 
@@ -23,51 +24,32 @@ static inline void put(struct parts *parts, uint32_t part, uint64_t word, const 
     parts->end[part] = end + (count ? 2 : 1);
 }
 
-static void hash_some(const lego_items *items, size_t first, unsigned n, uint64_t seed,
-                      const struct block_kernels *kernels, struct hashes *hashes)
-{
-    if (items->integers) {
-        kernels->hash_keys(items->integers + first, n, seed, hashes);
-        return;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        struct hash hash = items_hash(items, first + i, seed);
-        hashes->lo[i] = hash.lo;
-        hashes->hi[i] = hash.hi;
-    }
-}
-
-/* n items from `first` on, at most HASHES_MOST. */
-static void take_some(struct parts *parts, const lego_items *items, size_t first, unsigned n, uint64_t seed,
-                      const struct block_kernels *kernels)
+static void put_words(struct parts *parts, const uint64_t word[], unsigned n)
 {
     const uint32_t last = parts_last(parts);
-    struct hashes hashes;
-    hash_some(items, first, n, seed, kernels, &hashes);
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t place = hashes.lo[i] >> (64 - HASH_PLACE);
-        uint64_t word = place << BLOCK_PRINT | hashes.hi[i] >> (64 - BLOCK_PRINT);
-        uint32_t part = (uint32_t)((lego_u128)place * parts->blocks >> HASH_PLACE) >> parts->shift;
-        put(parts, part < last ? part : last, word, parts->counted ? items->counts + first + i : NULL);
-    }
+    for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i], last), word[i], NULL);
+}
+
+static void put_counted(struct parts *parts, const uint64_t word[], const int64_t count[], unsigned n)
+{
+    const uint32_t last = parts_last(parts);
+    for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i], last), word[i], &count[i]);
 }
 
 size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
                   const struct block_kernels *kernels)
 {
-    uint64_t rest[PARTS_AT_ONCE];
-    while (first < end && parts->chunks - parts->used >= PARTS_AT_ONCE) {
-        unsigned n = end - first < PARTS_AT_ONCE ? (unsigned)(end - first) : PARTS_AT_ONCE, left = n;
-        lego_items some = *items;
-        size_t from = first;
-        if (parts->frequent) {
-            left = frequent_pass(parts->frequent, items->integers + first, n, parts->times, rest);
-            some.integers = rest;
-            from = 0;
-        }
-        for (unsigned i = 0; i < left; i += HASHES_MOST)
-            take_some(parts, &some, from + i, left - i < HASHES_MOST ? left - i : HASHES_MOST, seed, kernels);
-        first += n;
+    uint64_t word[PARTS_AT_ONCE];
+    int64_t count[PARTS_AT_ONCE];
+    for (size_t n; first < end && parts->chunks - parts->used >= PARTS_AT_ONCE; first += n) {
+        n = end - first < PARTS_AT_ONCE ? end - first : PARTS_AT_ONCE;
+        unsigned left = (unsigned)n;
+        words_of(items, first, n, seed, kernels, word);
+        if (parts->counted) memcpy(count, items->counts + first, n * sizeof *count);
+        if (parts->frequent)
+            left = frequent_pass(parts->frequent, word, parts->counted ? count : NULL, left, parts->times);
+        if (parts->counted) put_counted(parts, word, count, left);
+        else put_words(parts, word, left);
     }
     return first;
 }
@@ -75,8 +57,13 @@ size_t parts_take(struct parts *parts, const lego_items *items, size_t first, si
 const uint64_t *parts_walk(const struct parts *parts, uint32_t *end, unsigned *words)
 {
     if (*end == 0) return NULL;
-    uint32_t chunk = (*end - 1) / PART_CHUNK;
+    uint32_t chunk = (*end - 1) / PART_CHUNK, next = parts->before[chunk];
     *words = *end - chunk * PART_CHUNK;
-    *end = parts->before[chunk];
+    *end = next;
+    if (next > 0) { /* it is on its way while the words of this one are counted */
+        const uint64_t *at = parts->pool + (next - 1) / PART_CHUNK * PART_CHUNK;
+        for (unsigned i = 0; i < PART_CHUNK; i += BLOCKS_LINE / sizeof *at) __builtin_prefetch(at + i);
+        __builtin_prefetch(&parts->before[(next - 1) / PART_CHUNK]);
+    }
     return parts->pool + (size_t)chunk * PART_CHUNK;
 }

@@ -1,8 +1,7 @@
-/* partition: items of a batch, put by ranges of blocks. What is kept of an item is a word, its 62 bits of hash that
- * blocks know (blocks.h), the 38 of its place above those of its print; and its count, if the batch has counts. */
+/* partition: items of a batch, put by ranges of blocks. What is kept of an item is its word (words.h), and its count,
+ * if the batch has counts. */
 #pragma once
 
-#include "block/blocks.h"
 #include "sketch/frequent.h"
 
 enum {
@@ -18,8 +17,8 @@ struct parts {
     uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
-    const struct frequent *frequent; /* integers that are counted aside; then the batch has no counts. Or NULL */
-    uint32_t times[FREQUENT_SLOTS];  /* how often these came */
+    const struct frequent *frequent; /* items that are counted aside, or NULL */
+    int64_t times[FREQUENT_SLOTS];   /* how often these came */
     uint32_t end[PARTS_MOST];        /* in the pool; 0: nothing there */
 };
 
@@ -36,9 +35,17 @@ static inline uint32_t parts_last(const struct parts *parts)
     return (blocks_caps(parts->blocks, parts->blocks) - 1) * BLOCKS_A_CAP >> parts->shift;
 }
 
-static inline struct hash word_hash(uint64_t word)
+/* The part of a word. */
+static inline uint32_t parts_index(const struct parts *parts, uint64_t word, uint32_t last)
 {
-    return (struct hash){word >> BLOCK_PRINT << (64 - HASH_PLACE), word << (64 - BLOCK_PRINT)};
+    uint32_t part = (uint32_t)((lego_u128)(word >> BLOCK_PRINT) * parts->blocks >> HASH_PLACE) >> parts->shift;
+    return part < last ? part : last;
+}
+
+/* Where the blocks of a part begin; those of the last end where there are no more. */
+static inline uint32_t parts_first(const struct parts *parts, uint32_t part)
+{
+    return part > parts_last(parts) ? parts->blocks : part << parts->shift;
 }
 
 /* Chunks that surely have room for so many items. Chunk 0 is never used. */

@@ -100,6 +100,9 @@ void top_free(lego_sketch *handle);
  * them. */
 lego_status grow_blocks(lego_sketch *sketch);
 
+/* The same from a number on that a sketch can have, is more than it has, and that it is known to need. */
+lego_status grow_blocks_to(lego_sketch *sketch, uint32_t least);
+
 /* More buckets of the top. */
 lego_status grow_top(lego_sketch *sketch);
 

@@ -4,8 +4,10 @@
 #include <string.h>
 
 enum {
-    FEW = 12,         /* additions to a block, up to which they are made one by one while there is room */
-    FEW_OF_A_CAP = 24 /* and to a cap */
+    FEW = 12,          /* additions to a block, up to which they are made one by one while there is room */
+    FEW_OF_A_CAP = 24, /* and to a cap */
+    AHEAD = 24,        /* sums whose blocks are on their way while others are added */
+    AT_ONCE = 64       /* words whose slots are */
 };
 
 #define HERE (UINT64_C(1) << 63)
@@ -16,187 +18,260 @@ void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_
     while (tally->slots < TALLY_SLOTS && tally->slots < 2 * items) tally->slots *= 2;
     tally->blocks = blocks;
     tally->growth = growth;
-    tally->n = 0;
-    memset(tally->slot, 0, sizeof tally->slot);
+    tally->n = tally->done = 0;
+    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
 }
 
-/* The range, given in blocks of another number. */
-static void set_range(struct tally *tally, uint32_t number, uint32_t first, uint32_t end)
+/* Blocks of `number` that have items of the range: from *first on, so many. */
+static uint32_t range_of(const struct tally *tally, uint32_t number, uint32_t *first)
 {
-    uint64_t now = tally->blocks->blocks;
-    tally->number = (uint32_t)now;
-    tally->first = (uint32_t)(first * now / number);
-    tally->end = (uint32_t)((end * now + number - 1) / number);
-    tally->scale = ((uint64_t)tally->slots << (64 - BLOCK_PRINT)) / (tally->end - tally->first);
+    const uint64_t most = tally->blocks->most;
+    *first = (uint32_t)((uint64_t)tally->first * number / most);
+    return (uint32_t)(((uint64_t)tally->end * number + most - 1) / most) - *first;
 }
 
-void tally_range(struct tally *tally, uint32_t number, uint32_t first, uint32_t end)
+/* The same range, in as many blocks as there are now. */
+static void set_number(struct tally *tally)
 {
-    set_range(tally, number, first, end);
+    uint32_t first, blocks = range_of(tally, tally->blocks->blocks, &first);
+    tally->ranks = (struct ranks){tally->blocks->blocks, key_bits(tally->blocks->blocks)};
+    tally->least = (uint64_t)first << tally->ranks.bits;
+    tally->scale = (uint64_t)(((lego_u128)tally->slots << 64) / ((lego_u128)blocks << tally->ranks.bits));
+}
+
+void tally_range(struct tally *tally, uint32_t first, uint32_t end)
+{
+    tally->first = first;
+    tally->end = end;
     tally->items = tally->added = 0;
+    set_number(tally);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t rank_of(struct ranks ranks, struct hash hash)
+{
+    struct spot spot = spot_of(ranks.blocks, hash);
+    return (uint64_t)spot.block << ranks.bits | spot.key >> (64 - ranks.bits);
+}
+
+static inline struct spot rank_spot(struct ranks ranks, uint64_t rank)
+{
+    return (struct spot){(uint32_t)((rank & ~HERE) >> ranks.bits), rank << (64 - ranks.bits)};
+}
+
+static inline struct hash rank_hash(struct ranks ranks, uint64_t rank)
+{
+    return spot_hash(ranks.blocks, rank_spot(ranks, rank));
+}
+
+/* Of a sum. */
+static inline uint32_t block_of(const struct tally *tally, unsigned i)
+{
+    return rank_spot(tally->ranks, tally->slot[i].rank).block;
+}
+
+static inline uint64_t key_of(const struct tally *tally, unsigned i)
+{
+    return rank_spot(tally->ranks, tally->slot[i].rank).key;
+}
+
+/* Sorts by insertion between neighbours, and before that between those that are far apart, if they are in no order. */
+static void sort_sums(struct sum sum[], unsigned n, bool all_but_sorted)
+{
+    for (unsigned gap = all_but_sorted || n < 3 ? 1 : n / 3; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (unsigned i = gap; i < n; i++) {
+            struct sum new = sum[i];
+            unsigned to = i;
+            for (; to >= gap && sum[to - gap].rank > new.rank; to -= gap) sum[to] = sum[to - gap];
+            if (to != i) sum[to] = new;
+        }
+}
+
+/* Brings the sums to the front. */
+static void gather_sums(struct tally *tally)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < tally->slots + TALLY_BEYOND; i++) {
+        struct sum sum = tally->slot[i];
+        tally->slot[n] = sum;
+        n += sum.count != 0;
+    }
+    tally->n = n;
+    tally->done = 0;
 }
 
 /* ---- to the blocks ----------------------------------------------------------------------------------------------- */
 
-static bool comes_before(const struct addition *a, const struct addition *b)
+/* The sums of one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from which on
+ * *i is. False if there must be more blocks first: then only the first ones are there. */
+static bool add_to_block(const struct tally *tally, unsigned *i, unsigned end)
 {
-    return a->spot.block != b->spot.block ? a->spot.block < b->spot.block : a->spot.key < b->spot.key;
-}
-
-/* Empties the slots, sorts what was in them, and returns how many there are. */
-static unsigned sort_sums(struct tally *tally)
-{
-    struct addition *addition = tally->addition;
-    unsigned n = 0;
-    for (unsigned i = 0; i < tally->slots + TALLY_BEYOND; i++) {
-        struct sum sum = tally->slot[i];
-        if (sum.word == 0 || sum.count == 0) continue;
-        struct addition new = {spot_of(tally->number, word_hash(sum.word)), sum.count};
-        unsigned to = n++;
-        for (; to > 0 && comes_before(&new, &addition[to - 1]); to--) addition[to] = addition[to - 1];
-        addition[to] = new;
-    }
-    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
-    tally->n = 0;
-    return n;
-}
-
-/* The additions to one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from
- * which on *i is. False if there must be more blocks first: then only the first ones are there. */
-static bool add_to_block(struct blocks *blocks, const struct addition *addition, unsigned *i, unsigned end)
-{
-    struct block *block = &blocks->block[addition[*i].spot.block];
+    struct blocks *blocks = tally->blocks;
+    const uint32_t index = block_of(tally, *i);
     struct content content;
     content.step = STEP_WHOLE;
     content.n = 0;
     for (unsigned k = *i; k < end; k++, content.n++) {
-        content.key[content.n] = key_cut(addition[k].spot.key, blocks->whole);
-        content.value[content.n] = addition[k].count;
+        content.key[content.n] = key_of(tally, k);
+        content.value[content.n] = tally->slot[k].count;
     }
     if (content.n <= FEW) {
-        unsigned done = blocks->kernels->add_some(block, blocks->whole, content.key, content.value, content.n);
+        unsigned done =
+            blocks->kernels->add_some(&blocks->block[index], blocks->whole, content.key, content.value, content.n);
         *i += done;
         content.n -= done;
         memmove(content.key, content.key + done, content.n * sizeof *content.key);
         memmove(content.value, content.value + done, content.n * sizeof *content.value);
     }
-    return content.n == 0 || blocks_join(blocks, addition[*i].spot.block, &content, 1);
+    return content.n == 0 || blocks_join(blocks, index, &content, 1);
 }
 
-static void add_to_cap(struct blocks *blocks, const struct addition *addition, unsigned n)
+/* Where the sums of the block of number i end, or a content is full. Blocks of the next ones are fetched. */
+static unsigned run_end(const struct tally *tally, unsigned i)
 {
-    struct block *cap = cap_of(blocks, addition->spot.block);
-    struct content content;
-    for (unsigned i = 0; n <= FEW_OF_A_CAP && i < n; i++)
-        blocks->kernels->add_on(cap, blocks->whole, addition[i].spot.key, addition[i].count);
-    if (n <= FEW_OF_A_CAP) return;
-    blocks->kernels->open(cap, blocks->whole, &content);
-    for (unsigned i = 0; i < n; i++) content_add(&content, blocks->whole, addition[i].spot.key, addition[i].count);
-    blocks->kernels->settle(cap, blocks->whole, &content);
-}
-
-/* Where the additions to the block of number i end, or a content is full. */
-static unsigned run_end(const struct addition *addition, unsigned i, unsigned n)
-{
-    unsigned end = i + 1;
-    while (end < n && end - i < BLOCK_ENTRIES && addition[end].spot.block == addition[i].spot.block) end++;
+    const uint32_t block = block_of(tally, i);
+    unsigned end = i;
+    for (; end < tally->n && end - i < BLOCK_ENTRIES && block_of(tally, end) == block; end++) {
+        if (end + AHEAD >= tally->n) continue;
+        uint32_t next = block_of(tally, end + AHEAD);
+        if (next != block_of(tally, end + AHEAD - 1)) blocks_prefetch(tally->blocks, next);
+    }
     return end;
 }
 
-/* Adds those that share a cap. It may be made on the way, of what the lists then have; the rest has yet to be added to
- * it. */
-static void add_to_group(struct blocks *blocks, const struct addition *addition, unsigned n)
+static void add_to_cap(const struct tally *tally, unsigned i, unsigned end)
 {
-    const struct block *cap = cap_of(blocks, addition->spot.block);
-    unsigned capped = cap_counts(cap) ? 0 : n;
-    for (unsigned i = 0, end; i < n; i = end) {
-        end = run_end(addition, i, n);
-        add_to_block(blocks, addition, &i, end); /* the number of blocks is the most */
-        if (capped == n && cap_counts(cap)) capped = i;
+    struct blocks *blocks = tally->blocks;
+    struct block *cap = cap_of(blocks, block_of(tally, i));
+    struct content content;
+    bool few = end - i <= FEW_OF_A_CAP;
+    if (!few) blocks->kernels->open(cap, blocks->whole, &content);
+    for (; i < end; i++) {
+        uint64_t key = key_of(tally, i);
+        if (few) blocks->kernels->add_on(cap, blocks->whole, key, tally->slot[i].count);
+        else content_add(&content, blocks->whole, key, tally->slot[i].count);
     }
-    if (capped < n) add_to_cap(blocks, addition + capped, n - capped);
+    if (!few) blocks->kernels->settle(cap, blocks->whole, &content);
 }
 
-static void add_to_groups(struct blocks *blocks, const struct addition *addition, unsigned n)
+/* Adds those that share a cap, and returns where they end. It may be made on the way, of what the lists then have; the
+ * rest has yet to be added to it. */
+static unsigned add_to_group(const struct tally *tally, unsigned i)
 {
-    for (unsigned i = 0, start = 0; i < n; start = i) {
-        uint32_t end = cap_end(blocks, cap_index(blocks, addition[i].spot.block));
-        while (i < n && addition[i].spot.block < end) i++;
-        add_to_group(blocks, addition + start, i - start);
+    const uint32_t first = block_of(tally, i);
+    const uint32_t last = cap_end(tally->blocks, cap_index(tally->blocks, first)) - 1;
+    const struct block *cap = cap_of(tally->blocks, first);
+    unsigned capped = i;
+    bool counts = cap_counts(cap);
+    for (unsigned end; i < tally->n && block_of(tally, i) <= last; i = end) {
+        end = run_end(tally, i);
+        add_to_block(tally, &i, end); /* the number of blocks is the most */
+        if (!counts) capped = cap_counts(cap) ? i : end;
+        counts = cap_counts(cap);
     }
+    if (counts && capped < i) add_to_cap(tally, capped, i);
+    return i;
+}
+
+/* Adds the sums; false if there must be more blocks first. */
+static bool add_sums(struct tally *tally)
+{
+    const bool grows = blocks_grow(tally->blocks);
+    for (unsigned end; tally->done < tally->n; tally->done = end) {
+        end = grows ? run_end(tally, tally->done) : add_to_group(tally, tally->done);
+        if (grows && !add_to_block(tally, &tally->done, end)) return false;
+    }
+    return true;
 }
 
 /* ---- while the sketch grows -------------------------------------------------------------------------------------- */
 
-/* One addition whose spot is of another number of blocks. */
-static bool add_one(struct tally *tally, const struct addition *addition, int sign)
+/* How many blocks there must certainly be. Of a list's bits an entry takes at least one each in quotients and counts,
+ * and those of a whole key that are not in its quotient, which has at most nine. */
+static uint32_t number_needed(const struct tally *tally)
 {
-    struct hash hash = spot_hash(tally->number, addition->spot);
-    while (!blocks_add(tally->blocks, hash, sign * addition->count))
-        if (!tally->growth->grow(tally->blocks, tally->growth->context)) return false;
-    return true;
+    const struct blocks *blocks = tally->blocks;
+    uint32_t number = blocks->blocks, first;
+    while (number < blocks->most) {
+        uint64_t entries = BLOCK_ROOM / (2 + key_bits(number) - 9);
+        if (tally->n <= entries * range_of(tally, number, &first)) break;
+        number = blocks_after(number, blocks->most);
+    }
+    return number;
 }
 
-/* As many at once as there is room for, and then one by one. */
-static bool add_growing(struct tally *tally, const struct addition *addition, unsigned n)
+/* Brings the sums to the number of blocks that there is. */
+static void rank_again(struct tally *tally)
 {
-    unsigned i = 0;
-    for (unsigned end; i < n; i = end) {
-        end = run_end(addition, i, n);
-        if (!add_to_block(tally->blocks, addition, &i, end)) break;
-    }
-    for (; i < n; i++) {
-        if (add_one(tally, addition + i, 1)) continue;
-        while (i > 0) add_one(tally, addition + --i, -1);
-        return false;
-    }
-    return true;
+    const struct ranks old = tally->ranks;
+    set_number(tally);
+    for (unsigned i = 0; i < tally->n; i++)
+        tally->slot[i].rank = rank_of(tally->ranks, rank_hash(old, tally->slot[i].rank)) | HERE;
+    sort_sums(tally->slot + tally->done, tally->n - tally->done, false);
 }
 
 bool tally_flush(struct tally *tally)
 {
-    unsigned n = sort_sums(tally);
-    if (blocks_grow(tally->blocks)) {
-        if (!add_growing(tally, tally->addition, n)) return false;
-    } else {
-        add_to_groups(tally->blocks, tally->addition, n);
+    gather_sums(tally);
+    sort_sums(tally->slot, tally->n, true);
+    for (uint32_t needed; (needed = number_needed(tally)) > tally->ranks.blocks || !add_sums(tally);
+         rank_again(tally)) {
+        if (needed == tally->ranks.blocks) needed = blocks_after(needed, tally->blocks->most);
+        if (!tally->growth->grow(tally->growth->context, needed)) return false;
     }
     tally->added = tally->items;
-    set_range(tally, tally->number, tally->first, tally->end);
+    tally->n = tally->done = 0;
+    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
     return true;
+}
+
+void tally_take_back(struct tally *tally)
+{
+    while (tally->done > 0) {
+        const struct sum *sum = &tally->slot[--tally->done];
+        blocks_add(tally->blocks, rank_hash(tally->ranks, sum->rank), -sum->count);
+    }
 }
 
 /* ---- from a part ------------------------------------------------------------------------------------------------- */
 
-/* The slot of a word, or an empty one for it. The very last is never filled: the search ends there. */
-static inline struct sum *find_slot(struct tally *tally, uint64_t word)
+/* Takes as many of n words as there are slots for, and returns how many. The very last slot is never filled: every
+ * search ends there. */
+static unsigned take_some(struct tally *tally, const uint64_t *word, unsigned n, bool counted)
 {
-    struct spot spot = spot_of(tally->number, word_hash(word));
-    uint64_t local = (uint64_t)(spot.block - tally->first) << BLOCK_PRINT | spot.key >> (64 - BLOCK_PRINT);
-    struct sum *sum = &tally->slot[(lego_u128)local * tally->scale >> 64];
-    while (sum->word != word && sum->word != 0) sum++;
-    return sum;
-}
-
-static bool take_one(struct tally *tally, uint64_t word, int64_t count)
-{
-    struct sum *sum = find_slot(tally, word | HERE);
-    if (sum->word == 0) {
-        if (tally->n == tally->slots / 8 * 5 || sum == &tally->slot[tally->slots + TALLY_BEYOND - 1]) {
-            if (!tally_flush(tally)) return false;
-            sum = find_slot(tally, word | HERE);
-        }
-        sum->word = word | HERE;
-        tally->n++;
+    const struct sum *last = &tally->slot[tally->slots + TALLY_BEYOND - 1];
+    const struct ranks ranks = tally->ranks;
+    const uint64_t least = tally->least | HERE, scale = tally->scale;
+    uint64_t rank[AT_ONCE];
+    struct sum *at[AT_ONCE];
+    for (unsigned i = 0; i < n; i++) {
+        rank[i] = rank_of(ranks, word_hash(word[counted ? 2 * i : i])) | HERE;
+        at[i] = &tally->slot[(lego_u128)(rank[i] - least) * scale >> 64];
+        __builtin_prefetch(at[i]);
     }
-    sum->count += count;
-    tally->items++;
-    return true;
+    unsigned i = 0, new = 0;
+    for (; i < n; i++) {
+        struct sum *sum = at[i];
+        while (sum->rank != rank[i] && sum->rank != 0) sum++;
+        if (sum == last) break;
+        new += sum->rank == 0;
+        sum->rank = rank[i];
+        sum->count += counted ? (int64_t)word[2 * i + 1] : 1;
+    }
+    tally->n += new;
+    return i;
 }
 
 bool tally_take(struct tally *tally, const uint64_t *word, unsigned words, bool counted)
 {
-    for (unsigned i = 0; i < words; i += 1 + counted)
-        if (!take_one(tally, word[i], counted ? (int64_t)word[i + 1] : 1)) return false;
+    const unsigned size = 1 + counted;
+    for (unsigned done = 0, n; done < words; done += n * size) {
+        n = (words - done) / size < AT_ONCE ? (words - done) / size : AT_ONCE;
+        if (tally->n + n > tally->slots / 2 && !tally_flush(tally)) return false;
+        n = counted ? take_some(tally, word + done, n, true) : take_some(tally, word + done, n, false);
+        tally->items += n;
+        if (n == 0 && !tally_flush(tally)) return false;
+    }
     return true;
 }
