@@ -184,7 +184,7 @@ static void parts_have_all_items(void **unused)
         parts.before = malloc(chunks * sizeof *parts.before);
         const lego_items items = {.n = s.n, .integers = s.items, .counts = s.counts};
         size_t n = 0;
-        parts_start(&parts, blocks);
+        parts_start(&parts, blocks, seed % 2 ? 1000 : 1000000);
         size_t taken = parts_take(&parts, &items, 0, s.n, seed, block_kernels_best());
         assert_in_range(taken, 1000, s.n);
         for (size_t i = 0; i < taken; i++) {

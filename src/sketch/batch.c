@@ -246,7 +246,6 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
 {
     const struct batch *batch = job->batch;
     const uint64_t chunks = job->chunks / members;
-    const uint64_t parts = ((batch->blocks->most - 1) >> parts_shift(batch->blocks->most)) + 1;
     self->job = job;
     self->team = team;
     self->index = index;
@@ -256,7 +255,8 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
     self->parts.chunks = (uint32_t)chunks;
     self->parts.counted = batch->items->counts != NULL;
     self->parts.frequent = batch->frequent;
-    tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n / parts);
+    parts_start(&self->parts, batch->blocks->most, batch->items->n);
+    tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n / (parts_last(&self->parts) + 1));
 }
 
 static void work(void *context, struct team *team, unsigned index, unsigned members)
@@ -270,7 +270,7 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     if (index == 0) job->members = members;
     for (bool more = true; more && !job->failed;) {
         self->first = next;
-        parts_start(&self->parts, batch->blocks->most);
+        parts_start(&self->parts, batch->blocks->most, n);
         next = parts_take(&self->parts, batch->items, next, end, batch->seed, batch->blocks->kernels);
         self->more = next < end;
         parallel_wait(team);

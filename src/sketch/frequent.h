@@ -6,7 +6,7 @@
 
 #include "sketch/words.h"
 
-enum { FREQUENT_BITS = 12, FREQUENT_SLOTS = 1 << FREQUENT_BITS };
+enum { FREQUENT_BITS = 13, FREQUENT_SLOTS = 1 << FREQUENT_BITS };
 
 struct frequent {
     uint64_t word[FREQUENT_SLOTS]; /* UINT64_MAX where there is none: no word is */

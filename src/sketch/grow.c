@@ -71,8 +71,8 @@ static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t ca
     to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
 }
 
-/* Fills more blocks with what fewer have. Twice as many always list it with whole keys. Of another number a block can
- * have items of two, and if that is the most, can have to give up bits at once. */
+/* Fills more blocks with what fewer have. Of a number that these do not divide a block can have items of two, and if
+ * that is the most, can have to give up bits at once. */
 static void spread_blocks(struct blocks *to, const struct blocks *from)
 {
     struct content content;
@@ -85,17 +85,57 @@ static void spread_blocks(struct blocks *to, const struct blocks *from)
         for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) lost |= block_step(&to->block[i]) > STEP_LIST;
         if (lost) spread_cap(to, from, cap);
     }
-    to->total = from->total;
-    to->loose = from->loose;
+}
+
+/* Moves the entries of a list that go to the same block as its first one, of 2^bits that the list's block becomes, and
+ * returns which that is. Its number among these is in the fraction's highest bits, of which the new one has no more. */
+static uint32_t take_apart(struct content *list, unsigned bits, struct content *part)
+{
+    const uint64_t print = UINT64_MAX << (64 - BLOCK_PRINT), mask = UINT64_MAX << (64 - bits) >> BLOCK_PRINT;
+    const uint64_t own = list->key[0] & mask;
+    unsigned left = 0;
+    part->step = STEP_WHOLE;
+    part->n = 0;
+    for (unsigned i = 0; i < list->n; i++) {
+        const uint64_t key = list->key[i];
+        const int64_t value = list->value[i];
+        const bool goes = (key & mask) == own;
+        part->key[part->n] = (key & print) | (key << bits & ~print);
+        part->value[part->n] = value;
+        part->n += goes;
+        list->key[left] = key;
+        list->value[left] = value;
+        left += !goes;
+    }
+    list->n = left;
+    return (uint32_t)(own << BLOCK_PRINT >> (64 - bits));
+}
+
+/* The same for 2^bits times as many, which always list it with whole keys. */
+static void split_blocks(struct blocks *to, const struct blocks *from, unsigned bits)
+{
+    struct content list, part;
+    for (uint32_t i = 0; i < from->blocks; i++) {
+        from->kernels->open(&from->block[i], from->whole, &list);
+        while (list.n > 0) {
+            uint32_t block = (i << bits) + take_apart(&list, bits, &part);
+            to->kernels->settle(&to->block[block], to->whole, &part);
+        }
+    }
 }
 
 static lego_status grow_to(lego_sketch *sketch, uint32_t number)
 {
+    const struct blocks *from = &sketch->blocks;
     lego_sketch made = *sketch;
     struct shape shape = sketch_shape(sketch);
     lego_status status = light_allocate(&made, &shape, number);
     if (status != LEGO_OK) return status;
-    spread_blocks(&made.blocks, &sketch->blocks);
+    const unsigned bits = from->whole - made.blocks.whole;
+    if (number == from->blocks << bits) split_blocks(&made.blocks, from, bits);
+    else spread_blocks(&made.blocks, from);
+    made.blocks.total = from->total;
+    made.blocks.loose = from->loose;
     light_free(sketch);
     *sketch = made;
     return LEGO_OK;

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-void parts_start(struct parts *parts, uint32_t blocks)
+void parts_start(struct parts *parts, uint32_t blocks, uint64_t items)
 {
+    const uint64_t most = items / PART_LEAST < PARTS_MOST ? items / PART_LEAST : PARTS_MOST;
     parts->used = 1;
     parts->blocks = blocks;
-    parts->shift = parts_shift(blocks);
+    parts->shift = 5; /* BLOCKS_A_CAP */
+    while ((blocks - 1) >> parts->shift > 0 && (blocks - 1) >> parts->shift >= most) parts->shift++;
     memset(parts->times, 0, sizeof parts->times);
     memset(parts->end, 0, sizeof parts->end);
 }

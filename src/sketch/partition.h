@@ -6,6 +6,7 @@
 
 enum {
     PARTS_MOST = 512,
+    PART_LEAST = 1024,  /* items, so that a part is worth its while */
     PART_CHUNK = 64,    /* words of a part that are in one place */
     PARTS_AT_ONCE = 256 /* items */
 };
@@ -21,14 +22,6 @@ struct parts {
     int64_t times[FREQUENT_SLOTS];   /* how often these came */
     uint32_t end[PARTS_MOST];        /* in the pool; 0: nothing there */
 };
-
-/* A part has the blocks of whole caps, so that a cap is of one thread, as a part is; the last has what is left over. */
-static inline unsigned parts_shift(uint32_t blocks)
-{
-    unsigned shift = 5; /* BLOCKS_A_CAP */
-    while ((blocks - 1) >> shift >= PARTS_MOST) shift++;
-    return shift;
-}
 
 static inline uint32_t parts_last(const struct parts *parts)
 {
@@ -54,7 +47,9 @@ static inline uint64_t parts_chunks(uint64_t items, bool counted)
     return items * (1 + counted) / PART_CHUNK + PARTS_MOST + PARTS_AT_ONCE + 1;
 }
 
-void parts_start(struct parts *parts, uint32_t blocks);
+/* For about so many items. A part has the blocks of whole caps, so that a cap is of one thread, as a part is; the last
+ * has what is left over. */
+void parts_start(struct parts *parts, uint32_t blocks, uint64_t items);
 
 /* Takes items from `first` on, as many as there is room for, and returns the first that it did not take. */
 size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,

@@ -127,16 +127,20 @@ static bool add_to_block(const struct tally *tally, unsigned *i, unsigned end)
     return content.n == 0 || blocks_join(blocks, index, &content, 1);
 }
 
+/* Has the block of sum i fetched, if it is another one than that before it. */
+static inline void prefetch(const struct tally *tally, unsigned i)
+{
+    if (i >= tally->n || (i > 0 && block_of(tally, i) == block_of(tally, i - 1))) return;
+    blocks_prefetch(tally->blocks, block_of(tally, i));
+}
+
 /* Where the sums of the block of number i end, or a content is full. Blocks of the next ones are fetched. */
 static unsigned run_end(const struct tally *tally, unsigned i)
 {
     const uint32_t block = block_of(tally, i);
     unsigned end = i;
-    for (; end < tally->n && end - i < BLOCK_ENTRIES && block_of(tally, end) == block; end++) {
-        if (end + AHEAD >= tally->n) continue;
-        uint32_t next = block_of(tally, end + AHEAD);
-        if (next != block_of(tally, end + AHEAD - 1)) blocks_prefetch(tally->blocks, next);
-    }
+    for (; end < tally->n && end - i < BLOCK_ENTRIES && block_of(tally, end) == block; end++)
+        prefetch(tally, end + AHEAD);
     return end;
 }
 
@@ -178,6 +182,7 @@ static unsigned add_to_group(const struct tally *tally, unsigned i)
 static bool add_sums(struct tally *tally)
 {
     const bool grows = blocks_grow(tally->blocks);
+    for (unsigned i = tally->done; i < tally->done + AHEAD; i++) prefetch(tally, i);
     for (unsigned end; tally->done < tally->n; tally->done = end) {
         end = grows ? run_end(tally, tally->done) : add_to_group(tally, tally->done);
         if (grows && !add_to_block(tally, &tally->done, end)) return false;
