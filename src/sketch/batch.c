@@ -19,7 +19,6 @@ struct batch {
     const lego_items *items;
     uint64_t seed;
     const struct batch_growth *growth;
-    const struct frequent *frequent; /* items that are counted aside, or NULL */
 };
 
 static inline int64_t count_of(const lego_items *items, size_t i)
@@ -79,6 +78,8 @@ struct worker {
 struct job {
     const struct batch *batch;
     struct worker *worker;
+    struct frequent *frequent; /* items that are counted aside, or NULL; and for each thread, how often they came: */
+    int64_t *times;
     uint64_t *pool;
     uint32_t *before;
     uint64_t chunks; /* of all threads: how many these are the system says later */
@@ -103,7 +104,7 @@ static struct pieces pieces_of(const struct job *job, uint32_t part)
     struct pieces pieces = {.job = job, .part = part, .end = parts->end[part]};
     pieces.slot = (unsigned)((first << FREQUENT_BITS) / parts->blocks);
     pieces.slots = (unsigned)(((after << FREQUENT_BITS) + parts->blocks - 1) / parts->blocks);
-    if (!job->batch->frequent) pieces.slots = 0;
+    if (!job->frequent) pieces.slots = 0;
     return pieces;
 }
 
@@ -115,7 +116,7 @@ static bool next_frequent(struct pieces *pieces)
     const unsigned slot = pieces->slot++;
     int64_t count = 0;
     for (unsigned w = 0; w < job->members; w++) count += job->worker[w].parts.times[slot];
-    pieces->pair[0] = job->batch->frequent->word[slot];
+    pieces->pair[0] = job->frequent->word[slot];
     pieces->pair[1] = (uint64_t)count;
     return count > 0 && parts_index(parts, pieces->pair[0], parts_last(parts)) == pieces->part;
 }
@@ -254,7 +255,8 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
     self->parts.before = job->before + index * chunks;
     self->parts.chunks = (uint32_t)chunks;
     self->parts.counted = batch->items->counts != NULL;
-    self->parts.frequent = batch->frequent;
+    self->parts.frequent = job->frequent;
+    self->parts.times = job->times + index * FREQUENT_SLOTS;
     parts_start(&self->parts, batch->blocks->most, batch->items->n);
     tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n / (parts_last(&self->parts) + 1));
 }
@@ -281,19 +283,34 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     if (index == 0 && job->failed) take_parts_back(job);
 }
 
+/* Memory for so many threads, all in one piece. */
+static bool job_allocate(struct job *job, unsigned threads, const lego_allocator *a, size_t *size)
+{
+    const lego_items *all = job->batch->items;
+    const bool counted = all->counts != NULL;
+    const uint64_t words = (uint64_t)all->n * (1 + counted);
+    const uint64_t items = (words < WORDS_MOST ? words : WORDS_MOST) / (1 + counted) / threads + 1;
+    const size_t slots = all->n < MANY ? 0 : FREQUENT_SLOTS;
+    job->chunks = threads * parts_chunks(items, counted);
+    *size = threads * sizeof *job->worker + (1 + threads) * slots * sizeof *job->times +
+            job->chunks * (PART_CHUNK * sizeof *job->pool + sizeof *job->before);
+    job->worker = a->alloc(a->context, *size);
+    if (!job->worker) return false;
+    job->times = (int64_t *)(void *)(job->worker + threads);
+    job->frequent = slots ? (struct frequent *)(void *)(job->times + threads * slots) : NULL;
+    job->pool = (uint64_t *)(void *)(job->times + (1 + threads) * slots);
+    job->before = (uint32_t *)(void *)(job->pool + job->chunks * PART_CHUNK);
+    return true;
+}
+
 /* False if there is no memory for it: then nothing has changed. */
 static bool add_in_parts(const struct batch *batch, unsigned threads, const lego_allocator *a, bool *failed)
 {
-    const bool counted = batch->items->counts != NULL;
-    const uint64_t words = (uint64_t)batch->items->n * (1 + counted);
-    const uint64_t items = (words < WORDS_MOST ? words : WORDS_MOST) / (1 + counted) / threads + 1;
-    struct job job = {.batch = batch, .chunks = threads * parts_chunks(items, counted)};
-    const size_t size =
-        threads * sizeof *job.worker + job.chunks * (PART_CHUNK * sizeof *job.pool + sizeof *job.before);
-    job.worker = a->alloc(a->context, size);
-    if (!job.worker) return false;
-    job.pool = (uint64_t *)(void *)(job.worker + threads);
-    job.before = (uint32_t *)(void *)(job.pool + job.chunks * PART_CHUNK);
+    struct job job = {.batch = batch};
+    size_t size;
+    if (!job_allocate(&job, threads, a, &size)) return false;
+    if (job.frequent && !frequent_find(job.frequent, job.times, batch->items, batch->seed, batch->blocks->kernels))
+        job.frequent = NULL;
     parallel_run(threads, work, &job);
     a->free(a->context, job.worker, size);
     *failed = job.failed;
@@ -317,12 +334,9 @@ static bool only_grows(const struct blocks *blocks, const lego_items *items)
 bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, unsigned threads,
                const lego_allocator *allocator, const struct batch_growth *growth)
 {
-    struct batch batch = {blocks, items, seed, growth, NULL};
-    struct frequent frequent;
+    const struct batch batch = {blocks, items, seed, growth};
     bool failed = false;
     if (items->n < FEW || !only_grows(blocks, items)) return add_as_they_come(&batch);
-    if (items->n >= MANY && frequent_find(&frequent, items, seed, blocks->kernels)) batch.frequent = &frequent;
-    if (items->n < ALONE) threads = 1;
-    if (add_in_parts(&batch, threads, allocator, &failed)) return !failed;
+    if (add_in_parts(&batch, items->n < ALONE ? 1 : threads, allocator, &failed)) return !failed;
     return add_as_they_come(&batch);
 }

@@ -5,17 +5,17 @@
 
 enum {
     STRETCHES = 128,
-    STRETCH_MOST = 256, /* of the batch that are looked at, and items of each */
-    PART = 8            /* the sample is at most this part of it */
+    STRETCH_MOST = 1024, /* of the batch that are looked at, and items of each */
+    PART = 8             /* the sample is at most this part of it */
 };
 
-bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
+bool frequent_find(struct frequent *frequent, int64_t credit[FREQUENT_SLOTS], const lego_items *items, uint64_t seed,
                    const struct block_kernels *kernels)
 {
     const size_t part = items->n / STRETCHES, stretch = part / PART < STRETCH_MOST ? part / PART : STRETCH_MOST;
-    uint32_t credit[FREQUENT_SLOTS] = {0}, seen = 0;
-    uint64_t word[STRETCH_MOST];
-    memset(frequent, 255, sizeof *frequent);
+    uint64_t word[STRETCH_MOST], seen = 0;
+    memset(frequent->word, 255, sizeof frequent->word);
+    memset(credit, 0, FREQUENT_SLOTS * sizeof *credit);
     for (size_t s = 0; s < STRETCHES; s++) {
         words_of(items, part * s, stretch, seed, kernels, word);
         for (size_t i = 0; i < stretch; i++) { /* the most frequent item of a slot wins it, if it has more than half */
@@ -23,7 +23,7 @@ bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t 
             if (credit[slot] == 0) frequent->word[slot] = word[i];
             bool is_there = frequent->word[slot] == word[i];
             seen += is_there && credit[slot] > 0;
-            credit[slot] += is_there ? 1 : UINT32_MAX;
+            credit[slot] += is_there ? 1 : -1;
         }
     }
     return seen > STRETCHES * stretch / 6; /* where it costs as much as it saves, 2 of 12 ns */

@@ -6,7 +6,7 @@
 
 #include "sketch/words.h"
 
-enum { FREQUENT_BITS = 13, FREQUENT_SLOTS = 1 << FREQUENT_BITS };
+enum { FREQUENT_BITS = 14, FREQUENT_SLOTS = 1 << FREQUENT_BITS };
 
 struct frequent {
     uint64_t word[FREQUENT_SLOTS]; /* UINT64_MAX where there is none: no word is */
@@ -17,8 +17,8 @@ static inline unsigned frequent_slot(uint64_t word)
     return (unsigned)(word >> (HASH_PLACE + BLOCK_PRINT - FREQUENT_BITS));
 }
 
-/* Finds them; false if there are too few to be worth it. */
-bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
+/* Finds them; false if there are too few to be worth it. What `credit` has does not matter, before and after. */
+bool frequent_find(struct frequent *frequent, int64_t credit[FREQUENT_SLOTS], const lego_items *items, uint64_t seed,
                    const struct block_kernels *kernels);
 
 /* Counts those of n words that are frequent, and moves the others, with their counts, if there are any (else `count`

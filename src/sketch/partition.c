@@ -10,7 +10,7 @@ void parts_start(struct parts *parts, uint32_t blocks, uint64_t items)
     parts->blocks = blocks;
     parts->shift = 5; /* BLOCKS_A_CAP */
     while ((blocks - 1) >> parts->shift > 0 && (blocks - 1) >> parts->shift >= most) parts->shift++;
-    memset(parts->times, 0, sizeof parts->times);
+    if (parts->frequent) memset(parts->times, 0, FREQUENT_SLOTS * sizeof *parts->times);
     memset(parts->end, 0, sizeof parts->end);
 }
 

@@ -19,7 +19,7 @@ struct parts {
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
     const struct frequent *frequent; /* items that are counted aside, or NULL */
-    int64_t times[FREQUENT_SLOTS];   /* how often these came */
+    int64_t *times;                  /* how often each of these came */
     uint32_t end[PARTS_MOST];        /* in the pool; 0: nothing there */
 };
 
