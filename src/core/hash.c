@@ -17,6 +17,14 @@ struct hash hash_u64(uint64_t item, uint64_t seed)
     return hash_bytes(bytes, sizeof bytes, seed);
 }
 
+void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, uint64_t seed, struct hash hash[])
+{
+    for (size_t i = 0; i < n; i++) {
+        XXH128_hash_t h = XXH3_128bits_withSeed(bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), seed);
+        hash[i] = (struct hash){h.low64, h.high64};
+    }
+}
+
 struct hash_way hash_short_way(uint64_t seed)
 {
     uint64_t turned = seed ^ (uint64_t)XXH_swap32((uint32_t)seed) << 32;

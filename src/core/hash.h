@@ -40,6 +40,9 @@ struct hash {
 struct hash hash_bytes(const void *item, size_t size, uint64_t seed);
 struct hash hash_u64(uint64_t item, uint64_t seed);
 
+/* Of n items, each from its offset on to the next. */
+void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, uint64_t seed, struct hash hash[]);
+
 static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t seed)
 {
     if (items->integers) return hash_u64(items->integers[i], seed);

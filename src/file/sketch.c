@@ -227,7 +227,7 @@ static bool check_blocks(const struct blocks *blocks, uint64_t quantum, uint64_t
     for (unsigned k = 0; k < 2; k++) most = most_of(most, all.magnitude[k]);
     most = most_of(most, all.caps);
     if (!valid || all.sum[0] != blocks->total || most > INT64_MAX / quantum) return false;
-    *mass = most * quantum; /* as sketch_take_counts() would have counted it */
+    *mass = most * quantum; /* as additions would have counted it */
     return blocks_whole(blocks) ? blocks_least(blocks) == blocks->blocks : true;
 }
 

@@ -2,14 +2,12 @@
 #include "sketch/batch.h"
 #include "sketch/sketch.h"
 
-lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n)
+/* Room for counts more whose sizes come to this, or LEGO_ERR_RANGE where a sum could leave 64 bits. */
+static lego_status take_mass(lego_sketch *sketch, uint64_t sizes)
 {
-    uint64_t sum = counts ? 0 : n, mass;
-    bool fits = true;
-    for (size_t i = 0; counts && i < n; i++)
-        fits &= !__builtin_add_overflow(sum, counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i], &sum);
-    fits = fits && !__builtin_mul_overflow(sum, sketch->model->quantum, &mass);
-    if (!fits || mass > (uint64_t)INT64_MAX - sketch->mass) return LEGO_ERR_RANGE;
+    uint64_t mass;
+    if (__builtin_mul_overflow(sizes, sketch->model->quantum, &mass)) return LEGO_ERR_RANGE;
+    if (mass > (uint64_t)INT64_MAX - sketch->mass) return LEGO_ERR_RANGE;
     sketch->mass += mass;
     return LEGO_OK;
 }
@@ -97,7 +95,7 @@ static lego_status add_item(lego_sketch *sketch, struct hash hash, const void *i
 static lego_status add_one(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
 {
     uint64_t mass = sketch->mass;
-    lego_status status = sketch_take_counts(sketch, &count, 1);
+    lego_status status = take_mass(sketch, count < 0 ? -(uint64_t)count : (uint64_t)count);
     if (status != LEGO_OK) return status;
     status = add_item(sketch, hash, item, size, count);
     if (status != LEGO_OK) sketch->mass = mass;
@@ -197,14 +195,34 @@ static bool grow_for_batch(void *sketch, uint32_t least)
     return grow_blocks_to(sketch, least) == LEGO_OK;
 }
 
-static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
+/* What counts come to: each 1 where there are none. */
+struct counted {
+    uint64_t sizes; /* the sum of |count|, or UINT64_MAX if that is more than 64 bits */
+    int64_t sum;    /* of the counts, if the sizes fit */
+    bool falls;     /* whether any is negative */
+};
+
+static struct counted count_items(const lego_items *items)
+{
+    lego_u128 sizes = 0;
+    uint64_t sum = 0;
+    int64_t all = 0;
+    if (!items->counts) return (struct counted){items->n, (int64_t)items->n, false};
+    for (size_t i = 0; i < items->n; i++) {
+        int64_t count = items->counts[i];
+        sizes += count < 0 ? -(uint64_t)count : (uint64_t)count;
+        sum += (uint64_t)count;
+        all |= count;
+    }
+    return (struct counted){sizes >> 64 ? UINT64_MAX : (uint64_t)sizes, (int64_t)sum, all < 0};
+}
+
+static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items, const struct counted *counted)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};
-    int64_t sum = items->counts ? 0 : (int64_t)items->n;
-    if (!batch_add(&sketch->blocks, items, sketch->seed, sketch->threads, &sketch->allocator, &growth))
-        return LEGO_ERR_MEMORY;
-    for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
-    sketch->blocks.total += sum;
+    const struct batch batch = {&sketch->blocks, items, sketch->seed, counted->falls, &growth};
+    if (!batch_add(&batch, sketch->threads, &sketch->allocator)) return LEGO_ERR_MEMORY;
+    sketch->blocks.total += counted->sum;
     blocks_changed(sketch);
     return LEGO_OK;
 }
@@ -212,11 +230,12 @@ static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
 lego_status lego_add_items(lego_sketch *sketch, const lego_items *items)
 {
     if (!items_valid(items)) return LEGO_ERR_ARGUMENT;
+    const struct counted counted = count_items(items);
     uint64_t mass = sketch->mass;
-    lego_status status = sketch_take_counts(sketch, items->counts, items->n);
+    lego_status status = take_mass(sketch, counted.sizes);
     if (status != LEGO_OK) return status;
     if (has_top(sketch)) status = add_growing_top(sketch, items);
-    else if (has_blocks(sketch->model)) status = add_to_blocks(sketch, items);
+    else if (has_blocks(sketch->model)) status = add_to_blocks(sketch, items, &counted);
     else bricks_add_items(&sketch->bricks, items, sketch->seed, sketch->threads);
     if (status != LEGO_OK) sketch->mass = mass;
     return status;

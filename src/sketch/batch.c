@@ -7,18 +7,11 @@
 #include "sketch/tally.h"
 
 enum {
+    MOST = 1 << 22,  /* items in parts: 32 MB, or 64 with counts */
     FEW = 256,       /* items, fewer than which are added as they come */
     MANY = 1 << 16,  /* items, from which on the frequent ones are looked for */
     ALONE = 1 << 15, /* items, fewer than which are left to one thread */
     AHEAD = 16       /* items whose blocks are on their way while others are added */
-};
-#define WORDS_MOST (UINT64_C(1) << 22) /* of all parts: 32 MB */
-
-struct batch {
-    struct blocks *blocks;
-    const lego_items *items;
-    uint64_t seed;
-    const struct batch_growth *growth;
 };
 
 static inline int64_t count_of(const lego_items *items, size_t i)
@@ -288,8 +281,7 @@ static bool job_allocate(struct job *job, unsigned threads, const lego_allocator
 {
     const lego_items *all = job->batch->items;
     const bool counted = all->counts != NULL;
-    const uint64_t words = (uint64_t)all->n * (1 + counted);
-    const uint64_t items = (words < WORDS_MOST ? words : WORDS_MOST) / (1 + counted) / threads + 1;
+    const uint64_t items = (all->n < MOST ? all->n : MOST) / threads + 1;
     const size_t slots = all->n < MANY ? 0 : FREQUENT_SLOTS;
     job->chunks = threads * parts_chunks(items, counted);
     *size = threads * sizeof *job->worker + (1 + threads) * slots * sizeof *job->times +
@@ -321,22 +313,19 @@ static bool add_in_parts(const struct batch *batch, unsigned threads, const lego
 
 /* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block
  * goes depends on what it once held: then items are added as they come. */
-static bool only_grows(const struct blocks *blocks, const lego_items *items)
+static bool only_grows(const struct batch *batch)
 {
+    const struct blocks *blocks = batch->blocks;
     const uint64_t all = (uint64_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
-    for (size_t i = 0; items->counts && i < items->n; i++)
-        if (items->counts[i] < 0) return false;
     for (uint64_t i = 0; blocks->loose && i < all; i++)
         if (block_signs(&blocks->block[i]) != SIGNS_ABOVE) return false;
-    return true;
+    return !batch->falls;
 }
 
-bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, unsigned threads,
-               const lego_allocator *allocator, const struct batch_growth *growth)
+bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator)
 {
-    const struct batch batch = {blocks, items, seed, growth};
     bool failed = false;
-    if (items->n < FEW || !only_grows(blocks, items)) return add_as_they_come(&batch);
-    if (add_in_parts(&batch, items->n < ALONE ? 1 : threads, allocator, &failed)) return !failed;
-    return add_as_they_come(&batch);
+    if (batch->items->n < FEW || !only_grows(batch)) return add_as_they_come(batch);
+    if (add_in_parts(batch, batch->items->n < ALONE ? 1 : threads, allocator, &failed)) return !failed;
+    return add_as_they_come(batch);
 }

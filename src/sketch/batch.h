@@ -18,6 +18,13 @@ struct batch_growth {
     void *context;
 };
 
+struct batch {
+    struct blocks *blocks;
+    const lego_items *items;
+    uint64_t seed;
+    bool falls; /* whether a count is negative */
+    const struct batch_growth *growth;
+};
+
 /* Adds the items. The total is left to the caller. False if the blocks could not grow: then nothing has changed. */
-bool batch_add(struct blocks *blocks, const lego_items *items, uint64_t seed, unsigned threads,
-               const lego_allocator *allocator, const struct batch_growth *growth);
+bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator);

@@ -38,7 +38,7 @@ static inline unsigned pass(const struct frequent *frequent, uint64_t word[], in
         const int64_t add = count ? count[i] : 1;
         unsigned slot = frequent_slot(own);
         bool is_one = frequent->word[slot] == own;
-        times[slot] += is_one ? add : 0;
+        times[slot] += add & -(int64_t)is_one;
         word[left] = own;
         if (count) count[left] = add;
         left += !is_one;

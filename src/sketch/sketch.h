@@ -124,9 +124,6 @@ const void *items_bytes(const lego_items *items, size_t i, unsigned char integer
 /* Whether there are n items: offsets do not fall. */
 bool items_valid(const lego_items *items);
 
-/* Room for n more counts (each 1 where counts is NULL), or LEGO_ERR_RANGE where a sum could leave 64 bits. */
-lego_status sketch_take_counts(lego_sketch *sketch, const int64_t *counts, size_t n);
-
 /* ---- the light part ---------------------------------------------------------------------------------------------- */
 
 /* Adds an item; LEGO_ERR_MEMORY, and nothing has changed, if it must grow and can not. */
