@@ -98,25 +98,38 @@ static void negative_blocks_are_added_to_as_items_come(void **unused)
     }
 }
 
-/* A batch that is longer than the room for its parts, so that they are added several times. */
+/* Long batches of a few items and of many, with counts and without, as integers and as bytes, whose frequent items are
+ * counted aside: of three threads, into a sketch that has all its blocks and into one that grows. The longest are
+ * longer than the room for their parts, so that these are added several times. */
 static void long_batches(void **unused)
 {
     (void)unused;
-    enum { N = FULL ? 2200000 : 600000, BLOCKS = 10000, FEW = 5000 };
-    for (int kind = 0; kind < 4; kind++) {
+    enum { N = FULL ? 5000000 : 600000, BLOCKS = 10240, FEW = 5000 };
+    for (int kind = 0; kind < 8; kind++) {
         uint64_t state = 3;
         struct stream_of s = make_stream(&state, N, kind & 1 ? N / 4 : FEW, 2, false);
-        const int64_t *counts = kind & 2 ? s.counts : NULL;
-        lego_sketch *whole, *parts = blocks_of(BLOCKS, NULL);
-        const struct shape shape = sketch_shape(parts); /* one that grows is left to one thread */
+        lego_items items = {.n = N, .integers = s.items, .counts = kind & 2 ? s.counts : NULL};
+        unsigned char *bytes = malloc(8 * (size_t)N);
+        uint64_t *offsets = malloc((N + 1) * sizeof *offsets);
+        as_bytes(&s, bytes, offsets);
+        if (kind & 4) items = (lego_items){.n = N, .bytes = bytes, .offsets = offsets, .counts = items.counts};
+        lego_sketch *whole, *young = blocks_of(BLOCKS, NULL), *parts = blocks_of(BLOCKS, NULL);
+        const struct shape shape = sketch_shape(parts);
         assert_int_equal(sketch_make(parts->model, parts->seed, &shape, BLOCKS, 0, NULL, &whole), LEGO_OK);
-        lego_set_threads(whole, 2);
-        assert_int_equal(add_u64s(whole, s.items, counts, N), LEGO_OK);
+        whole->blocks.loose = true;
+        lego_set_threads(whole, 3);
+        lego_set_threads(young, 3);
+        assert_int_equal(lego_add_items(whole, &items), LEGO_OK);
+        assert_int_equal(lego_add_items(young, &items), LEGO_OK);
         for (size_t i = 0; i < N; i += 10000)
-            assert_int_equal(add_u64s(parts, s.items + i, counts ? counts + i : NULL, 10000), LEGO_OK);
+            assert_int_equal(add_u64s(parts, s.items + i, items.counts ? items.counts + i : NULL, 10000), LEGO_OK);
         assert_same(whole, parts);
+        assert_same(young, parts);
         lego_destroy(whole);
+        lego_destroy(young);
         lego_destroy(parts);
+        free(bytes);
+        free(offsets);
         free_stream(&s);
     }
 }

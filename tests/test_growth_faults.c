@@ -224,6 +224,51 @@ static void single_additions_may_fail(void **unused)
         }
 }
 
+/* ---- on several threads ------------------------------------------------------------------------------------------ */
+
+/* A sketch of some blocks, so that threads have some each, and many items for the last of these: all of them stop when
+ * one must have more. */
+static void threads_may_fail_to_grow(void **unused)
+{
+    (void)unused;
+    enum { SPREAD = 3000, CROWD = 40000 };
+    static uint64_t items[SPREAD + CROWD];
+    uint64_t state = 7;
+    for (size_t i = 0; i < SPREAD; i++) items[i] = draw(&state);
+    for (size_t i = SPREAD; i < SPREAD + CROWD; i++) {
+        do items[i] = draw(&state);
+        while (spot_of(64, hash_u64(items[i], 0)).block < 40);
+    }
+    for (unsigned failures = 0, failed = 1; failed; failures += failed) {
+        struct books books;
+        lego_allocator allocator = books_allocator(&books);
+        lego_options options = {4800000, 0, NULL, 0, &allocator};
+        lego_sketch *sketch, *plain;
+        assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+        options.allocator = NULL;
+        assert_int_equal(lego_create(&options, &plain), LEGO_OK);
+        lego_set_threads(sketch, 3);
+        assert_int_equal(add_u64s(sketch, items, NULL, SPREAD), LEGO_OK);
+        struct bytes before = sketch_to_bytes(sketch);
+        books.fail_at = books.calls + 2 + (long)failures; /* the first is for the parts */
+        lego_status status = add_u64s(sketch, items + SPREAD, NULL, CROWD);
+        books.fail_at = 0;
+        failed = status != LEGO_OK;
+        if (failed) {
+            assert_int_equal(status, LEGO_ERR_MEMORY);
+            assert_bytes(sketch, &before);
+            assert_int_equal(add_u64s(sketch, items + SPREAD, NULL, CROWD), LEGO_OK);
+        }
+        assert_int_equal(add_u64s(plain, items, NULL, SPREAD + CROWD), LEGO_OK);
+        assert_same(sketch, plain);
+        assert_true(failed || failures >= 2);
+        free(before.p);
+        lego_destroy(sketch);
+        lego_destroy(plain);
+        assert_int_equal(books.now, 0);
+    }
+}
+
 /* Clearing gives memory back if it can have the little that an empty sketch takes, and never fails. */
 static void clear_never_fails(void **unused)
 {
@@ -252,9 +297,8 @@ static void clear_never_fails(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(growing_may_fail),
-        cmocka_unit_test(growing_with_a_top_may_fail),
-        cmocka_unit_test(single_additions_may_fail),
+        cmocka_unit_test(growing_may_fail),          cmocka_unit_test(growing_with_a_top_may_fail),
+        cmocka_unit_test(single_additions_may_fail), cmocka_unit_test(threads_may_fail_to_grow),
         cmocka_unit_test(clear_never_fails),
     };
     return cmocka_run_group_tests_name("growth faults", tests, NULL, NULL);

@@ -59,13 +59,13 @@ size_t parts_take(struct parts *parts, const lego_items *items, size_t first, si
 const uint64_t *parts_walk(const struct parts *parts, uint32_t *end, unsigned *words)
 {
     if (*end == 0) return NULL;
-    uint32_t chunk = (*end - 1) / PART_CHUNK, next = parts->before[chunk];
+    const uint32_t chunk = (*end - 1) / PART_CHUNK, before = parts->before[chunk];
     *words = *end - chunk * PART_CHUNK;
-    *end = next;
-    if (next > 0) { /* it is on its way while the words of this one are counted */
-        const uint64_t *at = parts->pool + (next - 1) / PART_CHUNK * PART_CHUNK;
+    *end = before;
+    if (before > 0) { /* it is on its way while the words of this one are counted */
+        const uint64_t *at = parts->pool + (size_t)((before - 1) / PART_CHUNK) * PART_CHUNK;
         for (unsigned i = 0; i < PART_CHUNK; i += BLOCKS_LINE / sizeof *at) __builtin_prefetch(at + i);
-        __builtin_prefetch(&parts->before[(next - 1) / PART_CHUNK]);
+        __builtin_prefetch(&parts->before[(before - 1) / PART_CHUNK]);
     }
     return parts->pool + (size_t)chunk * PART_CHUNK;
 }
