@@ -71,8 +71,7 @@ struct worker {
 struct job {
     const struct batch *batch;
     struct worker *worker;
-    struct frequent *frequent; /* items that are counted aside, or NULL; and for each thread, how often they came: */
-    int64_t *times;
+    struct frequent *frequent; /* items that are counted aside, for each thread; or NULL */
     uint64_t *pool;
     uint32_t *before;
     uint64_t chunks; /* of all threads: how many these are the system says later */
@@ -108,8 +107,8 @@ static bool next_frequent(struct pieces *pieces)
     const struct parts *parts = &job->worker->parts;
     const unsigned slot = pieces->slot++;
     int64_t count = 0;
-    for (unsigned w = 0; w < job->members; w++) count += job->worker[w].parts.times[slot];
-    pieces->pair[0] = job->frequent->word[slot];
+    for (unsigned w = 0; w < job->members; w++) count += job->frequent[w].slot[slot].count;
+    pieces->pair[0] = job->frequent->slot[slot].word;
     pieces->pair[1] = (uint64_t)count;
     return count > 0 && parts_index(parts, pieces->pair[0], parts_last(parts)) == pieces->part;
 }
@@ -248,8 +247,8 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
     self->parts.before = job->before + index * chunks;
     self->parts.chunks = (uint32_t)chunks;
     self->parts.counted = batch->items->counts != NULL;
-    self->parts.frequent = job->frequent;
-    self->parts.times = job->times + index * FREQUENT_SLOTS;
+    self->parts.frequent = job->frequent ? &job->frequent[index] : NULL;
+    if (index > 0 && job->frequent) frequent_copy(self->parts.frequent, job->frequent);
     parts_start(&self->parts, batch->blocks->most, batch->items->n);
     tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n / (parts_last(&self->parts) + 1));
 }
@@ -282,15 +281,14 @@ static bool job_allocate(struct job *job, unsigned threads, const lego_allocator
     const lego_items *all = job->batch->items;
     const bool counted = all->counts != NULL;
     const uint64_t items = (all->n < MOST ? all->n : MOST) / threads + 1;
-    const size_t slots = all->n < MANY ? 0 : FREQUENT_SLOTS;
+    const size_t tables = all->n < MANY ? 0 : threads;
     job->chunks = threads * parts_chunks(items, counted);
-    *size = threads * sizeof *job->worker + (1 + threads) * slots * sizeof *job->times +
+    *size = threads * sizeof *job->worker + tables * sizeof *job->frequent +
             job->chunks * (PART_CHUNK * sizeof *job->pool + sizeof *job->before);
     job->worker = a->alloc(a->context, *size);
     if (!job->worker) return false;
-    job->times = (int64_t *)(void *)(job->worker + threads);
-    job->frequent = slots ? (struct frequent *)(void *)(job->times + threads * slots) : NULL;
-    job->pool = (uint64_t *)(void *)(job->times + (1 + threads) * slots);
+    job->frequent = (struct frequent *)(void *)(job->worker + threads);
+    job->pool = (uint64_t *)(void *)(job->frequent + tables);
     job->before = (uint32_t *)(void *)(job->pool + job->chunks * PART_CHUNK);
     return true;
 }
@@ -301,7 +299,7 @@ static bool add_in_parts(const struct batch *batch, unsigned threads, const lego
     struct job job = {.batch = batch};
     size_t size;
     if (!job_allocate(&job, threads, a, &size)) return false;
-    if (job.frequent && !frequent_find(job.frequent, job.times, batch->items, batch->seed, batch->blocks->kernels))
+    if (batch->items->n < MANY || !frequent_find(job.frequent, batch->items, batch->seed, batch->blocks->kernels))
         job.frequent = NULL;
     parallel_run(threads, work, &job);
     a->free(a->context, job.worker, size);

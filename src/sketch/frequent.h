@@ -9,7 +9,10 @@
 enum { FREQUENT_BITS = 14, FREQUENT_SLOTS = 1 << FREQUENT_BITS };
 
 struct frequent {
-    uint64_t word[FREQUENT_SLOTS]; /* UINT64_MAX where there is none: no word is */
+    struct {
+        uint64_t word; /* UINT64_MAX where there is none: no word is */
+        int64_t count;
+    } slot[FREQUENT_SLOTS];
 };
 
 static inline unsigned frequent_slot(uint64_t word)
@@ -17,11 +20,14 @@ static inline unsigned frequent_slot(uint64_t word)
     return (unsigned)(word >> (HASH_PLACE + BLOCK_PRINT - FREQUENT_BITS));
 }
 
-/* Finds them; false if there are too few to be worth it. What `credit` has does not matter, before and after. */
-bool frequent_find(struct frequent *frequent, int64_t credit[FREQUENT_SLOTS], const lego_items *items, uint64_t seed,
+/* Finds them; false if there are too few to be worth it. Counts are not set. */
+bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
                    const struct block_kernels *kernels);
+
+/* Sets all counts to 0; and the items to those of another table, whose counts may be set meanwhile. */
+void frequent_clear(struct frequent *frequent);
+void frequent_copy(struct frequent *frequent, const struct frequent *from);
 
 /* Counts those of n words that are frequent, and moves the others, with their counts, if there are any (else `count`
  * is NULL), to the front; returns how many these are. */
-unsigned frequent_pass(const struct frequent *frequent, uint64_t word[], int64_t *count, unsigned n,
-                       int64_t times[FREQUENT_SLOTS]);
+unsigned frequent_pass(struct frequent *frequent, uint64_t word[], int64_t *count, unsigned n);

@@ -10,7 +10,7 @@ void parts_start(struct parts *parts, uint32_t blocks, uint64_t items)
     parts->blocks = blocks;
     parts->shift = 5; /* BLOCKS_A_CAP */
     while ((blocks - 1) >> parts->shift > 0 && (blocks - 1) >> parts->shift >= most) parts->shift++;
-    if (parts->frequent) memset(parts->times, 0, FREQUENT_SLOTS * sizeof *parts->times);
+    if (parts->frequent) frequent_clear(parts->frequent);
     memset(parts->end, 0, sizeof parts->end);
 }
 
@@ -48,8 +48,7 @@ size_t parts_take(struct parts *parts, const lego_items *items, size_t first, si
         unsigned left = (unsigned)n;
         words_of(items, first, n, seed, kernels, word);
         if (parts->counted) memcpy(count, items->counts + first, n * sizeof *count);
-        if (parts->frequent)
-            left = frequent_pass(parts->frequent, word, parts->counted ? count : NULL, left, parts->times);
+        if (parts->frequent) left = frequent_pass(parts->frequent, word, parts->counted ? count : NULL, left);
         if (parts->counted) put_counted(parts, word, count, left);
         else put_words(parts, word, left);
     }

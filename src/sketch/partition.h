@@ -18,9 +18,8 @@ struct parts {
     uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
-    const struct frequent *frequent; /* items that are counted aside, or NULL */
-    int64_t *times;                  /* how often each of these came */
-    uint32_t end[PARTS_MOST];        /* in the pool; 0: nothing there */
+    struct frequent *frequent; /* items that are counted aside, or NULL */
+    uint32_t end[PARTS_MOST];  /* in the pool; 0: nothing there */
 };
 
 static inline uint32_t parts_last(const struct parts *parts)
