@@ -129,6 +129,14 @@ static const uint64_t *next_piece(struct pieces *pieces, unsigned *words, bool *
     }
 }
 
+static uint64_t items_a_part(const struct job *job)
+{
+    const struct parts *parts = &job->worker->parts;
+    uint64_t chunks = 0;
+    for (unsigned w = 0; w < job->members; w++) chunks += job->worker[w].parts.used;
+    return chunks * PART_CHUNK / (1 + parts->counted) / (parts_last(parts) + 1);
+}
+
 static bool add_part(struct worker *self)
 {
     const struct parts *parts = &self->job->worker->parts;
@@ -136,7 +144,8 @@ static bool add_part(struct worker *self)
     const uint64_t *word;
     unsigned words;
     bool counted;
-    tally_range(&self->tally, parts_first(parts, self->part), parts_first(parts, self->part + 1));
+    tally_range(&self->tally, parts_first(parts, self->part), parts_first(parts, self->part + 1),
+                items_a_part(self->job));
     while ((word = next_piece(&pieces, &words, &counted)))
         if (!tally_take(&self->tally, word, words, counted)) return false;
     if (!tally_flush(&self->tally)) return false;
@@ -249,8 +258,7 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
     self->parts.counted = batch->items->counts != NULL;
     self->parts.frequent = job->frequent ? &job->frequent[index] : NULL;
     if (index > 0 && job->frequent) frequent_copy(self->parts.frequent, job->frequent);
-    parts_start(&self->parts, batch->blocks->most, batch->items->n);
-    tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n / (parts_last(&self->parts) + 1));
+    tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n);
 }
 
 static void work(void *context, struct team *team, unsigned index, unsigned members)

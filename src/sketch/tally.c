@@ -12,14 +12,19 @@ enum {
 
 #define HERE (UINT64_C(1) << 63)
 
+static unsigned slots_for(uint64_t items)
+{
+    unsigned slots = TALLY_LEAST;
+    while (slots < TALLY_SLOTS && slots < 2 * items) slots *= 2;
+    return slots;
+}
+
 void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth, uint64_t items)
 {
-    tally->slots = TALLY_LEAST;
-    while (tally->slots < TALLY_SLOTS && tally->slots < 2 * items) tally->slots *= 2;
     tally->blocks = blocks;
     tally->growth = growth;
     tally->n = tally->done = 0;
-    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
+    memset(tally->slot, 0, (slots_for(items) + TALLY_BEYOND) * sizeof *tally->slot);
 }
 
 /* Blocks of `number` that have items of the range: from *first on, so many. */
@@ -39,10 +44,11 @@ static void set_number(struct tally *tally)
     tally->scale = (uint64_t)(((lego_u128)tally->slots << 64) / ((lego_u128)blocks << tally->ranks.bits));
 }
 
-void tally_range(struct tally *tally, uint32_t first, uint32_t end)
+void tally_range(struct tally *tally, uint32_t first, uint32_t end, uint64_t items)
 {
     tally->first = first;
     tally->end = end;
+    tally->slots = slots_for(items);
     tally->items = tally->added = 0;
     set_number(tally);
 }

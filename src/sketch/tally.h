@@ -36,11 +36,11 @@ struct tally {
     struct sum slot[TALLY_SLOTS + TALLY_BEYOND]; /* while sums go to the blocks: sorted */
 };
 
-/* With slots for parts of about so many items. */
+/* For ranges of at most so many items. */
 void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_growth *growth, uint64_t items);
 
-/* The items that follow are of blocks first .. end - 1 of as many as at most. */
-void tally_range(struct tally *tally, uint32_t first, uint32_t end);
+/* The items that follow, about so many, are of blocks first .. end - 1 of as many as at most. */
+void tally_range(struct tally *tally, uint32_t first, uint32_t end, uint64_t items);
 
 /* Takes words, with counts between them if they are counted. False if the blocks could not grow. */
 bool tally_take(struct tally *tally, const uint64_t *word, unsigned words, bool counted);
