@@ -153,9 +153,10 @@ static bool add_part(struct worker *self)
     return true;
 }
 
-/* Takes back the first items of a part. */
+/* Takes back the first items of a part, which if there are none need not be one. */
 static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
 {
+    if (items == 0) return;
     struct pieces pieces = pieces_of(job, part);
     const uint64_t *word;
     unsigned words;

@@ -24,6 +24,7 @@ void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_
     tally->blocks = blocks;
     tally->growth = growth;
     tally->n = tally->done = 0;
+    tally->items = tally->added = 0;
     memset(tally->slot, 0, (slots_for(items) + TALLY_BEYOND) * sizeof *tally->slot);
 }
 
