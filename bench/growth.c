@@ -1,8 +1,9 @@
-/* bench growth: how speed and errors grow with one thing at a time, each point twice the one before. */
+/* bench growth: how speed and errors grow with one thing at a time, each point twice or four times the one before. */
 #include "bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SMALL = 1258291, LARGE = 134 << 20, RANKS = 1 << 23, POINTS_MOST = 16 };
 
@@ -43,15 +44,15 @@ static void add_threads(struct path_list *list, const struct plan *plan, uint64_
 bool growth_fill(struct path_list *list, const struct plan *plan)
 {
     const struct path base = {.budget = SMALL, .length = plan->length, .ranks = RANKS, .threads = 1};
-    unsigned step = plan->quick ? 6 : 1; /* doublings */
+    unsigned step = plan->quick ? 6 : 1, large = plan->quick ? 6 : 2; /* doublings */
     list->paths = malloc((3 * AT_A_POINT + 4) * POINTS_MOST * sizeof *list->paths);
     if (list->paths == NULL) return false;
     struct path point = base;
     for (point.by = "by_length", point.x = plan->length >> 9; point.x <= plan->length * 4; point.x <<= step)
         point.length = point.x, add_point(list, point);
-    for (point = base, point.by = "by_distinct", point.x = 1 << 10; point.x <= 1 << 23; point.x <<= step)
+    for (point = base, point.by = "by_distinct", point.x = 1 << 11; point.x <= 1 << 23; point.x <<= large)
         point.ranks = (uint32_t)point.x, add_point(list, point);
-    for (point = base, point.by = "by_bytes", point.x = 1 << 14; point.x <= 1 << 27; point.x <<= step)
+    for (point = base, point.by = "by_bytes", point.x = 1 << 15; point.x <= 1 << 27; point.x <<= large)
         point.budget = point.x, add_point(list, point);
     add_threads(list, plan, SMALL);
     add_threads(list, plan, LARGE);
@@ -63,7 +64,7 @@ void growth_show(const struct path_list *list)
     printf("grows\tto\tmethod\toperation\tcalls\tbudget\tmillions_per_second\taae\taae_of_1\n");
     for (size_t i = 0; i < list->count; i++) {
         const struct path *path = &list->paths[i];
-        printf("%s\t%ju\t%s\t%s\t%s\t%ju\t%.2f", path->by + 3, (uintmax_t)path->x, path->method->name,
+        printf("%s\t%ju\t%s\t%s\t%s\t%ju\t%.2f", path->by + strlen("by_"), (uintmax_t)path->x, path->method->name,
                operation_names[path->operation], calls_names[path->calls], (uintmax_t)path->budget, path_speed(path));
         if (path->errors) printf("\t%.6g\t%.6g\n", path->aae, path_aae_of_one(path));
         else printf("\t\t\n");

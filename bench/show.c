@@ -75,15 +75,21 @@ void show_tables(const struct path_list *list, const struct limits *limits)
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
+/* What grows, and where it is. */
+static void add_place(json_line *row, const struct path *path)
+{
+    json_text(row, "grows", path->by + strlen("by_"));
+    json_u64(row, path->by, path->x);
+}
+
 /* The line of a plot that a point belongs to: where threads grow, there is one for each size. */
 static void add_growth(json_line *row, const struct path *path)
 {
-    static const char *const how[CALLS] = {"one a call", "in batches"};
     char size[VALUE_TEXT], name[64];
     value_print_size(size, path->budget);
-    snprintf(name, sizeof name, "%s, %s, %s", path->method->name, operation_names[path->operation],
-             strcmp(path->by, "by_threads") == 0 ? size : how[path->calls]);
-    json_u64(row, path->by, path->x);
+    snprintf(name, sizeof name, "%s %s %s", path->method->role == SKETCH ? "lego" : path->method->name,
+             operation_names[path->operation], strcmp(path->by, "by_threads") == 0 ? size : calls_names[path->calls]);
+    add_place(row, path);
     json_text(row, "path", name);
     json_real(row, "nanoseconds", 1e3 / path_speed(path));
 }
@@ -93,7 +99,7 @@ static void add_error(record *into, const struct path *path, const char *answers
 {
     json_line row = json_begin();
     json_text(&row, "answers", answers);
-    json_u64(&row, path->by, path->x);
+    add_place(&row, path);
     json_u64(&row, "budget", path->budget);
     json_u64(&row, "length", path->length);
     json_u64(&row, "distinct", path->distinct);
@@ -133,7 +139,7 @@ static void add_path(record *into, const struct path_list *list, const struct pa
     if (path->by != NULL) add_growth(&row, path);
     record_add(into, &row);
     if (path->errors) add_error(into, path, path->method->name, path->aae);
-    if (path->errors && path->method->role == SKETCH) add_error(into, path, "1", path_aae_of_one(path));
+    if (path->errors && path->method->role == SKETCH) add_error(into, path, "the answer 1", path_aae_of_one(path));
     if (path->status != LEGO_OK || path->wrong) record_failure(into, path->method->name);
 }
 

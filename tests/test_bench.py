@@ -2,7 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
-import itertools, json, os, subprocess, tempfile, unittest
+import itertools, json, os, re, shutil, subprocess, tempfile, unittest
 
 BENCH = os.environ["BENCH"]
 LEGO = {"lego compact", "lego top", "lego paper"}
@@ -138,12 +138,23 @@ class Growth(unittest.TestCase):
             if "aae" in row:
                 place = tuple(sorted((name, value) for name, value in row.items() if name.startswith("by_")))
                 errors.setdefault(place, {})[row["answers"]] = row["aae"]
-                if row["answers"] == "1":
+                if row["answers"] == "the answer 1":
                     self.assertAlmostEqual(row["aae"], row["length"] / row["distinct"] - 1)
         self.assertGreater(len(errors), 6)
         for place, of in errors.items():
-            self.assertEqual(set(of), {"lego compact", "count-min", "1"}, place)
+            self.assertEqual(set(of), {"lego compact", "count-min", "the answer 1"}, place)
             self.assertLessEqual(of["lego compact"], of["count-min"], place)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed: apt-get install gnuplot-nox")
+    def test_plots(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            run("growth", "--quick", "--quiet", "--threads", "2", "--json", os.path.join(folder, "growth.json"))
+            subprocess.run([os.environ["LEGOSKETCH"], "report", "--quiet", "-o", page, folder], check=True)
+            with open(page) as file:
+                labels = re.findall('<svg [^>]*aria-label="([^"]*)"', file.read())
+        self.assertEqual(labels, [f"{y}, growth, {grows}" for grows in ("length", "distinct", "bytes") for y in ("Time", "AAE")]
+                         + ["Time, growth, threads"])
 
     def test_table(self):
         lines = run("growth", "--quick", "--quiet").stdout.splitlines()
