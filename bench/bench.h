@@ -32,7 +32,8 @@ enum { ASKED_SIZES = 2 };
 bool asked_fill(struct path_list *list, const struct plan *plan);
 void asked_show(const struct path_list *list, const struct plan *plan, double small);
 
-/* CPU microseconds for an item of small sketches, so many of them, that are made, filled and saved; 0 if that failed. */
+/* CPU microseconds for an item of small sketches, so many of them, that are made, filled and saved; 0 if that
+ * failed. */
 double small_sketches(uint32_t count);
 
 /* How speed and errors grow with the length of a stream, its distinct items, the bytes of a sketch and threads. */

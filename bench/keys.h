@@ -1,5 +1,5 @@
-/* The stream that every method gets: keys drawn one by one from a Zipf law of exponent 1, as 64-bit numbers, as text, and
- * as numbers that come with counts.
+/* The stream that every method gets: keys drawn one by one from a Zipf law of exponent 1, as 64-bit numbers, as text,
+ * and as numbers that come with counts.
  *
  * Drawn, where cli/zipf.h deals out exact counts: a stream of any length from any number of items, so that length and
  * distinct items can be varied each on its own. Rank r comes with probability ln((r + 1) / r) / ln(n + 1), which is
@@ -31,6 +31,6 @@ uint32_t keys_for_budget(uint64_t bytes);
 bool keys_make(struct keys *self, uint32_t ranks, size_t length, const bool kinds[KEY_KINDS]);
 void keys_free(struct keys *self);
 
-/* Other items than those of any stream, all different, from number `from` on: as numbers with the counts that a Zipf law of exponent 1 gives, of
- * which one in c is at least c. For as many as self has room for. */
+/* Other items than those of any stream, all different, from number `from` on, as many as self has room for: numbers with
+ * the counts that a Zipf law of exponent 1 gives, of which one in c is at least c. */
 void keys_crowd(struct keys *self, uint64_t from);

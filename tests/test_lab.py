@@ -125,7 +125,7 @@ class Experiments(LabCase):
         self.assertEqual(sorted((row["device"], row["threads"], row["operation"]) for row in published),
                          sorted((device, threads, operation) for device, threads in (("CPU", 1), ("CPU", 16), ("GPU", 1))
                                 for operation in ("query", "store")))
-        rows = [row for row in rows if row not in published]
+        rows = [row for row in rows if row not in published and row["device"] == "CPU"]
         methods = {row["method"] for row in rows}
         self.assertEqual(methods, {"lego", "cms", "one", "lego, batches", "lego, batches, all cores",
                                    "lego-paper, batches", "lego-paper, batches, all cores"})
