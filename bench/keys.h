@@ -31,6 +31,6 @@ uint32_t keys_for_budget(uint64_t bytes);
 bool keys_make(struct keys *self, uint32_t ranks, size_t length, const bool kinds[KEY_KINDS]);
 void keys_free(struct keys *self);
 
-/* Other items than those of any stream, all different, from number `from` on, as many as self has room for: numbers with
- * the counts that a Zipf law of exponent 1 gives, of which one in c is at least c. */
+/* Other items than those of any stream, all different, from number `from` on, as many as self has room for: numbers
+ * with the counts that a Zipf law of exponent 1 gives, of which one in c is at least c. */
 void keys_crowd(struct keys *self, uint64_t from);
