@@ -109,7 +109,7 @@ static double measured(const struct path_list *list, const struct asked *row, co
 
 static void print_number(double value)
 {
-    if (value > 0) printf("%.*f", value < 3 ? 2 : value < 100 ? 1 : 0, value);
+    if (value > 0) printf("%.3g", value);
     else printf("-");
 }
 

@@ -40,6 +40,9 @@ double small_sketches(uint32_t count);
 bool growth_fill(struct path_list *list, const struct plan *plan);
 void growth_show(const struct path_list *list);
 
+/* Millions of items a second: by CPU time, but where threads grow all by the clock. */
+double growth_speed(const struct path *path);
+
 /* For people: the machine, and a table for every size, operation, kind of call and of key. */
 void show_machine(const struct path_list *list, const struct limits *limits);
 void show_tables(const struct path_list *list, const struct limits *limits);

@@ -59,13 +59,18 @@ bool growth_fill(struct path_list *list, const struct plan *plan)
     return true;
 }
 
+double growth_speed(const struct path *path)
+{
+    return strcmp(path->by, "by_threads") == 0 ? path_rate(path).median : path_speed(path);
+}
+
 void growth_show(const struct path_list *list)
 {
     printf("grows\tto\tmethod\toperation\tcalls\tbudget\tmillions_per_second\taae\taae_of_1\n");
     for (size_t i = 0; i < list->count; i++) {
         const struct path *path = &list->paths[i];
         printf("%s\t%ju\t%s\t%s\t%s\t%ju\t%.2f", path->by + strlen("by_"), (uintmax_t)path->x, path->method->name,
-               operation_names[path->operation], calls_names[path->calls], (uintmax_t)path->budget, path_speed(path));
+               operation_names[path->operation], calls_names[path->calls], (uintmax_t)path->budget, growth_speed(path));
         if (path->errors) printf("\t%.6g\t%.6g\n", path->aae, path_aae_of_one(path));
         else printf("\t\t\n");
     }

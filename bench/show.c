@@ -91,7 +91,7 @@ static void add_growth(json_line *row, const struct path *path)
              operation_names[path->operation], strcmp(path->by, "by_threads") == 0 ? size : calls_names[path->calls]);
     add_place(row, path);
     json_text(row, "path", name);
-    json_real(row, "nanoseconds", 1e3 / path_speed(path));
+    json_real(row, "nanoseconds", 1e3 / growth_speed(path));
 }
 
 /* Errors are a row of their own: of the answers of a method, and of the answer 1. */
