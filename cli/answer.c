@@ -5,6 +5,9 @@
 #include "values.h"
 
 #include <stdio.h>
+#include <string.h>
+
+enum { SHORT = 64 }; /* bytes of an item, for which a call of fwrite() would be much */
 
 static uint64_t as_u64(const unsigned char bytes[8])
 {
@@ -29,10 +32,11 @@ bool answer_print(const lego_top_item *answer, bool as_number, bool json)
 {
     bool is_number = as_number && answer->size == 8;
     if (json) return print_json(answer, is_number);
-    char line[4 * VALUE_TEXT + 4]; /* what comes with the item */
-    size_t length = 0;
+    char line[SHORT + 4 * VALUE_TEXT + 4]; /* without the item, if that is long */
+    size_t length = answer->size <= SHORT ? answer->size : 0;
     if (is_number) length = value_write_u64(line, as_u64(answer->item));
-    else fwrite(answer->item, 1, answer->size, stdout);
+    else if (length < answer->size) fwrite(answer->item, 1, answer->size, stdout);
+    else memcpy(line, answer->item, length);
     line[length++] = '\t';
     length += value_print_estimate(line + length, answer->estimate.value);
     line[length++] = '\t';

@@ -1,18 +1,25 @@
 /* The parsers of the input formats; see items.h. Text is copied once, into the batch: a batch has to hold items end to
  * end, and the line that has not ended yet simply waits behind them.
  *
- * Most lines are short. Those are found 64 bytes at a time, and copied without asking how long they are; all others,
- * and those at the borders of a block or a batch, go one by one. */
+ * Line ends are looked for 64 bytes at a time, and short lines are copied without asking how long they are. Very long
+ * ones, and those at the borders of a block or a batch, go one by one. */
 #include "items.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* A sketch takes many items at once faster, so batches, of which there are two, are as large as is still modest: the
+ * command takes about 60 MB beside the sketch, for tsv 90. Memory that a batch of long or of short lines has no use for
+ * is never touched. Where items are deleted, a sketch depends on what comes together: where batches of tsv end is for
+ * ever. */
 enum {
-    BATCH_ITEMS = 1 << 20, /* the sketch takes more at once faster; both batches together have 48 to 80 MB */
-    BATCH_BYTES = 1 << 24, /* a batch is handed out once its items have so many */
-    SEARCHED = 64,         /* bytes that are searched at once */
-    SHORT = 32             /* bytes of a short line, the most */
+    BATCH_SIZE = 22 << 20,        /* bytes of keys, or of items and their offsets, with which it is handed out */
+    BATCH_ITEMS = BATCH_SIZE / 8, /* at most */
+    COUNTED_ITEMS = 1 << 20,      /* those of tsv, or */
+    COUNTED_BYTES = 1 << 24,      /* of their items; up to 40 MB with counts and lines */
+    SEARCHED = 64,                /* bytes that are searched at once */
+    SHORT = 32,                   /* bytes of a line that are copied in any case */
+    LONG = 1 << 12                /* bytes after which a line is left to go alone */
 };
 
 static bool is_text(item_format format)
@@ -27,19 +34,26 @@ lego_items items_view(const item_batch *batch)
 
 static bool open_batch(item_batch *batch, item_format format)
 {
+    size_t items = format == FORMAT_TSV ? COUNTED_ITEMS : BATCH_ITEMS;
     if (!is_text(format)) {
-        batch->keys = malloc(BATCH_ITEMS * sizeof *batch->keys);
+        batch->keys = malloc(items * sizeof *batch->keys);
         return batch->keys != NULL;
     }
-    batch->capacity = BATCH_BYTES + SHORT; /* a short line may be copied with what follows it */
+    batch->capacity = (format == FORMAT_TSV ? COUNTED_BYTES : BATCH_SIZE) + SHORT; /* the last with what follows it */
     batch->bytes = malloc(batch->capacity);
-    batch->offsets = malloc((BATCH_ITEMS + 1) * sizeof *batch->offsets);
+    batch->offsets = malloc((items + 1) * sizeof *batch->offsets);
     if (batch->bytes == NULL || batch->offsets == NULL) return false;
     batch->offsets[0] = 0;
     if (format == FORMAT_LINES) return true;
-    batch->counts = malloc(BATCH_ITEMS * sizeof *batch->counts);
-    batch->lines = malloc(BATCH_ITEMS * sizeof *batch->lines);
+    batch->counts = malloc(items * sizeof *batch->counts);
+    batch->lines = malloc(items * sizeof *batch->lines);
     return batch->counts != NULL && batch->lines != NULL;
+}
+
+/* Whether a batch of text with so many items, of so many bytes, is to be handed out. */
+static inline bool is_full(bool counted, size_t items, size_t bytes)
+{
+    return counted ? items >= COUNTED_ITEMS || bytes >= COUNTED_BYTES : items * sizeof(uint64_t) + bytes >= BATCH_SIZE;
 }
 
 static void close_batch(item_batch *batch)
@@ -209,9 +223,16 @@ static const unsigned char *short_count(const unsigned char *line, const unsigne
     return at > line && at[-1] == '\t' ? at - 1 : NULL;
 }
 
-/* Takes short lines from *at on, as long as nothing is special about them. A function for each format, or the compiler
- * would ask for every line. */
-static inline void take_short_lines(item_parser *parser, bool counted, const unsigned char **at,
+/* Copies an item, with what follows it if it is short. */
+static inline void copy_item(unsigned char *to, const unsigned char *from, size_t size)
+{
+    memcpy(to, from, SHORT);
+    if (size > SHORT) memcpy(to + SHORT, from + SHORT, size - SHORT);
+}
+
+/* Takes lines from *at on, as long as nothing is special about them. A function for each format, or the compiler would
+ * ask for every line. */
+static inline void take_plain_lines(item_parser *parser, bool counted, const unsigned char **at,
                                     const unsigned char *end)
 {
     item_batch batch = parser->batch; /* a copy: bytes are written, and could be anything's, had it an address */
@@ -219,17 +240,17 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
     size_t fill = parser->fill;
     uint64_t lines = parser->line;
     /* As many lines end in a part as it has bytes, at most, and one of them began before it: none fills the batch. */
-    for (const unsigned char *part = line; end - part >= SEARCHED + SHORT && part - line <= SHORT &&
-                                           batch.n + SEARCHED < BATCH_ITEMS && fill + SHORT + SEARCHED < BATCH_BYTES;
+    for (const unsigned char *part = line; end - part >= SEARCHED + SHORT && part - line <= LONG &&
+                                           !is_full(counted, batch.n + SEARCHED, fill + LONG + SEARCHED);
          part += SEARCHED) {
         for (uint64_t feeds = line_feeds(part); feeds != 0; feeds &= feeds - 1) {
             const unsigned char *feed = part + __builtin_ctzll(feeds);
             const unsigned char *stop = counted ? short_count(line, feed, &batch.counts[batch.n]) : feed;
-            if (stop == NULL || stop - line > SHORT) {
+            if (stop == NULL) {
                 end = part; /* leaves both loops */
                 break;
             }
-            memcpy(batch.bytes + fill, line, SHORT);
+            copy_item(batch.bytes + fill, line, (size_t)(stop - line));
             fill += (size_t)(stop - line);
             lines++;
             if (counted) batch.lines[batch.n] = lines;
@@ -243,10 +264,10 @@ static inline void take_short_lines(item_parser *parser, bool counted, const uns
     *at = line;
 }
 
-static void take_short(item_parser *parser, const unsigned char **at, const unsigned char *end)
+static void take_plain(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
-    if (parser->format == FORMAT_TSV) take_short_lines(parser, true, at, end);
-    else take_short_lines(parser, false, at, end);
+    if (parser->format == FORMAT_TSV) take_plain_lines(parser, true, at, end);
+    else take_plain_lines(parser, false, at, end);
 }
 
 static item_event parse_text(item_parser *parser, const unsigned char **at, const unsigned char *end)
@@ -254,7 +275,7 @@ static item_event parse_text(item_parser *parser, const unsigned char **at, cons
     while (*at < end) {
         size_t start = (size_t)parser->batch.offsets[parser->batch.n];
         if (!parser->discarding && parser->fill == start) {
-            take_short(parser, at, end);
+            take_plain(parser, at, end);
             start = parser->fill;
         }
         const unsigned char *newline = memchr(*at, '\n', (size_t)(end - *at));
@@ -279,7 +300,7 @@ static item_event parse_text(item_parser *parser, const unsigned char **at, cons
         }
         const char *what = end_line(parser);
         if (what != NULL) return report(parser, parser->line, what);
-        if (parser->batch.n == BATCH_ITEMS || parser->fill >= BATCH_BYTES) return hand_out(parser);
+        if (is_full(parser->format == FORMAT_TSV, parser->batch.n, parser->fill)) return hand_out(parser);
     }
     return ITEMS_MORE;
 }

@@ -188,10 +188,10 @@ static const char *const counts[] = {"\t1",
 /* Lines of all lengths around those that are special to the parser, of any bytes; the last may have no end. */
 static size_t make_text(char *text, size_t size, item_format format, uint64_t *state)
 {
-    static const size_t longest[] = {1, 4, 12, 34, 70, 200};
-    size_t fill = 0, most = longest[draw(state) % 6];
+    static const size_t longest[] = {1, 4, 12, 34, 70, 200, 5000};
+    size_t fill = 0, most = longest[draw(state) % 7];
     while (fill < size) {
-        if (draw(state) % 16 == 0) most = longest[draw(state) % 6];
+        if (draw(state) % 16 == 0) most = longest[draw(state) % 7];
         for (size_t length = draw(state) % (most + 1); length > 0 && fill < size; length--) {
             char byte = (char)draw(state);
             text[fill++] = byte == '\n' || draw(state) % 4 ? (char)('a' + draw(state) % 26) : byte;
@@ -228,7 +228,7 @@ static void every_cut(void **unused)
 static void many_batches(void **unused)
 {
     (void)unused;
-    enum { SIZE = 20 << 20 };
+    enum { SIZE = 30 << 20 };
     char *text = malloc(SIZE);
     assert_non_null(text);
     uint64_t state = 2;
@@ -243,8 +243,8 @@ static void many_batches(void **unused)
         free(wanted.bytes);
     }
     memset(text, '\n', SIZE); /* the most lines that there can be */
-    struct found wanted = plain_read(FORMAT_LINES, text, 3 << 20);
-    same(&wanted, read_blocks(FORMAT_LINES, text, 3 << 20, 1 << 19, 1 << 19, NULL));
+    struct found wanted = plain_read(FORMAT_LINES, text, 4 << 20);
+    same(&wanted, read_blocks(FORMAT_LINES, text, 4 << 20, 1 << 19, 1 << 19, NULL));
     free(wanted.bytes);
     free(text);
 }

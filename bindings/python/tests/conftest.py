@@ -32,3 +32,16 @@ def batched():
         return sketch
 
     return count
+
+
+@pytest.fixture
+def crowd():
+    """A sketch in which not every count is exact any more, so that it no longer merges with one of any size."""
+
+    def make(**options):
+        s = Sketch(**options)
+        s.add_many(list(range(100_000)))
+        s.add("a")
+        return s
+
+    return make

@@ -1,0 +1,189 @@
+"""Two sketches, and one folded to the size of another.
+
+SPDX-License-Identifier: MIT
+"""
+
+import math
+import re
+
+import pytest
+
+import legosketch
+from legosketch import LegoError, Sketch
+
+WORDS = "to be or not to be that is the question".split()
+
+
+def test_merge_and_subtract(counted):
+    a, b = counted(WORDS), counted(["to", "do"])
+    whole = counted(WORDS + ["to", "do"])
+    assert a + b == b + a == whole
+    assert whole - b == a and whole - a == b
+    c = a.copy()
+    c += b
+    assert c == whole
+    c -= b
+    assert c == a
+    c.merge(b)
+    assert c == whole
+    twice = counted(WORDS * 2)
+    assert a + a == twice
+    a.merge(a)
+    assert a == twice
+    a -= a
+    assert a.total == 0 and a.estimate("to") == 0
+
+
+def test_merge_refuses():
+    s = Sketch("64K")
+    for other, why in ((Sketch("64K", seed=1), "seed"), (Sketch("64K", model="paper"), "model")):
+        for use in (s.merge, s.__add__, other.merge):
+            with pytest.raises(LegoError, match=why):
+                use(s if use == other.merge else other)
+    for wrong in (None, 5, "a", {}):
+        with pytest.raises(TypeError):
+            s.merge(wrong)
+        with pytest.raises(TypeError):
+            s + wrong
+        with pytest.raises(TypeError):
+            s -= wrong
+        with pytest.raises(TypeError):
+            wrong + s
+
+
+def test_sizes_that_do_not_merge_are_named(crowd):
+    one, other = crowd(budget="96K"), crowd(budget="48K")  # 370 blocks, which are 10 times 37, and 185
+    one.fold(one.blocks // 5)
+    for use in (one.merge, one.__add__, one.__isub__, one.__iadd__):
+        with pytest.raises(LegoError, match="neither number is a multiple") as error:
+            use(other)
+        text = str(error.value)
+        assert error.value.status == legosketch._core.LEGO_ERR_SHAPE
+        for sketch in (one, other):
+            assert f"{sketch.blocks:,}" in text and f"{sketch.budget:,}" in text
+    assert one.total == 100_001
+    blocks, = re.search(r"fold\((\d+)\)$", text).groups()  # the advice is good
+    for sketch in (one, other):
+        sketch.fold(int(blocks))
+    assert (one + other).total == 200_002
+
+
+def test_exact_sketches_merge_whatever_their_budgets(crowd):
+    small, large = Sketch("65K"), Sketch("100K")
+    small.update(["a", "b", "a"])
+    large.update(["a", "c"])
+    for one, other in ((small, large), (large, small)):
+        both = one + other
+        assert both.exact and both.budget == one.budget
+        assert [both.bounds(item) for item in "abcd"] == [(3, 3), (1, 1), (1, 1), (0, 0)]
+    full = crowd(budget="100K")
+    with pytest.raises(LegoError, match="or merge this one into the other$"):
+        small + full
+    assert (full + small).total == full.total + 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ({"budget": "100K"}, {"budget": "65K"}, "neither number"),
+        ({"budget": "300K", "model": "paper"}, {"budget": "170K", "model": "paper"}, "columns"),
+        ({"budget": "300K", "top": "24K"}, {"budget": "293K", "top": "16K"}, "tops"),
+        ({"budget": "64K", "top": True}, {"budget": "90K", "top": True}, "neither number"),
+        ({"budget": "64K", "top": "8K"}, {"budget": "64K"}, "neither number"),
+        ({"budget": "80K"}, {"budget": "90K", "top": True}, "neither number"),
+    ],
+)
+def test_the_advice_for_sketches_that_do_not_merge_is_good(first, second, why, crowd):
+    """It is to make both with a budget and a top. Of the two that were refused, one is of that size already."""
+    sketches = crowd(**first), crowd(**second)
+    with pytest.raises(LegoError, match=why) as error:
+        sketches[0] + sketches[1]
+    advice = r": make both with budget=([\d_]+)(?:, top=([\d_]+))?$"  # and no fold, which would ruin them
+    budget, top = re.search(advice, str(error.value)).groups()
+    advice = {**first, "budget": int(budget), "top": int(top or 0)}
+    made = crowd(**advice)
+    assert made.budget == advice["budget"]
+    same = [sketch for sketch in sketches if sketch == made]
+    assert len(same) == 1
+    assert (made + same[0]).blocks == (same[0] + made).blocks == made.blocks
+
+
+@pytest.mark.parametrize("options", [{}, {"top": "8K"}, {"model": "paper"}, {"model": "paper", "top": True}])
+def test_the_least_budget(options):
+    s = Sketch("300K", **options)
+    assert s.bytes <= s.budget <= 300 * 1024
+    options["top"] = s.top_budget
+    assert Sketch(s.budget, **options) == s
+    less = Sketch(s.budget - 1, **options)
+    assert (less.blocks, less.columns) < (s.blocks, s.columns)
+
+
+def test_advice_for_sketches_that_were_folded(crowd):
+    """No budget makes one as small."""
+    one, other = crowd(budget="64K", top="8K"), crowd(budget="90K", top="12K")
+    one.fold(7)
+    other.fold(other.blocks // 2)
+    budget, top = 4096 + one.top_budget, one.top_budget
+    with pytest.raises(LegoError, match=f"make both with budget={budget:_}, top={top:_}$"):
+        one + other
+    assert Sketch(budget, top=top).top_budget == top
+
+
+def test_budgets_that_nest_merge():
+    for small, large in (("64K", "128K"), ("300K", "600K"), ("1M", "4M")):
+        a, b = Sketch(small), Sketch(large)
+        a.add_many(list(range(150_000)))
+        b.add_many(list(range(100_000, 250_000)))
+        assert not a.exact
+        assert (a + b) == (b + a) and (b + a).blocks == a.blocks
+        b.fold(budget=small)
+        again = Sketch(small)
+        again.add_many(list(range(100_000, 250_000)))
+        assert again == b
+
+
+def test_fold(crowd):
+    for options in ({}, {"top": "8K"}, {"model": "paper"}):
+        a = crowd(budget="256K", **options)
+        part = next(d for d in range(2, a.blocks + 1) if a.blocks % d == 0)
+        half = a.copy()
+        half.fold(a.blocks // part)
+        assert half.blocks == a.blocks // part and half.bytes < a.bytes and half.total == a.total
+        assert half.top_budget == a.top_budget
+        assert (a + half).blocks == half.blocks
+        for wrong in (0, a.blocks * 2, 2**40, -1):
+            with pytest.raises(LegoError):
+                a.fold(wrong)
+
+
+def test_fold_within_a_budget():
+    s = Sketch("1M")
+    s.update(WORDS)
+    for budget in ("1M", "100K", 65536, "4K"):
+        s.fold(budget=budget)
+        assert legosketch._size(budget) // 3 < s.budget and s.bytes <= legosketch._size(budget)
+        assert s.estimate("to") == 2
+    for wrong in (0, 10, -5):
+        with pytest.raises(LegoError):
+            s.fold(budget=wrong)
+    for wrong in ({}, {"blocks": 1, "budget": "4K"}):
+        with pytest.raises(TypeError, match="blocks or a budget"):
+            s.fold(**wrong)
+
+
+def test_top_and_plain_merge():
+    listing, plain = Sketch("64K", top="8K"), Sketch("56K")
+    plain.fold(math.gcd(plain.blocks, listing.blocks))
+    listing.update({"a": 5, "b": 3})
+    plain.update({"a": 2, "c": 4})
+    both = listing + plain
+    assert both.top_budget == listing.top_budget and both.total == 14
+    assert [both.estimate(item) for item in "abc"] == [7, 3, 4] and "a" in [t.item for t in both.top()]
+    both = plain + listing
+    assert both.top_bytes == 0 and [both.estimate(item) for item in "abc"] == [7, 3, 4]
+    assert both == plain + listing  # a function of the two
+    for one, other in ((listing, plain), (plain, listing), (listing, listing)):
+        before = one.to_bytes()
+        with pytest.raises(LegoError, match="sketches with top") as error:
+            one - other
+        assert error.value.status == legosketch._core.LEGO_ERR_TOP and one.to_bytes() == before

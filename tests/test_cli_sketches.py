@@ -1,0 +1,262 @@
+"""Sketches as files: merge, fold, info, models, and files that are damaged or missing.
+
+SPDX-License-Identifier: MIT
+"""
+import json, os, random, re, struct, subprocess, sys, unittest
+
+import xxhash
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_cli import PROGRAM, ROOT, Case, words
+
+GOLDEN = ROOT / "tests" / "golden"
+
+
+def crowds():
+    """Two streams of so many distinct items that no sketch of the tests, of 1 MB or less, counts all of them exactly."""
+    return [b"\n".join(b"%d" % i for i in range(first, first + 150000)) for first in (0, 100000)]
+
+
+def make_model(name):
+    """A model of bricks with random networks, under another name (docs/format.md)."""
+    body = bytearray((GOLDEN / "random.lego").read_bytes()[:-8])
+    body[48:64] = name.ljust(16, b"\0")
+    return bytes(body) + struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(body)))
+
+
+class Sketches(Case):
+    def test_merge(self):
+        stream = words(100000)
+        wanted = self.build("all", b"\n".join(stream), "--budget", "200K")
+        for part in range(3):
+            self.build(f"{part}", b"\n".join(stream[part::3]), "--budget", "200K")
+        self.run_program("merge", "-o", "sum", "0", "1", "2")
+        self.assertEqual(self.read("sum"), wanted)
+        self.run_program("merge", "-o", "0", "2", "1", "0")  # onto one of its inputs
+        self.assertEqual(self.read("0"), wanted)
+        self.assertEqual(self.run_program("merge", "-o", "-", "-", data=wanted), wanted)
+
+    def info(self, *arguments):
+        return json.loads(self.run_program("info", "--json", *arguments))
+
+    def test_merge_of_sizes_that_nest(self):
+        parts = crowds()
+        shapes = [(["--model", "paper", "--columns", "1024", "--blocks", "12"],
+                   ["--model", "paper", "--columns", "1024", "--blocks", "4"])]
+        shapes += [(["--budget", large], ["--budget", small])
+                   for large, small in (("128K", "64K"), ("4M", "1M"), ("600K", "300K"), ("64K", "64K"))]
+        for large, small in shapes:
+            with self.subTest(large=large):
+                self.build("a", parts[0], *large)
+                self.build("b", parts[1], *small)
+                wanted = self.build("wanted", b"\n".join(parts), *small)
+                for order in ("ab", "ba"):
+                    self.run_program("merge", "-o", "sum", *order)
+                    self.assertEqual(self.read("sum"), wanted)
+
+    def remedy(self, into, path):
+        """What the refusal to merge says to do, after it named both files with their sizes."""
+        done = subprocess.run([PROGRAM, "merge", "-o", "x", into, path], cwd=self.folder, capture_output=True,
+                              text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        told = {name: self.info(name) for name in (into, path)}
+        sizes = [rf"{name} \({told[name]['blocks']} (?:block|brick)s?, [\d.]+[KM]?\)" for name in (path, into)]
+        found = re.search(rf"\Alegosketch: cannot merge {sizes[0]} into {sizes[1]}: .*\. (.*)\n\Z", done.stderr)
+        self.assertTrue(found, done.stderr)
+        self.assertNotIn("x", self.files())
+        return found[1]
+
+    def test_merge_of_sizes_that_do_not_nest(self):
+        parts = crowds()
+        for one, other, common in (1536, 1024, 512), (320, 480, 160), (12, 8, 4):
+            for more in [], ["--top=4K"]:
+                self.build("a", parts[0], "--blocks", one, *more)
+                self.build("b", parts[1], "--blocks", other)
+                size, = re.findall(r"\AFold both first: legosketch fold --blocks (\d+)\Z", self.remedy("a", "b"))
+                for name in "ab":
+                    self.run_program("fold", "-o", name, "--blocks", size, name)
+                self.run_program("merge", "-o", "sum", "a", "b")
+                self.assertEqual(self.info("sum")["blocks"], common)
+            self.run_program("merge", "-o", "sum", "b", "a")  # into the plain one, which counts everything
+            self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--blocks", common))
+
+    def test_merge_of_any_sizes_while_they_are_exact(self):
+        parts = [b"\n".join(words(5000, seed)) for seed in (1, 2)]
+        for name, budget, data in ("a", "90K", parts[0]), ("b", "110K", parts[1]):
+            self.build(name, data, "--budget", budget)
+        for order, budget in ("ab", "90K"), ("ba", "110K"):
+            self.run_program("merge", "-o", "sum", *order)
+            self.assertEqual(self.read("sum"), self.build("wanted", b"\n".join(parts), "--budget", budget))
+            self.assertTrue(self.info("sum")["exact"])
+        self.build("b", crowds()[0], "--budget", "110K")  # that no longer is, and its size is the larger
+        self.assertEqual(self.remedy("a", "b"), "Name them the other way round")
+        self.run_program("merge", "-o", "sum", "b", "a")
+        self.assertFalse(self.info("sum")["exact"])
+
+    def test_merge_of_sizes_that_hardly_nest(self):
+        parts = crowds()
+        cases = [("90K", "110K", []), ("90K", "110K", ["--top"]), ("90K", "700K", ["--model", "paper"])]
+        for one, other, more in cases:
+            self.build("a", parts[0], "--budget", one, *more)
+            self.build("b", parts[1], "--budget", other, *more)
+            advice = self.remedy("a", "b")
+            found = re.fullmatch(r"Build one of them again with (--budget \d+(?: --top=\d+)?)", advice)
+            self.assertTrue(found, advice)
+            self.assertEqual("--top" in advice, "--top" in more)
+            self.build("b", parts[1], *[option for option in more if option != "--top"], *found[1].split())
+            self.run_program("merge", "-o", "sum", "a", "b")
+            self.assertEqual(self.info("sum")["blocks"], self.info("a")["blocks"])
+            os.remove(self.folder / "sum")
+
+    def test_merge_refused(self):
+        self.build("a", "x\n")
+        self.build("b", "x\n", "--seed", "1")
+        self.build("c", "x\n", "--model", "paper")
+        before = self.write("out", "something else")
+        self.fails("merge", "-o", "out", "a", "b", says="(?s)cannot merge b into a.*seed")
+        self.fails("merge", "-o", "out", "a", "c", says="(?s)cannot merge c into a.*model")
+        self.fails("merge", "-o", "out", "a", "none", says="cannot read none: No such file")
+        self.assertEqual(self.read(before), b"something else")
+        self.assertEqual(self.files(), ["a", "b", "c", "out"])
+
+    def test_fold(self):
+        data = b"\n".join(words(20000))
+        for shape in ["--model", "paper", "--columns", "512"], []:
+            self.build("a", data, "--blocks", "12", *shape)
+            for blocks in (12, 6, 4, 3, 2, 1):
+                self.run_program("fold", "-o", "small", "--blocks", blocks, "a")
+                self.assertEqual(self.read("small"), self.build("b", data, "--blocks", blocks, *shape))
+        self.fails("fold", "-o", "none", "--blocks", "5", "a", says="a has 12 blocks, .*can not be folded to that")
+        self.fails("fold", "-o", "none", "--blocks", "5", "b", says="b has 1 block, ")
+        self.assertNotIn("none", self.files())
+
+    def test_fold_to_a_budget(self):
+        data = b"\n".join(words(20000))
+        self.build("a", data, "--budget", "256K")
+        for budget in ("256K", "128K", "64K"):
+            self.run_program("fold", "-o", "small", "--budget", budget, "a")
+            self.assertEqual(self.read("small"), self.build("b", data, "--budget", budget))
+        whole = self.info("a")["blocks"]
+        self.build("b", "")
+        fixed = self.info("b")["bytes"] - 256  # it has one block
+        divisors = [n for n in range(1, whole + 1) if whole % n == 0]
+        for budget in (5000, 70000, 100000):  # the most that fits, with a cap for every 32 of them
+            self.run_program("fold", "-o", "small", "--budget", budget, "a")
+            wanted = max(n for n in divisors if fixed + 256 * (n + max(1, n // 32)) <= budget)
+            self.assertEqual(self.info("small")["blocks"], wanted)
+        self.fails("fold", "-o", "none", "--budget", "10", "a", says="legosketch: a")
+        self.assertNotIn("none", self.files())
+
+    def test_info(self):
+        self.build("a", b"apple\t5\npear\t-2\n", "--format", "tsv", "--blocks", "6", "--columns", "256",
+                   "--seed", 2**64 - 1, "--model", "paper")
+        told = self.info("a")
+        wanted = dict(kind="sketch", model="paper", seed=2**64 - 1, total=3, blocks=6, rows=5, columns=256, top_bytes=0,
+                      top_budget=0, top_total=0, top_items=0, exact=False, listing=0,
+                      expected_aae=None, expected_are=None)
+        self.assertEqual({key: told[key] for key in wanted}, wanted)
+        text = self.run_program("info", "a").decode()
+        for name in ("stream", "memory", "model", "seed", "bricks"):
+            self.assertRegex(text, rf"(?m)^{name}  ")
+        self.assertEqual(self.run_program("info", "-", data=self.read("a")).decode(), text)
+        self.build("b", "apple\n", "--blocks", "6")
+        told = self.info("b")
+        wanted = dict(kind="sketch", model="compact", total=1, distinct=1, exact=True, listing=1, blocks=6, columns=0,
+                      expected_aae=0, expected_are=0)
+        self.assertEqual({key: told[key] for key in wanted}, wanted)
+        text = self.run_program("info", "b").decode()
+        for line in (r"stream +1 items counted, 1 distinct", r"answers +exact: every item is listed",
+                     r"memory +528 bytes \(528\) of a budget of \d+ \(4K\)", r"blocks +at most 6, of 256 bytes"):
+            self.assertRegex(text, rf"(?m)^{line}$")
+        self.build("c", crowds()[0], "--budget", "64K")
+        told = self.info("c")
+        self.assertFalse(told["exact"])
+        self.assertTrue(0 <= told["listing"] < 1 and told["bytes"] <= told["budget"] <= 65536, told)
+        self.assertLess(abs(told["distinct"] - 150000), 0.1 * 150000)
+        text = self.run_program("info", "c").decode()
+        self.assertRegex(text, r"(?m)^stream +150000 items counted, about \d+ distinct$")
+        self.assertRegex(text, r"(?m)^answers +estimates: [\d.]+ % of the blocks list their items\n"
+                               r" +expected error: [\d.e-]+ an item, [\d.e-]+ % of a count$")
+        self.assertTrue(0 < told["expected_aae"] < 0.5 and 0 < told["expected_are"] < 0.5, told)  # each came once
+        self.build("d", crowds()[0], "--budget", "4K")
+        told = self.info("d")
+        self.assertIsNone(told["expected_aae"] or told["expected_are"])
+        self.assertRegex(self.run_program("info", "d").decode(), r"(?m)^ +expected error: cannot be told where cells are crowded or have both signs$")
+        self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
+
+    def test_shapes_that_cannot_be(self):
+        for options in (["--blocks", "2", "--columns", "101", "--model", "paper"], ["--blocks", "4294967295"],
+                        ["--blocks", "2", "--columns", "64"]):
+            self.fails("build", "-o", "a", *options, data="x\n", says="no sketch of that shape: ")
+        self.assertEqual(self.files(), [])
+
+    def test_damaged(self):
+        good = self.build("a", "apple\n", "--budget", "4K")
+        draw = random.Random(7)
+        cases = [good[:size] for size in (0, 1, 7, 8, 40, 88, len(good) - 1, *draw.sample(range(len(good)), 10))]
+        cases.append(good + b"\0")
+        for at in (0, 8, 12, 16, 24, 32, 40, 56, 60, 64, 66, 68, 72, 80, *draw.sample(range(88, len(good)), 10)):
+            flipped = bytearray(good)
+            flipped[at] ^= 1 << draw.randrange(8)
+            cases.append(bytes(flipped))
+        for number, data in enumerate(cases):
+            with self.subTest(number=number):
+                self.write("bad", data)
+                self.fails("query", "bad", "apple", says=r"\Alegosketch: bad")
+                self.fails("merge", "-o", "out", "a", "bad", says=r"\Alegosketch: bad")
+        self.fails("info", "bad", says="bad: ")
+        self.fails("fold", "-o", "out", "--blocks", "1", "bad", says="bad: ")
+        self.write("bad", good[:8] + struct.pack("<I", 1) + good[12:])
+        self.fails("info", "bad", says="bad: .*version")
+        self.assertEqual(self.files(), ["a", "bad"])
+
+    def test_missing(self):
+        self.fails("build", "-o", "a", "none", says="cannot read none: No such file")
+        self.fails("build", "-o", "a", ".", says="Is a directory")
+        for command in ("query none x", "info none", "fold -o a --blocks 1 none", "merge -o a none", "eval none"):
+            self.fails(*command.split(), says="cannot read none: No such file")
+        self.write("in", "not a sketch")
+        self.fails("query", "in", "x", says="in is not a sketch")
+        self.fails("info", "in", says="in is not a sketch or a model")
+        self.fails("build", "-o", "a", "in", "none", says="none")  # found out before the first is read
+        self.assertEqual(self.files(), ["in"])
+
+    def test_model_files(self):
+        model = self.write("tiny.lego", make_model(b"tiny"))
+        other = self.write("other.lego", make_model(b"other"))
+        told = self.info(model)
+        self.assertEqual(told, dict(kind="model", name="tiny", rows=5, columns=5120, quantum=1024,
+                                    fingerprint="%016x" % struct.unpack("<Q", make_model(b"tiny")[-8:])))
+        self.assertIn(b"tiny", self.run_program("info", model))
+        self.build("a", "apple\napple\n", "--model", model)
+        self.build("b", "apple\n", "--model", model)
+        self.build("c", "apple\n", "--model", other)
+        self.assertEqual(self.query("a", "apple", options=["-m", model]), {b"apple": 2})
+        self.run_program("merge", "-o", "sum", "-m", model, "a", "b")
+        self.run_program("fold", "-o", "sum", "-m", model, "--blocks", "1", "sum")
+        self.assertEqual(self.query("sum", "apple", options=["-m", model]), {b"apple": 3})
+        self.assertEqual(self.info("-m", model, "a")["model"], "tiny")
+        row = json.loads(self.run_program("eval", "-q", "--json", "--methods", "rule", "-m", model, data="x\n"))
+        self.assertEqual((row["model"], row["aae"]), ("tiny", 0))
+        for command in ("query a x", "query -m other.lego a x", "info a", "merge -o x -m tiny.lego a c"):
+            self.fails(*command.split(), says="was made with the model")
+        self.fails("build", "-o", "x", "-m", "none", says="'none' is neither a built-in model nor a file")
+        self.fails("build", "-o", "x", "-m", "a", says="a is not a model")
+        self.write("bad.lego", make_model(b"bad")[:-1] + b"?")
+        self.fails("build", "-o", "x", "-m", "bad.lego", says="bad.lego: .*checksum")
+        self.assertNotIn("x", self.files())
+
+    def test_scan(self):
+        model = GOLDEN / "random.lego"
+        self.build("a", b"\n".join(words(20000)), "--model", model, "--budget", "300K")
+        told, *bricks = map(json.loads, self.run_program("info", "--json", "--scan", "-m", model, "a").splitlines())
+        self.assertEqual([brick["brick"] for brick in bricks], list(range(told["blocks"])))
+        self.assertEqual(sum(brick["total"] for brick in bricks), 20000)
+        self.assertEqual([list(brick) for brick in bricks], [["brick", "total", "distinct", "skew"]] * told["blocks"])
+        table = self.run_program("info", "--scan", "-m", model, "a").decode().split("\n\n")[1].splitlines()
+        self.assertEqual(table[0].split(), ["brick", "items", "counted", "distinct", "skew"])
+        self.assertEqual([int(row.split()[1]) for row in table[1:]], [brick["total"] for brick in bricks])
+
+
+if __name__ == "__main__":
+    unittest.main()
