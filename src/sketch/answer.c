@@ -20,9 +20,33 @@ static struct blocks_summary *summary_of(const lego_sketch *sketch)
     struct blocks_summary *made = sketch->allocator.alloc(sketch->allocator.context, sizeof *made);
     if (!made) return NULL;
     atomic_init(&made->state, SUMMARY_EMPTY);
+    made->touched.n = 0;
+    made->learnt.of = (struct hash){0, 0};
     if (atomic_compare_exchange_strong(place, &none, made)) return made;
     sketch->allocator.free(sketch->allocator.context, made, sizeof *made);
     return none; /* what another reader has made */
+}
+
+void summary_touch(struct blocks_summary *summary, const struct blocks *blocks, uint32_t block)
+{
+    uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
+    if (state == SUMMARY_EMPTY) return;
+    bool kept = histogram_touch(&summary->histogram, blocks, block, &summary->touched);
+    if (kept && summary->touched.n == 0) return; /* it is none that tells anything */
+    atomic_store_explicit(&summary->state, kept ? SUMMARY_TOUCHED : SUMMARY_EMPTY, memory_order_relaxed);
+}
+
+/* Learns anew, if that is needed; false, and nothing is kept, if there is no memory for it. */
+static bool summary_learn(struct blocks_summary *summary, const lego_sketch *sketch, bool touched)
+{
+    void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
+    if (!room) return false;
+    if (!touched || !histogram_again(&sketch->blocks, &summary->touched, &summary->histogram))
+        histogram_scan(&sketch->blocks, &summary->histogram);
+    summary->touched.n = 0;
+    learn_from(&summary->histogram, &summary->learnt, room);
+    sketch->allocator.free(sketch->allocator.context, room, LEARN_BYTES);
+    return true;
 }
 
 /* One reader learns, and the others wait for it: a millisecond or two. NULL if there is no memory. */
@@ -31,17 +55,17 @@ const struct learnt *blocks_learnt(const lego_sketch *sketch)
     struct blocks_summary *summary = summary_of(sketch);
     if (!summary) return NULL;
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
-    if (state == SUMMARY_READY) return &summary->learnt; /* nearly always: readers write nothing */
-    for (state = SUMMARY_EMPTY; !atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY);
-         state = SUMMARY_EMPTY) {
-        if (state == SUMMARY_READY) return &summary->learnt;
-        if (state == SUMMARY_BUSY) parallel_yield();
+    while (state != SUMMARY_READY) { /* hardly ever: readers write nothing */
+        if (state == SUMMARY_BUSY) {
+            parallel_yield();
+            state = atomic_load_explicit(&summary->state, memory_order_acquire);
+        } else if (atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY)) {
+            bool learnt = summary_learn(summary, sketch, state == SUMMARY_TOUCHED);
+            atomic_store_explicit(&summary->state, learnt ? SUMMARY_READY : state, memory_order_release);
+            return learnt ? &summary->learnt : NULL;
+        }
     }
-    void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
-    if (room) learn(&sketch->blocks, &summary->learnt, room);
-    if (room) sketch->allocator.free(sketch->allocator.context, room, LEARN_BYTES);
-    atomic_store_explicit(&summary->state, room ? SUMMARY_READY : SUMMARY_EMPTY, memory_order_release);
-    return room ? &summary->learnt : NULL;
+    return &summary->learnt;
 }
 
 void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking, double *slack)
