@@ -20,12 +20,12 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         bricks_add(&sketch->bricks, hash, count);
         return LEGO_OK;
     }
+    blocks_change(sketch, hash);
     while (!blocks_add(&sketch->blocks, hash, count)) {
         lego_status status = grow_blocks(sketch);
         if (status != LEGO_OK) return status;
     }
     sketch->blocks.total += count;
-    if (sketch->summary && learn_sees(spot_of(sketch->blocks.blocks, hash).block)) blocks_changed(sketch);
     return LEGO_OK;
 }
 
@@ -217,13 +217,22 @@ static struct counted count_items(const lego_items *items)
     return (struct counted){sizes >> 64 ? UINT64_MAX : (uint64_t)sizes, (int64_t)sum, all < 0};
 }
 
+/* A few items may be added to no block that tells what is learnt. */
+static void blocks_change_items(lego_sketch *sketch, const lego_items *items)
+{
+    enum { FEW = 64 };
+    if (!sketch->summary) return;
+    if (items->n > FEW) blocks_changed(sketch);
+    for (size_t i = 0; i < items->n && items->n <= FEW; i++) blocks_change(sketch, items_hash(items, i, sketch->seed));
+}
+
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items, const struct counted *counted)
 {
     const struct batch_growth growth = {grow_for_batch, sketch};
     const struct batch batch = {&sketch->blocks, items, sketch->seed, counted->falls, &growth};
+    blocks_change_items(sketch, items);
     if (!batch_add(&batch, sketch->threads, &sketch->allocator)) return LEGO_ERR_MEMORY;
     sketch->blocks.total += counted->sum;
-    blocks_changed(sketch);
     return LEGO_OK;
 }
 
