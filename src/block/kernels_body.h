@@ -34,25 +34,6 @@ static inline struct levels cells_of(const struct block *block)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static unsigned body_read(const struct block *block, unsigned whole, uint64_t key, int64_t value[2])
-{
-    unsigned step = block_step(block), signs = block_signs(block);
-    value[0] = 0;
-    if (step_lists(step)) {
-        struct list list = list_of(block, whole);
-        if (list.n == 0) return 1;
-        struct entry entry = find_entry(block, &list, key);
-        struct levels levels = counts_of(block, &list);
-        if (entry.there) value[0] = from_code(levels_get(block, &levels, entry.index) + 1, signs);
-        return 1;
-    }
-    struct levels levels = cells_of(block);
-    unsigned rows = step < STEP_CAP ? 2 : 1;
-    for (unsigned row = 0; row < rows; row++)
-        value[row] = from_code(levels_get(block, &levels, step_cell(step, row, key)), signs);
-    return rows;
-}
-
 #include "block/kernels_read.h"
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
@@ -63,7 +44,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     struct levels levels = lists ? (struct levels){0} : cells_of(block);
     content->step = block_step(block);
     if (lists) {
-        struct list list = list_of(block, whole);
+        struct list list = list_of(block, whole, 0);
         levels = counts_of(block, &list);
         if (list.n > 0) keys_decode(block, &list, content->key);
     }
@@ -199,7 +180,7 @@ static inline bool has_room(const struct block *block, unsigned bits)
  * it. */
 static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
 {
-    struct list list = list_of(block, whole);
+    struct list list = list_of(block, whole, key);
     struct entry entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
     if (entry.there) {
@@ -287,7 +268,7 @@ static bool list_within(const struct block *block, unsigned whole)
     if (n == 0) return block_used(block) == 0;
     unsigned quotients = n + (1u << q);
     if (BLOCK_HEAD + quotients > end || count_ones(block, BLOCK_HEAD, quotients) != n) return false;
-    struct list list = list_of(block, whole);
+    struct list list = list_of(block, whole, 0);
     struct levels levels = counts_of(block, &list);
     return levels.at <= end && levels_within(block, levels);
 }

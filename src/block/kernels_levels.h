@@ -54,30 +54,46 @@ static inline unsigned next_level(const struct levels *levels, unsigned l, unsig
 static inline void way_on(const struct block *block, const struct levels *levels, struct way *way, unsigned l)
 {
     unsigned at = way->start[l], n = way->count[l], i = way->rank[l];
-    struct ranked ranked = l > 1 && n <= 64 ? rank_near(block, at, n, i) : rank_in(block, at, n, i);
+    struct ranked ranked = l > 1 && n <= 64 ? rank_near(get_bits(block, at, n), n, i) : rank_in(block, at, n, i);
     way->start[l + 1] = next_level(levels, l, way->start[l], way->count[l]);
     way->rank[l + 1] = ranked.before;
     way->count[l + 1] = ranked.all;
 }
 
-/* Integer i. */
+static __attribute__((noinline)) struct ranked rank_apart(const struct block *block, unsigned at, unsigned n,
+                                                          unsigned rank)
+{
+    return rank_far(block, at, n, rank);
+}
+
+/* Integer i: its low bits, and T, which is the least that reaches its last level with all digits above that. A level
+ * that AT_ONCE bits hold is looked at once; the first ones, which they rarely do, not even their map. */
 static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
                                                                  unsigned i)
 {
-    unsigned at = levels->at, n = levels->n, w = levels->g, shift = w;
-    uint64_t v = get_bits(block, at + n + i * w, w);
+    unsigned at = levels->at, n = levels->n, w = levels->g;
+    uint64_t low = lowest(peek(block, at + n + i * w), w), t = 0;
+    if (!get_bit(block, at + i)) return low;
+    struct ranked ranked = n <= AT_ONCE ? rank_near(peek(block, at), n, i) : rank_far(block, at, n, i);
 #pragma GCC unroll 8 /* with widths that are constants */
     for (unsigned l = 1; l <= LEVELS; l++) {
-        if (!get_bit(block, at + i)) break;
-        struct ranked ranked = l > 2 && n <= 64 ? rank_near(block, at, n, i) : rank_in(block, at, n, i);
         at += n * (1 + w);
+        w = width[l];
         n = ranked.all;
         i = ranked.before;
-        w = width[l];
-        v += (1 + get_bits(block, at + n + i * w, w)) << shift;
-        shift += w;
+        bool near = n * (l > 3 ? 1 + w : 1) <= AT_ONCE;
+        uint64_t x = l > 1 ? peek(block, at) : 0;
+        uint64_t digit = l > 3 && near ? x >> (n + i * w) : peek(block, at + n + i * w);
+        t += lowest(digit, w) << after[l];
+        if (l > 1 && near) {
+            if (!(x >> i & 1)) return low + ((t + reach[l]) << levels->g);
+            ranked = rank_near(x, n, i);
+        } else {
+            if (!get_bit(block, at + i)) return low + ((t + reach[l]) << levels->g);
+            ranked = l > 1 ? rank_apart(block, at, n, i) : rank_in(block, at, n, i);
+        }
     }
-    return v;
+    __builtin_unreachable(); /* the last level has no ones */
 }
 
 /* Puts the digits of what is left on levels that the integer did not reach. Its bit in the map of way->depth is 0. */

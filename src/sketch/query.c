@@ -45,8 +45,9 @@ lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estima
 {
     const lego_asking asking = LEGO_ASKING_INIT;
     unsigned char integer[8];
-    size_t size;
-    const void *bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    size_t size = 0;
+    const void *bytes = NULL; /* which only a top asks for */
+    if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
     *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size, &asking);
     return LEGO_OK;
 }
