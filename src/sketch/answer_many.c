@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sketch/answer.h"
-#include "sketch/partition.h"
+#include "sketch/words.h"
 
 enum {
     WORTHWHILE = 2048,     /* questions, from which on answers are kept */
@@ -18,7 +18,7 @@ enum {
 #define AGAIN (UINT64_C(1) << 62)
 
 struct known {
-    uint64_t word; /* the item's hash, 62 bits as word_hash() has them, and FILLED, and perhaps AGAIN */
+    uint64_t word; /* the item's (words.h), and FILLED, and perhaps AGAIN */
     lego_estimate estimate;
 };
 
@@ -89,18 +89,6 @@ static void answer_some(struct asker *asker, const struct some *some)
     }
 }
 
-/* The words of n items from `first` on, as places have them. */
-static void words_of(const lego_sketch *sketch, const lego_items *items, size_t first, unsigned n, uint64_t word[])
-{
-    struct hashes hashes;
-    if (items->integers) sketch->blocks.kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
-    for (unsigned i = 0; i < n; i++) {
-        struct hash hash =
-            items->integers ? (struct hash){hashes.lo[i], hashes.hi[i]} : items_hash(items, first + i, sketch->seed);
-        word[i] = hash.lo >> (64 - HASH_PLACE) << BLOCK_PRINT | hash.hi >> (64 - BLOCK_PRINT) | FILLED;
-    }
-}
-
 /* Of n items from `first` on: answers those that are known, and gathers the others. An estimate is copied in any case:
  * no branch depends on whether it is the right one. */
 static void recall(struct memory *memory, const uint64_t word[], size_t first, unsigned n, lego_estimate *estimates,
@@ -132,7 +120,8 @@ static void gather_some(struct asker *asker, size_t first, unsigned n, struct so
 {
     const struct blocks *blocks = &asker->answering.sketch->blocks;
     uint64_t word[HASHES_MOST];
-    words_of(asker->answering.sketch, asker->items, first, n, word);
+    words_of(asker->items, first, n, asker->answering.sketch->seed, blocks->kernels, word);
+    for (unsigned i = 0; i < n; i++) word[i] |= FILLED;
     if (asker->memory) recall(asker->memory, word, first, n, asker->estimates, some);
     else recall_none(word, first, n, some);
     for (unsigned i = 0; i < some->n; i++) {
