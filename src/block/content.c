@@ -60,8 +60,8 @@ static void add_entry(struct content *content, uint64_t key, int64_t count)
     }
 }
 
-/* From the end, so that the entries of `into` are moved at most once, to where there is room. Which list the next one is
- * of could not be foreseen: no branch depends on it. */
+/* From the end, so that the entries of `into` are moved at most once, to where there is room. Which list has the next
+ * one could not be foreseen: no branch depends on it. */
 static void join_entries(struct content *into, const struct content *from, int sign)
 {
     unsigned i = into->n, j = from->n, end = i + j, to = end;
