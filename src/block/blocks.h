@@ -20,7 +20,7 @@
 
 #include "block/kernels.h"
 
-enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, BLOCKS_LIMIT = 1 << 28 };
 
 /* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
 enum { BLOCKS_UNCAPPED = 64 };
