@@ -20,7 +20,7 @@
 
 #include "block/kernels.h"
 
-enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
+enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, BLOCKS_LIMIT = 1 << 28 };
 
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */

@@ -60,21 +60,24 @@ static void add_entry(struct content *content, uint64_t key, int64_t count)
     }
 }
 
-/* From the end, so that the entries of `into` are moved at most once, to where there is room. */
+/* From the end, so that the entries of `into` are moved at most once, to where there is room. Which list has the next
+ * one could not be foreseen: no branch depends on it. */
 static void join_entries(struct content *into, const struct content *from, int sign)
 {
     unsigned i = into->n, j = from->n, end = i + j, to = end;
-    while (j > 0) {
-        bool theirs = i == 0 || from->key[j - 1] >= into->key[i - 1];
-        bool ours = i > 0 && into->key[i - 1] >= from->key[j - 1];
-        uint64_t key = theirs ? from->key[j - 1] : into->key[i - 1];
-        int64_t sum = (theirs ? sign * from->value[j - 1] : 0) + (ours ? into->value[i - 1] : 0);
-        j -= theirs;
+    while (i > 0 && j > 0) {
+        const uint64_t own = into->key[i - 1], other = from->key[j - 1];
+        const bool theirs = other >= own, ours = own >= other;
+        int64_t sum = (sign * from->value[j - 1] & -(int64_t)theirs) + (into->value[i - 1] & -(int64_t)ours);
+        into->key[to - 1] = own > other ? own : other;
+        into->value[to - 1] = sum;
         i -= ours;
+        j -= theirs;
         to -= sum != 0;
-        if (sum == 0) continue;
-        into->key[to] = key;
-        into->value[to] = sum;
+    }
+    while (j > 0) {
+        into->key[--to] = from->key[--j];
+        into->value[to] = sign * from->value[j];
     }
     /* Entries 0 to i are where they were; behind them is a gap, as wide as keys were equal. */
     memmove(into->key + i, into->key + to, (end - to) * sizeof *into->key);

@@ -10,6 +10,19 @@
 
 enum { HASHES_MOST = 64 }; /* items at once */
 
+/* Of a hash blocks know 62 bits (blocks.h). They make up a *word*: 38 of its place above the 24 of its print. */
+enum { HASH_PLACE = 38 };
+
+static inline uint64_t hash_word(struct hash hash)
+{
+    return hash.lo >> (64 - HASH_PLACE) << BLOCK_PRINT | hash.hi >> (64 - BLOCK_PRINT);
+}
+
+static inline struct hash word_hash(uint64_t word)
+{
+    return (struct hash){word >> BLOCK_PRINT << (64 - HASH_PLACE), word << (64 - BLOCK_PRINT)};
+}
+
 struct hashes {
     uint64_t lo[HASHES_MOST], hi[HASHES_MOST];
 };
@@ -70,6 +83,9 @@ struct block_kernels {
 
     /* Hashes of n keys, at most HASHES_MOST, as hash_u64(). */
     void (*hash_keys)(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes);
+
+    /* And their words, which are all that is written. */
+    void (*hash_words)(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[]);
 };
 
 /* Best first; those that do not run on this CPU say so. NULL ends the list. */

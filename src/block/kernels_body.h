@@ -300,8 +300,8 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
-                                      body_add,     body_add_on,    body_add_some, body_open,
-                                      body_close,   body_settle,    body_valid,    hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read, body_read_many, body_add,
+                                      body_add_on,  body_add_some,  body_open, body_close,     body_settle,
+                                      body_valid,   hash_keys,      hash_words};
 
 #endif

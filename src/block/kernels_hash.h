@@ -17,31 +17,58 @@ static inline __m512i xor_shift(__m512i x, unsigned n)
     return _mm512_xor_si512(x, _mm512_srli_epi64(x, n));
 }
 
-/* The way XXH3 goes with 8 bytes, whose constants hash_short_way() has. The keys from the last whole vector on are read
- * as 0, and what comes of them is written too: there is room for it. */
+/* The first n lanes. */
+static inline __mmask8 there(unsigned n)
+{
+    return (__mmask8)(n < 8 ? (1u << n) - 1 : 255);
+}
+
+struct lanes_hash {
+    __m512i lo, hi;
+};
+
+/* The way XXH3 goes with 8 bytes, whose constants hash_short_way() has. Of n keys those from the last whole vector on
+ * are read as 0. */
+static inline struct lanes_hash hash_lanes(const uint64_t key[], unsigned n, const struct hash_way *way)
+{
+    const __m512i low_half = _mm512_set1_epi64(0xffffffff);
+    const __m512i p0 = _mm512_set1_epi64((long long)(way->prime & 0xffffffff));
+    const __m512i p1 = _mm512_set1_epi64((long long)(way->prime >> 32));
+    __m512i x = _mm512_maskz_loadu_epi64(there(n), key);
+    x = _mm512_xor_si512(x, _mm512_set1_epi64((long long)way->flip));
+    __m512i up = _mm512_srli_epi64(x, 32);
+    __m512i ll = _mm512_mul_epu32(x, p0), lh = _mm512_mul_epu32(x, p1);
+    __m512i hl = _mm512_mul_epu32(up, p0), hh = _mm512_mul_epu32(up, p1);
+    __m512i middle = _mm512_add_epi64(hl, _mm512_and_si512(lh, low_half));
+    middle = _mm512_add_epi64(middle, _mm512_srli_epi64(ll, 32));
+    __m512i hi = _mm512_add_epi64(_mm512_add_epi64(hh, _mm512_srli_epi64(lh, 32)), _mm512_srli_epi64(middle, 32));
+    __m512i lo = _mm512_or_si512(_mm512_slli_epi64(middle, 32), _mm512_and_si512(ll, low_half));
+    hi = _mm512_add_epi64(hi, _mm512_add_epi64(lo, lo));
+    lo = _mm512_xor_si512(lo, _mm512_srli_epi64(hi, 3));
+    lo = xor_shift(times(xor_shift(lo, 35), way->low), 28);
+    hi = xor_shift(times(xor_shift(hi, 37), way->high), 32);
+    return (struct lanes_hash){lo, hi};
+}
+
+/* What comes of keys behind the last is written too: there is room for it. */
 static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes)
 {
     const struct hash_way way = hash_short_way(seed);
-    const __m512i low_half = _mm512_set1_epi64(0xffffffff);
-    const __m512i p0 = _mm512_set1_epi64((long long)(way.prime & 0xffffffff));
-    const __m512i p1 = _mm512_set1_epi64((long long)(way.prime >> 32));
     for (unsigned i = 0; i < n; i += 8) {
-        __mmask8 there = (__mmask8)(n - i < 8 ? (1u << (n - i)) - 1 : 255);
-        __m512i x = _mm512_maskz_loadu_epi64(there, key + i);
-        x = _mm512_xor_si512(x, _mm512_set1_epi64((long long)way.flip));
-        __m512i up = _mm512_srli_epi64(x, 32);
-        __m512i ll = _mm512_mul_epu32(x, p0), lh = _mm512_mul_epu32(x, p1);
-        __m512i hl = _mm512_mul_epu32(up, p0), hh = _mm512_mul_epu32(up, p1);
-        __m512i middle = _mm512_add_epi64(hl, _mm512_and_si512(lh, low_half));
-        middle = _mm512_add_epi64(middle, _mm512_srli_epi64(ll, 32));
-        __m512i hi = _mm512_add_epi64(_mm512_add_epi64(hh, _mm512_srli_epi64(lh, 32)), _mm512_srli_epi64(middle, 32));
-        __m512i lo = _mm512_or_si512(_mm512_slli_epi64(middle, 32), _mm512_and_si512(ll, low_half));
-        hi = _mm512_add_epi64(hi, _mm512_add_epi64(lo, lo));
-        lo = _mm512_xor_si512(lo, _mm512_srli_epi64(hi, 3));
-        lo = xor_shift(times(xor_shift(lo, 35), way.low), 28);
-        hi = xor_shift(times(xor_shift(hi, 37), way.high), 32);
-        _mm512_storeu_si512(hashes->lo + i, lo);
-        _mm512_storeu_si512(hashes->hi + i, hi);
+        struct lanes_hash hash = hash_lanes(key + i, n - i, &way);
+        _mm512_storeu_si512(hashes->lo + i, hash.lo);
+        _mm512_storeu_si512(hashes->hi + i, hash.hi);
+    }
+}
+
+static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[])
+{
+    const struct hash_way way = hash_short_way(seed);
+    for (unsigned i = 0; i < n; i += 8) {
+        struct lanes_hash hash = hash_lanes(key + i, n - i, &way);
+        __m512i place = _mm512_slli_epi64(_mm512_srli_epi64(hash.lo, 64 - HASH_PLACE), BLOCK_PRINT);
+        __m512i w = _mm512_or_si512(place, _mm512_srli_epi64(hash.hi, 64 - BLOCK_PRINT));
+        _mm512_mask_storeu_epi64(word + i, there(n - i), w);
     }
 }
 
@@ -54,6 +81,11 @@ static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct ha
         hashes->lo[i] = hash.lo;
         hashes->hi[i] = hash.hi;
     }
+}
+
+static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[])
+{
+    for (unsigned i = 0; i < n; i++) word[i] = hash_word(hash_u64(key[i], seed));
 }
 
 #endif

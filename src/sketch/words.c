@@ -12,10 +12,8 @@ static inline void prefetch_ahead(const uint64_t *at)
 static void words_of_integers(const uint64_t keys[], unsigned n, uint64_t seed, const struct block_kernels *kernels,
                               uint64_t word[])
 {
-    struct hashes hashes;
     for (unsigned i = 0; i < n; i += LINE) prefetch_ahead(keys + i);
-    kernels->hash_keys(keys, n, seed, &hashes);
-    for (unsigned i = 0; i < n; i++) word[i] = hash_word((struct hash){hashes.lo[i], hashes.hi[i]});
+    kernels->hash_words(keys, n, seed, word);
 }
 
 static void words_of_texts(const void *bytes, const uint64_t offsets[], unsigned n, uint64_t seed, uint64_t word[])
