@@ -30,12 +30,6 @@ void blocks_make_cap(struct blocks *blocks, uint32_t block)
     blocks->kernels->settle(cap, blocks->whole, &row);
 }
 
-static void add_to_cap(struct blocks *blocks, uint32_t block, uint64_t key, int64_t count)
-{
-    struct block *cap = cap_of(blocks, block);
-    if (cap_counts(cap)) blocks->kernels->add_on(cap, blocks->whole, key, count);
-}
-
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
 /* Writes a content that may be too large for its step into its block. */
@@ -49,27 +43,43 @@ static bool settle(struct blocks *blocks, uint32_t block, struct content *conten
     return true;
 }
 
-bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
+/* Where the block's step has no room for the item, and its cap may have to be made. */
+static __attribute__((noinline)) bool put_on(struct blocks *blocks, struct spot spot, int64_t count)
 {
-    struct block *block = &blocks->block[spot.block];
     struct content content;
-    block_prefetch(block);
-    if (!blocks_grow(blocks) && cap_counts(cap_of(blocks, spot.block))) { /* no cap has to be made first */
-        blocks->kernels->add_on(block, blocks->whole, spot.key, count);
-        return true;
-    }
-    if (blocks->kernels->add(block, blocks->whole, spot.key, count)) return true;
-    blocks->kernels->open(block, blocks->whole, &content);
+    blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
     content_add(&content, blocks->whole, spot.key, count);
     return settle(blocks, spot.block, &content);
 }
 
+/* While blocks grow, or their cap does not count yet. */
+static __attribute__((noinline)) bool put_uncapped(struct blocks *blocks, struct spot spot, int64_t count)
+{
+    return blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count) ||
+           put_on(blocks, spot, count);
+}
+
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
+{
+    struct block *block = &blocks->block[spot.block];
+    if (blocks_grow(blocks) || !cap_counts(cap_of(blocks, spot.block))) return put_uncapped(blocks, spot, count);
+    blocks->kernels->add_on(block, blocks->whole, spot.key, count); /* no cap has to be made first */
+    return true;
+}
+
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
-    struct spot spot = spot_of(blocks->blocks, hash);
-    if (!blocks_put(blocks, spot, count)) return false;
+    const struct spot spot = spot_of(blocks->blocks, hash);
+    struct block *block = &blocks->block[spot.block], *cap = NULL;
+    block_prefetch(block);
+    if (!blocks_grow(blocks)) cap = cap_of(blocks, spot.block);
     blocks->loose |= count < 0;
-    if (!blocks_grow(blocks)) add_to_cap(blocks, spot.block, spot.key, count);
+    if (cap && cap_counts(cap)) {
+        blocks->kernels->add_both(block, cap, blocks->whole, spot.key, count);
+        return true;
+    }
+    if (!put_uncapped(blocks, spot, count)) return false;
+    if (cap && cap_counts(cap)) blocks->kernels->add_on(cap, blocks->whole, spot.key, count);
     return true;
 }
 

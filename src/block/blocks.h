@@ -121,12 +121,6 @@ static inline uint32_t cap_end(const struct blocks *blocks, uint32_t cap)
     return cap + 1 == blocks_caps(blocks->blocks, blocks->most) ? blocks->blocks : cap_first(cap + 1);
 }
 
-/* Whether the items of a cap's blocks are added to it. */
-static inline bool cap_counts(const struct block *cap)
-{
-    return block_step(cap) >= STEP_CAP;
-}
-
 /* Has a block fetched, all of its lines at once. */
 static inline void block_prefetch(const struct block *block)
 {

@@ -65,6 +65,9 @@ struct block_kernels {
     /* The same at the first step from the block's own on that has room. */
     void (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
+    /* The same to a block and to its cap. */
+    void (*add_both)(struct block *block, struct block *cap, unsigned whole, uint64_t key, int64_t count);
+
     /* Adds n items as long as that is a matter of a few bits moved; how many these were. */
     unsigned (*add_some)(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[], unsigned n);
 

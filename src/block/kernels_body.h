@@ -178,13 +178,14 @@ static inline bool has_room(const struct block *block, unsigned bits)
 
 /* In place, if there is room with the present g, and what is there and what is added have one sign. `count` is without
  * it. */
-static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
+static __attribute__((noinline)) bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
 {
     struct list list = list_of(block, whole, key);
     struct entry entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
     if (entry.there) {
         struct rise rise;
+        if (rise_low(block, &levels, entry.index, count)) return true;
         rise_plan(block, &levels, entry.index, count, &rise);
         if (!has_room(block, rise.extra)) return false;
         rise_apply(block, &levels, &rise);
@@ -197,12 +198,14 @@ static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint6
     return true;
 }
 
-static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
+static __attribute__((noinline)) bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
 {
     const unsigned step = block_step(block);
     const bool two = step < STEP_CAP;
     struct levels levels = cells_of(block);
-    struct rise first, second = {.extra = 0};
+    struct rise first, second;
+    if (!two && rise_low(block, &levels, step_cell(step, 0, key), count)) return true;
+    second.extra = 0;
     rise_plan(block, &levels, step_cell(step, 0, key), count, &first);
     if (two) rise_plan(block, &levels, step_cell(step, 1, key), count, &second);
     if (!has_room(block, first.extra + second.extra)) return false;
@@ -228,22 +231,37 @@ static unsigned body_add_some(struct block *block, unsigned whole, const uint64_
     return i;
 }
 
-static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
+/* These have large contents, which a few bits moved do without. */
+static __attribute__((noinline)) bool add_anew(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    if (add_in_place(block, whole, key, count)) return true;
     body_open(block, whole, &content);
     content_add(&content, whole, key, count);
     return body_close(block, whole, &content);
 }
 
-static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+static __attribute__((noinline)) void add_anew_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    if (add_in_place(block, whole, key, count)) return;
     body_open(block, whole, &content);
     content_add(&content, whole, key, count);
     body_settle(block, whole, &content);
+}
+
+static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    return add_in_place(block, whole, key, count) || add_anew(block, whole, key, count);
+}
+
+static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    if (!add_in_place(block, whole, key, count)) add_anew_on(block, whole, key, count);
+}
+
+static void body_add_both(struct block *block, struct block *cap, unsigned whole, uint64_t key, int64_t count)
+{
+    body_add_on(block, whole, key, count);
+    body_add_on(cap, whole, key, count);
 }
 
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */
@@ -300,8 +318,8 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read, body_read_many, body_add,
-                                      body_add_on,  body_add_some,  body_open, body_close,     body_settle,
-                                      body_valid,   hash_keys,      hash_words};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many, body_add,
+                                      body_add_on,  body_add_both,  body_add_some, body_open,      body_close,
+                                      body_settle,  body_valid,     hash_keys,     hash_words};
 
 #endif

@@ -66,8 +66,8 @@ static __attribute__((noinline)) struct ranked rank_apart(const struct block *bl
     return rank_far(block, at, n, rank);
 }
 
-/* Integer i: its low bits, and T, which is the least that reaches its last level with all digits above that. A level
- * that AT_ONCE bits hold is looked at once; the first ones, which they rarely do, not even their map. */
+/* Integer i: its low bits, and of T a digit of each level. The map of a level from the second on is mostly seen at
+ * once. */
 static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
                                                                  unsigned i)
 {
@@ -81,19 +81,17 @@ static inline __attribute__((always_inline)) uint64_t levels_get(const struct bl
         w = width[l];
         n = ranked.all;
         i = ranked.before;
-        bool near = n * (l > 3 ? 1 + w : 1) <= AT_ONCE;
-        uint64_t x = l > 1 ? peek(block, at) : 0;
-        uint64_t digit = l > 3 && near ? x >> (n + i * w) : peek(block, at + n + i * w);
-        t += lowest(digit, w) << after[l];
-        if (l > 1 && near) {
-            if (!(x >> i & 1)) return low + ((t + reach[l]) << levels->g);
-            ranked = rank_near(x, n, i);
+        t += (1 + lowest(peek(block, at + n + i * w), w)) << after[l];
+        if (l > 1 && n <= AT_ONCE) {
+            uint64_t map = peek(block, at);
+            if (!(map >> i & 1)) break;
+            ranked = rank_near(map, n, i);
         } else {
-            if (!get_bit(block, at + i)) return low + ((t + reach[l]) << levels->g);
+            if (!get_bit(block, at + i)) break;
             ranked = l > 1 ? rank_apart(block, at, n, i) : rank_in(block, at, n, i);
         }
     }
-    __builtin_unreachable(); /* the last level has no ones */
+    return low + (t << levels->g);
 }
 
 /* Puts the digits of what is left on levels that the integer did not reach. Its bit in the map of way->depth is 0. */
@@ -144,6 +142,16 @@ static inline __attribute__((always_inline)) void rise_plan(const struct block *
     rise->left = count;
     rise->extra = 0;
     for (; count > 0; count = (count - 1) >> width[l]) rise->extra += 1u + width[++l];
+}
+
+/* The most frequent case: nothing is carried beyond the low bits. */
+static inline bool rise_low(struct block *block, const struct levels *levels, unsigned i, uint64_t count)
+{
+    unsigned at = levels->at + levels->n + i * levels->g;
+    uint64_t low = get_bits(block, at, levels->g);
+    if ((low + count) >> levels->g || low + count < count) return false;
+    put_bits(block, at, levels->g, low + count);
+    return true;
 }
 
 static inline void rise_apply(struct block *block, const struct levels *levels, struct rise *rise)

@@ -135,8 +135,8 @@ static inline __attribute__((always_inline)) struct entry find_entry(const struc
     struct entry entry = {list->zero + 1 - BLOCK_HEAD - list->quotient, list->zero + 1, false};
     unsigned run = (unsigned)__builtin_ctzll(~lowest(peek(block, entry.at), AT_ONCE));
     unsigned from = remainder_at(list, entry.index);
-    unsigned some = ones(every[bits] << (bits - 1) & lowest(UINT64_MAX, AT_ONCE)), fields = run < some ? run : some;
-    uint64_t match = match_fields(peek(block, from), bits, fields, remainder);
+    unsigned some = ones(every[bits]), fields = run < some ? run : some;
+    uint64_t match = match_fields(get_bits(block, from, 64), bits, fields, remainder);
     unsigned field = match ? ones(every[bits] & ((match & -match) - 1)) - 1 : NOWHERE;
     if (!match && run > some) field = find_field(block, entry.at, from, bits, remainder); /* which is rare */
     entry.there = field != NOWHERE;

@@ -20,47 +20,42 @@ static inline __attribute__((always_inline)) int64_t read_list(const struct bloc
     return entry.there ? from_code(levels_get(block, &levels, entry.index) + 1, block_signs(block)) : 0;
 }
 
-/* A cell of its own, and that as the last value of a reading. */
+/* A cell, as a value of a reading. */
 static inline __attribute__((always_inline)) void read_cell(const struct block *block, unsigned row, uint64_t key,
-                                                            struct reading *reading)
+                                                            struct reading *reading, unsigned value)
 {
     const unsigned step = block_step(block);
     const struct levels levels = cells_of(block);
     uint64_t code = levels_get(block, &levels, step_cell(step, row, key));
-    reading->value[reading->values] = from_code(code, block_signs(block));
-    reading->width[reading->values++] = step_width(step, row, key);
-}
-
-static __attribute__((noinline)) void read_cap(const struct block *cap, uint64_t key, struct reading *reading)
-{
-    if (block_step(cap) < STEP_CAP) return; /* which would be no cap that is asked */
-    read_cell(cap, 0, key, reading);
+    reading->value[value] = from_code(code, block_signs(block));
+    reading->width[value] = step_width(step, row, key);
 }
 
 static __attribute__((noinline)) void read_rows(const struct block *block, const struct block *cap, uint64_t key,
                                                 struct reading *reading)
 {
-    for (unsigned row = 0; row < (reading->step < STEP_CAP ? 2u : 1u); row++) read_cell(block, row, key, reading);
-    if (cap) read_cap(cap, key, reading);
+    reading->values = block_step(block) < STEP_CAP ? 2 : 1;
+    for (unsigned row = 0; row < reading->values; row++) read_cell(block, row, key, reading, row);
+    if (cap && cap_counts(cap)) read_cell(cap, 0, key, reading, reading->values++);
 }
 
 static void body_read(const struct block *block, const struct block *cap, unsigned whole, uint64_t key,
                       struct reading *reading)
 {
-    const unsigned step = block_step(block), length = step_lists(step) ? step_length(step, whole, key) : 0;
+    const unsigned step = block_step(block);
     reading->step = step;
     reading->entries = block_entries(block);
-    reading->values = 0;
     if (!step_lists(step)) {
         read_rows(block, cap, key, reading);
         return;
     }
-    int64_t count = read_list(block, whole, key);
+    const unsigned length = step_length(step, whole, key);
+    reading->values = 1;
     reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
-    reading->value[reading->values++] = count;
+    reading->value[0] = read_list(block, whole, key);
     /* What is below 0 in a cap may hide a count: then it is no bound. */
-    if (step > STEP_LIST && cap && count >= BLOCKS_UNCAPPED && block_signs(cap) == SIGNS_ABOVE)
-        read_cap(cap, key, reading);
+    if (reading->value[0] < BLOCKS_UNCAPPED || step <= STEP_LIST || !cap || !cap_counts(cap)) return;
+    if (block_signs(cap) == SIGNS_ABOVE) read_cell(cap, 0, key, reading, reading->values++);
 }
 
 /* ---- many keys --------------------------------------------------------------------------------------------------- */
