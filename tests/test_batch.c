@@ -13,6 +13,23 @@ static lego_sketch *blocks_of(uint32_t blocks, const lego_allocator *allocator)
     return sketch;
 }
 
+/* Memory that is never empty when it comes: who reads what was not written is found out. */
+static void *dirty_alloc(void *context, size_t size)
+{
+    (void)context;
+    void *memory = malloc(size);
+    return memory ? memset(memory, 0xa5, size) : NULL;
+}
+
+static void dirty_free(void *context, void *memory, size_t size)
+{
+    (void)context;
+    (void)size;
+    free(memory);
+}
+
+static const lego_allocator dirty = {dirty_alloc, dirty_free, NULL};
+
 /* The same items as bytes: those of the keys, so that a sketch can not tell. */
 static void as_bytes(const struct stream_of *s, unsigned char *bytes, uint64_t *offsets)
 {
@@ -38,7 +55,7 @@ static void check_batch(const struct stream_of *s, const int64_t *counts, uint32
     }
     for (unsigned threads = 1; threads <= 3; threads++)
         for (int kind = 0; kind < 2; kind++) {
-            lego_sketch *many = blocks_of(blocks, NULL);
+            lego_sketch *many = blocks_of(blocks, &dirty);
             lego_set_threads(many, threads);
             for (int twice = 0; twice < 2; twice++) {
                 assert_int_equal(lego_add_items(many, &items[kind]), LEGO_OK);
@@ -61,6 +78,19 @@ static void batches_are_single_calls(void **unused)
         const size_t n = seed % 4 ? 1 + draw_below(&state, 5000) : 32768 + draw_below(&state, 20000);
         struct stream_of s = make_stream(&state, n, 1 + draw_below(&state, n), (unsigned)(seed % 8), false);
         check_batch(&s, seed % 3 ? s.counts : NULL, blocks[seed % 6]);
+        free_stream(&s);
+    }
+}
+
+/* Of sizes that all but fill the tables that are made for them, in one part. */
+static void batches_that_fill_their_tables(void **unused)
+{
+    (void)unused;
+    for (size_t n = 256; n <= 8192; n *= 2) {
+        uint64_t state = n;
+        struct stream_of s = make_stream(&state, n - 8, n, 2, false);
+        check_batch(&s, NULL, 7);
+        check_batch(&s, s.counts, 7);
         free_stream(&s);
     }
 }
@@ -230,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_single_calls),
+        cmocka_unit_test(batches_that_fill_their_tables),
         cmocka_unit_test(batches_with_deletions_are_single_calls),
         cmocka_unit_test(negative_blocks_are_added_to_as_items_come),
         cmocka_unit_test(long_batches),

@@ -25,7 +25,8 @@ void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_
     tally->growth = growth;
     tally->n = tally->done = 0;
     tally->items = tally->added = 0;
-    memset(tally->slot, 0, (slots_for(items) + TALLY_BEYOND) * sizeof *tally->slot);
+    tally->room = slots_for(items);
+    memset(tally->slot, 0, (tally->room + TALLY_BEYOND) * sizeof *tally->slot);
 }
 
 /* Blocks of `number` that have items of the range: from *first on, so many. */
@@ -49,7 +50,7 @@ void tally_range(struct tally *tally, uint32_t first, uint32_t end, uint64_t ite
 {
     tally->first = first;
     tally->end = end;
-    tally->slots = slots_for(items);
+    tally->slots = slots_for(items) < tally->room ? slots_for(items) : tally->room;
     tally->items = tally->added = 0;
     set_number(tally);
 }

@@ -28,11 +28,11 @@ struct ranks {
 struct tally {
     struct blocks *blocks;
     const struct batch_growth *growth;
-    uint32_t first, end;     /* the range of blocks whose items come, of as many as at most */
-    struct ranks ranks;      /* of as many blocks as there are now */
-    uint64_t least, scale;   /* the first rank of the range; slots a rank, by 2^64 */
-    unsigned slots, n, done; /* of them in use; sums; and those of them that the blocks have */
-    uint64_t items, added;   /* of the range: how many came, and how many of these were in sums that the blocks have */
+    uint32_t first, end;           /* the range of blocks whose items come, of as many as at most */
+    struct ranks ranks;            /* of as many blocks as there are now */
+    uint64_t least, scale;         /* the first rank of the range; slots a rank, by 2^64 */
+    unsigned room, slots, n, done; /* slots at most, and now; sums; and those of them that the blocks have */
+    uint64_t items, added; /* of the range: how many came, and how many of these were in sums that the blocks have */
     struct sum slot[TALLY_SLOTS + TALLY_BEYOND]; /* while sums go to the blocks: sorted */
 };
 
