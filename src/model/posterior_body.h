@@ -298,6 +298,10 @@ void POSTERIOR(const struct learnt *learnt, const struct reading *reading, float
     struct sums z = {0};
     const int64_t *value = reading->value, rows = value[0] < value[1] ? value[0] : value[1];
     const int64_t bound = rows < value[2] ? rows : value[2];
+    if (bound == 1 && absent == 0) { /* it came, and not more than once */
+        for (unsigned i = 0; i < n; i++) answer[i] = 1;
+        return;
+    }
     candidates_start(&c, bound);
     lookup_start(learnt, reading, bound, &lookup);
     for (unsigned i = 0; i < c.lower; i += WIDE) z.part[i / WIDE] += put_lower(learnt, &lookup, &c, i);
