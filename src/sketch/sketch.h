@@ -4,7 +4,7 @@
  *     grow.c                more blocks and buckets as the content asks for them
  *     add.c, query.c        one item or many: the top, if there is one, then the light part
  *     batch*.c              many items to the blocks of a sketch that has grown
- *     answer.c              answers from blocks
+ *     answer*.c             answers from blocks
  *     combine.c             merge, subtract, fold
  *     describe.c            what a look at all blocks tells
  *
@@ -18,9 +18,9 @@
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What was learnt of the stream, and the scan that it was learnt from. It is made when it is first asked for. After an
- * addition to blocks that tell it, it is TOUCHED, and they alone are looked at again; after many it is EMPTY. Readers may
- * find it so at the same time: the first to move state to BUSY sees to it. */
+/* What was learnt of the stream, and the histogram that it was learnt from. It is made when it is first asked for.
+ * After an addition to blocks that tell it, it is TOUCHED, and they alone are looked at again; after many it is EMPTY.
+ * Readers may find it so at the same time: the first to move state to BUSY sees to it. */
 enum { SUMMARY_EMPTY, SUMMARY_TOUCHED, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
