@@ -20,7 +20,7 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         bricks_add(&sketch->bricks, hash, count);
         return LEGO_OK;
     }
-    blocks_change(sketch, hash);
+    if (sketch->summary) blocks_change(sketch, hash);
     while (!blocks_add(&sketch->blocks, hash, count)) {
         lego_status status = grow_blocks(sketch);
         if (status != LEGO_OK) return status;
@@ -215,15 +215,6 @@ static struct counted count_items(const lego_items *items)
         all |= count;
     }
     return (struct counted){sizes >> 64 ? UINT64_MAX : (uint64_t)sizes, (int64_t)sum, all < 0};
-}
-
-/* A few items may be added to no block that tells what is learnt. */
-static void blocks_change_items(lego_sketch *sketch, const lego_items *items)
-{
-    enum { FEW = 64 };
-    if (!sketch->summary) return;
-    if (items->n > FEW) blocks_changed(sketch);
-    for (size_t i = 0; i < items->n && items->n <= FEW; i++) blocks_change(sketch, items_hash(items, i, sketch->seed));
 }
 
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items, const struct counted *counted)

@@ -1,5 +1,5 @@
-/* Many items asked for in one call. The same frequent ones are among them again and again, and theirs are the counts that
- * take longest to read: answers are kept while the call lasts, each in the one place that its item's hash tells. */
+/* Many items asked for in one call. The same frequent ones are among them again and again, and theirs are the counts
+ * that take longest to read. So answers are kept while the call lasts, each in the place that its item's hash tells. */
 #include <string.h>
 
 #include "sketch/answer.h"

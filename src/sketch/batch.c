@@ -129,15 +129,12 @@ static const uint64_t *next_piece(struct pieces *pieces, unsigned *words, bool *
     }
 }
 
-/* About: chunks that are not full count as full, but there are no more items than those of the batch, for which
- * tally_start() has made room. */
 static uint64_t items_a_part(const struct job *job)
 {
     const struct parts *parts = &job->worker->parts;
     uint64_t chunks = 0;
     for (unsigned w = 0; w < job->members; w++) chunks += job->worker[w].parts.used;
-    uint64_t items = chunks * PART_CHUNK / (1 + parts->counted) / (parts_last(parts) + 1);
-    return items < job->batch->items->n ? items : job->batch->items->n;
+    return chunks * PART_CHUNK / (1 + parts->counted) / (parts_last(parts) + 1);
 }
 
 static bool add_part(struct worker *self)

@@ -4,7 +4,7 @@
  *     grow.c                more blocks and buckets as the content asks for them
  *     add.c, query.c        one item or many: the top, if there is one, then the light part
  *     batch*.c              many items to the blocks of a sketch that has grown
- *     answer.c              answers from blocks
+ *     answer*.c             answers from blocks
  *     combine.c             merge, subtract, fold
  *     describe.c            what a look at all blocks tells
  *
@@ -18,9 +18,9 @@
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What was learnt of the stream, and the scan that it was learnt from. It is made when it is first asked for. After an
- * addition to blocks that tell it, it is TOUCHED, and they alone are looked at again; after many it is EMPTY. Readers may
- * find it so at the same time: the first to move state to BUSY sees to it. */
+/* What was learnt of the stream, and the histogram that it was learnt from. It is made when it is first asked for.
+ * After an addition to blocks that tell it, it is TOUCHED, and they alone are looked at again; after many it is EMPTY.
+ * Readers may find it so at the same time: the first to move state to BUSY sees to it. */
 enum { SUMMARY_EMPTY, SUMMARY_TOUCHED, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
@@ -159,9 +159,6 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
 /* What is learnt of the stream, as it is kept; NULL if there is no memory to keep it. */
 const struct learnt *blocks_learnt(const lego_sketch *sketch);
 
-/* Something is about to be added to a block. */
-void summary_touch(struct blocks_summary *summary, const struct blocks *blocks, uint32_t block);
-
 /* Many blocks have changed. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
@@ -169,9 +166,6 @@ static inline void blocks_changed(lego_sketch *sketch)
     if (summary) atomic_store_explicit(&summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
 
-/* An item is about to be added. */
-static inline void blocks_change(lego_sketch *sketch, struct hash hash)
-{
-    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
-    if (summary) summary_touch(summary, &sketch->blocks, spot_of(sketch->blocks.blocks, hash).block);
-}
+/* An item, or some, are about to be added. */
+void blocks_change(lego_sketch *sketch, struct hash hash);
+void blocks_change_items(lego_sketch *sketch, const lego_items *items);
