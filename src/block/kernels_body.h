@@ -318,8 +318,8 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,  body_read_many, body_add,
-                                      body_add_on,  body_add_both,  body_add_some, body_open,  body_close,
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many, body_add,
+                                      body_add_on,  body_add_both,  body_add_some, body_open,      body_close,
                                       body_settle,  body_valid,     hash_keys};
 
 #endif
