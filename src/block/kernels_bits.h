@@ -101,12 +101,11 @@ static inline void put_bits(struct block *block, unsigned at, unsigned n, uint64
 #ifdef __AVX512F__
 static inline void insert_bits(struct block *block, unsigned at, unsigned end, unsigned n, uint64_t x)
 {
-    (void)end;
     const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), new = _mm512_set1_epi64((long long)x);
     const __m512i ones = _mm512_set1_epi64(-1), zeros = _mm512_setzero_si512();
     const __m128i up = _mm_cvtsi32_si128((int)n), down = _mm_cvtsi32_si128((int)(64 - n));
     __m512i below = zeros; /* what is moved of the eight words before */
-    for (unsigned i = at / 512; i < BLOCK_WORDS / 8; i++) {
+    for (unsigned i = at / 512; 512 * i < end + n; i++) {
         __m512i word = _mm512_loadu_si512(block->word + 8 * i);
         __m512i start = _mm512_sub_epi64(_mm512_set1_epi64((long long)at - 512 * (long long)i), lane);
         __m512i moves = _mm512_and_si512(word, _mm512_sllv_epi64(ones, _mm512_max_epi64(start, zeros)));
