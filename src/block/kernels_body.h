@@ -6,35 +6,9 @@
 #include "block/content.h"
 #include "block/kernels.h"
 #include "block/kernels_hash.h"
-#include "block/kernels_list.h"
-
-/* ---- counts and codes -------------------------------------------------------------------------------------------- */
-
-static inline uint64_t to_code(int64_t v, unsigned signs)
-{
-    if (signs == SIGNS_BOTH) return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-    return signs == SIGNS_BELOW ? -(uint64_t)v : (uint64_t)v;
-}
-
-static inline int64_t from_code(uint64_t v, unsigned signs)
-{
-    if (signs == SIGNS_BOTH) return (int64_t)(v >> 1 ^ -(v & 1));
-    return (int64_t)(signs == SIGNS_BELOW ? -v : v);
-}
-
-static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, unsigned signs)
-{
-    return used | (uint64_t)step << 11 | (uint64_t)entries << 18 | (uint64_t)g << 27 | (uint64_t)signs << 32;
-}
-
-static inline struct levels cells_of(const struct block *block)
-{
-    return (struct levels){BLOCK_HEAD, step_cells(block_step(block)), block_g(block)};
-}
-
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
 #include "block/kernels_read.h"
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
@@ -94,6 +68,11 @@ static void plan_keys(const struct content *content, unsigned whole, struct plan
     if (!step_lists(content->step) || content->n == 0) return;
     plan->shorter = keys_before(content, step_quarters(content->step));
     plan->keys = keys_size(content->n, plan->shorter, step_print(content->step, whole));
+}
+
+static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, unsigned signs)
+{
+    return used | (uint64_t)step << 11 | (uint64_t)entries << 18 | (uint64_t)g << 27 | (uint64_t)signs << 32;
 }
 
 static void write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)

@@ -35,6 +35,26 @@ static inline unsigned digit_bits(uint64_t t)
                       17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
 }
 
+/* ---- counts and codes -------------------------------------------------------------------------------------------- */
+
+static inline uint64_t to_code(int64_t v, unsigned signs)
+{
+    if (signs == SIGNS_BOTH) return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+    return signs == SIGNS_BELOW ? -(uint64_t)v : (uint64_t)v;
+}
+
+static inline int64_t from_code(uint64_t v, unsigned signs)
+{
+    if (signs == SIGNS_BOTH) return (int64_t)(v >> 1 ^ -(v & 1));
+    return (int64_t)(signs == SIGNS_BELOW ? -v : v);
+}
+
+/* The cells of a block that has rows. */
+static inline struct levels cells_of(const struct block *block)
+{
+    return (struct levels){BLOCK_HEAD, step_cells(block_step(block)), block_g(block)};
+}
+
 /* ---- one integer ------------------------------------------------------------------------------------------------- */
 
 /* Its way through the levels: where a level begins, how many have a digit there, and which of them it is; level 0 are

@@ -2,7 +2,7 @@
  * is.
  *
  * With AVX-512 eight go through the same steps side by side, each in a lane of 64 bits; their words are gathered.
- * What is rare (very long keys, many with the same quotient) is left to read_list(). */
+ * What is rare (very long keys, many with the same quotient) is left to body_read(). */
 #pragma once
 
 #include "block/kernels.h"
@@ -379,7 +379,8 @@ static inline __attribute__((always_inline)) void eight_second(const struct bloc
     e->width[1] = rows8(s, e->head, e->key, 1);
 }
 
-/* Caps, of whom they are part; their heads. What is below 0 in a cap may hide a count of a list: then it is no bound. */
+/* Caps where they are part of the reading, and their heads. What is below 0 in a cap may hide a count of a list: then
+ * it is no bound. */
 static inline __attribute__((always_inline)) __m512i eight_caps(const struct block *base, const struct asked *asked,
                                                                 struct eight *e, struct sought *s)
 {
