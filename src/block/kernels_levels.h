@@ -35,6 +35,26 @@ static inline unsigned digit_bits(uint64_t t)
                       17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
 }
 
+/* ---- counts and codes -------------------------------------------------------------------------------------------- */
+
+static inline uint64_t to_code(int64_t v, unsigned signs)
+{
+    if (signs == SIGNS_BOTH) return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+    return signs == SIGNS_BELOW ? -(uint64_t)v : (uint64_t)v;
+}
+
+static inline int64_t from_code(uint64_t v, unsigned signs)
+{
+    if (signs == SIGNS_BOTH) return (int64_t)(v >> 1 ^ -(v & 1));
+    return (int64_t)(signs == SIGNS_BELOW ? -v : v);
+}
+
+/* The cells of a block that has rows. */
+static inline struct levels cells_of(const struct block *block)
+{
+    return (struct levels){BLOCK_HEAD, step_cells(block_step(block)), block_g(block)};
+}
+
 /* ---- one integer ------------------------------------------------------------------------------------------------- */
 
 /* Its way through the levels: where a level begins, how many have a digit there, and which of them it is; level 0 are
@@ -228,8 +248,9 @@ static void levels_decode(const struct block *block, const struct levels *levels
         map[i] = get_bits(block, at + MANY * i, n - MANY * i < MANY ? n - MANY * i : MANY);
         more += ones(map[i]);
     }
-    memset(v, 0, words * MANY * sizeof *v);
-    for (unsigned i = 0; levels->g && i < n; i++) v[i] = get_bits(block, at + n + i * levels->g, levels->g);
+    if (levels->g) get_fields(block, at + n, levels->g, n, v);
+    unsigned filled = levels->g ? n : 0;
+    memset(v + filled, 0, (words * MANY - filled) * sizeof *v);
     at += n * (1 + levels->g);
     for (unsigned l = 1, shift = levels->g; more > 0; shift += width[l++]) {
         unsigned w = width[l], digits = at + more;
@@ -262,7 +283,7 @@ static void levels_encode(struct draft *draft, const struct levels *levels, cons
     uint64_t t[BLOCK_CELLS], map[BLOCK_CELLS / MANY];
     unsigned n = levels->n, words = many_words(n), at = levels->at, more = 0;
     struct pen pen = pen_at(draft, at + n);
-    for (unsigned i = 0; levels->g && i < n; i++) pen_write(&pen, lowest(v[i], levels->g), levels->g);
+    if (levels->g) pen_fields(&pen, v, n, 64 - levels->g, levels->g);
     pen_lift(&pen);
     for (unsigned i = 0; i < words * MANY; i++) t[i] = v[i] >> levels->g;
     for (unsigned i = 0; i < words; i++) {
