@@ -1,0 +1,58 @@
+/* kernels: what runs on the GPU for blocks, as functions that start it in a stream and return at once. What goes wrong
+ * there is told by the next function that waits. All pointers are of the device, but for those to structs. */
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "model/posterior.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The blocks of a sketch that has all of them. */
+struct device_blocks {
+    struct block *block; /* caps are behind them */
+    uint32_t blocks, caps;
+    unsigned whole;
+    struct hash_way way;
+};
+
+/* What is asked with, the same for all items of a sketch while it does not change: made on the CPU. */
+struct questions {
+    struct learnt learnt;
+    double slack_shared[LEARN_WIDTHS][LEARN_WIDTHS][LEARN_WIDTHS];
+    double slack_listed[BLOCK_PRINT + 1][1 + LEARN_WIDTHS]; /* by the bits of the print; behind 0, by the cap's width */
+};
+
+/* As a question is meant; absent as odds. */
+struct asked_as {
+    float absent;
+    double relative;
+};
+
+/* The parts of an addition, one after the other, if somebody wants to know how long they take. */
+enum { PHASE_START, PHASE_HASHED, PHASE_SORTED, PHASE_SUMMED, PHASE_MERGED, PHASES };
+
+/* How many bytes kernel_add() needs for n items, of which it may take less; and what it does. counts may be NULL: each
+ * once. phase: events to be recorded, or NULL. */
+size_t kernel_add_bytes(const struct device_blocks *blocks, size_t n, bool counted);
+cudaError_t kernel_add(const struct device_blocks *blocks, const uint64_t *keys, const int64_t *counts, size_t n,
+                       void *room, cudaStream_t stream, cudaEvent_t *phase);
+
+void kernel_query(const struct device_blocks *blocks, const struct questions *questions, const struct asked_as *as,
+                  const uint64_t *keys, size_t n, lego_estimate *estimates, cudaStream_t stream);
+
+/* What is added: sums of |count|, at most SUMS_MOST, and of the counts, modulo 2^64. */
+struct cuda_sums {
+    uint64_t size, total;
+};
+#define SUMS_MOST (UINT64_C(1) << 62)
+enum { SUMS_PARTS = 256 };
+
+/* Sums of parts of the counts. */
+void kernel_sum(const int64_t *counts, size_t n, struct cuda_sums sums[SUMS_PARTS], cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif

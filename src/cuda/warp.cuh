@@ -1,0 +1,111 @@
+/* warp: what the 32 threads of a warp do together, each with every 32nd of n things. All of them call these functions,
+ * with the same n, and nobody goes on before what the others wrote is there. */
+#pragma once
+
+#include "cuda/device.cuh"
+
+enum { WARP = 32 };
+
+#ifdef LEGO_ON_HOST /* one thread, which takes things from the last to the first: no order may be relied on */
+#define warp_lane() 0u
+#define WARP_EACH(i, n) for (unsigned i = (n); i-- > 0;)
+static inline void warp_wait(void)
+{
+}
+static inline unsigned warp_total(unsigned x)
+{
+    return x;
+}
+static inline unsigned warp_most(unsigned x)
+{
+    return x;
+}
+static inline unsigned warp_any(unsigned x)
+{
+    return x;
+}
+template <class F> static inline uint64_t warp_mask(unsigned n, F f)
+{
+    uint64_t mask = 0;
+    WARP_EACH(i, n) mask |= (uint64_t)f(i) << i;
+    return mask;
+}
+static inline void or_into(uint32_t *word, uint32_t bits)
+{
+    *word |= bits;
+}
+static inline void add_into(int64_t *sum, int64_t value)
+{
+    *sum += value;
+}
+#else
+#define warp_lane() (threadIdx.x % WARP)
+#define WARP_EACH(i, n) for (unsigned i = warp_lane(); i < (n); i += WARP)
+DEVICE void warp_wait()
+{
+    __syncwarp();
+}
+DEVICE unsigned warp_total(unsigned x)
+{
+    return __reduce_add_sync(~0u, x);
+}
+DEVICE unsigned warp_most(unsigned x)
+{
+    return __reduce_max_sync(~0u, x);
+}
+DEVICE unsigned warp_any(unsigned x)
+{
+    return __reduce_or_sync(~0u, x);
+}
+
+/* Of n things, at most 64: those for which f holds. */
+template <class F> DEVICE uint64_t warp_mask(unsigned n, F f)
+{
+    unsigned i = warp_lane();
+    uint64_t low = __ballot_sync(~0u, i < n && f(i));
+    return n <= WARP ? low : (uint64_t)__ballot_sync(~0u, i + WARP < n && f(i + WARP)) << WARP | low;
+}
+
+/* Into memory that others write to at the same time. */
+DEVICE void or_into(uint32_t *word, uint32_t bits)
+{
+    atomicOr(word, bits);
+}
+DEVICE void add_into(int64_t *sum, int64_t value)
+{
+    atomicAdd((unsigned long long *)sum, (unsigned long long)value);
+}
+#endif
+
+/* Does something with each of n things. */
+template <class F> DEVICE void warp_each(unsigned n, F f)
+{
+    WARP_EACH(i, n) f(i);
+    warp_wait();
+}
+
+/* The sum over n things, and the largest, and which bits any has. */
+template <class F> DEVICE unsigned warp_sum(unsigned n, F f)
+{
+    unsigned sum = 0;
+    WARP_EACH(i, n) sum += f(i);
+    return warp_total(sum);
+}
+
+template <class F> DEVICE unsigned warp_max(unsigned n, F f)
+{
+    unsigned most = 0;
+    WARP_EACH(i, n)
+    {
+        unsigned x = f(i);
+        most = x > most ? x : most;
+    }
+    return warp_most(most);
+}
+
+template <class F> DEVICE unsigned warp_or(unsigned n, F f)
+{
+    unsigned bits = 0;
+    WARP_EACH(i, n) bits |= f(i);
+    return warp_any(bits);
+}
