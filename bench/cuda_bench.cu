@@ -1,9 +1,10 @@
 /* cuda_bench: how fast sketches on the GPU store and answer, and what the device itself can do of that kind.
  *
- * The stream is that of bench/keys.h, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn on
- * the device. Items and estimates are on the device, in pinned and in ordinary memory. Times are CUDA events around a
- * call, the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in the
- * same run: the bus both ways, reading memory in order, additions at random places of a table of the sketch's size. */
+ * The stream is that of bench/keys.h, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn
+ * on the device. Items and estimates are on the device, in pinned and in ordinary memory. Times are CUDA events around
+ * a call, the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in
+ * the same run: the bus both ways, reading memory in order, additions at random places of a table of the sketch's
+ * size. */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -21,9 +21,9 @@
  *
  * THE DEVICE is the one that was current when the sketch was uploaded, and must be current in every call. A sketch is
  * used by one thread at a time. On the device it takes its budget, whatever its content. Besides, adding takes 24 bytes
- * an item, 32 with counts, of at most 16 million at a time; and what goes over takes 8 to 32 bytes an item of two pieces
- * there, and of ordinary memory as much pinned memory: up to half a gigabyte each. All of it is kept for the next call.
- * Few items a call are slow: each of these looks at all blocks.
+ * an item, 32 with counts, of at most 16 million at a time; and what goes over takes 8 to 32 bytes an item of two
+ * pieces there, and of ordinary memory as much pinned memory: up to half a gigabyte each. All of it is kept for the
+ * next call. Few items a call are slow: each of these looks at all blocks.
  *
  * ERRORS. As in legosketch.h a function that fails changes nothing, but for one: LEGO_ERR_DEVICE says that the device
  * failed; the content may be lost, and the sketch can only be destroyed. Where there is no device, upload says it.

@@ -1,4 +1,4 @@
-/* blocks: the light part of a sketch of the model compact, on a GPU. It always has all of its blocks, and their caps. */
+/* blocks: the light part of a sketch of the model compact, on a GPU. It always has all of its blocks and caps. */
 #pragma once
 
 #include <cuda_runtime_api.h>

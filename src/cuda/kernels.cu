@@ -11,7 +11,7 @@
 namespace
 {
 
-constexpr unsigned THREADS = 256, WARPS = 8; /* of a group */
+constexpr unsigned THREADS = 256; /* of a group */
 
 unsigned groups_for(size_t n)
 {
@@ -52,38 +52,12 @@ __global__ void find_firsts(device_blocks blocks, const uint64_t *word, const ui
     }
 }
 
-struct group_room {
-    int64_t row[512];
-    unsigned made;
-    held_room held[WARPS];
-};
-
 /* A group has the blocks of one cap. */
-__global__ void __launch_bounds__(WARPS *WARP) merge_groups(device_blocks blocks, additions a, const uint32_t *first)
+__global__ void __launch_bounds__(GROUP_WARPS *WARP)
+    merge_groups(device_blocks blocks, additions a, const uint32_t *first)
 {
     extern __shared__ uint64_t shared[];
-    group_room *room = reinterpret_cast<group_room *>(shared);
-    const uint32_t cap = blockIdx.x, start = cap * BLOCKS_A_CAP, warp = threadIdx.x / WARP;
-    const uint32_t end = cap + 1 == blocks.caps ? blocks.blocks : start + BLOCKS_A_CAP;
-    struct block *caps = &blocks.block[blocks.blocks + cap];
-    const bool counts = cap_counts(caps);
-    held h = {&room->held[warp], 0, blocks.whole, 0, 0};
-    if (first[start] == first[end]) return;
-    for (unsigned i = threadIdx.x; i < 512; i += blockDim.x) room->row[i] = 0;
-    if (threadIdx.x == 0) room->made = 0;
-    __syncthreads();
-    for (uint32_t b = start + warp; b < end; b += WARPS) {
-        const uint32_t from = first[b], m = first[b + 1] - from;
-        if (m == 0) continue;
-        bool made = merge_block(h, &blocks.block[b], {a.word + from, a.count + from}, m, counts, room->row);
-        if (made && warp_lane() == 0) room->made = 1;
-    }
-    __syncthreads();
-    const bool made = room->made;
-    if (!counts && !made) return;
-    for (uint32_t b = start + warp; made && b < end; b += WARPS) list_to_row(h, &blocks.block[b], room->row);
-    __syncthreads();
-    if (warp == 0) merge_cap(h, caps, room->row);
+    merge_group(blocks, a, first, blockIdx.x, reinterpret_cast<group_room *>(shared), threadIdx.x / WARP);
 }
 
 /* ---- the way of a batch ------------------------------------------------------------------------------------------ */
@@ -212,8 +186,8 @@ cudaError_t kernel_add(const struct device_blocks *blocks, const uint64_t *keys,
     if (error != cudaSuccess) return error;
     error = cudaFuncSetAttribute(merge_groups, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(group_room));
     if (error != cudaSuccess) return error;
-    merge_groups<<<blocks->caps, WARPS * WARP, sizeof(group_room), stream>>>(*blocks, {room.word[1], room.count[1]},
-                                                                             room.first);
+    merge_groups<<<blocks->caps, GROUP_WARPS * WARP, sizeof(group_room), stream>>>(
+        *blocks, {room.word[1], room.count[1]}, room.first);
     pass(phase, PHASE_MERGED, stream);
     return cudaGetLastError();
 }

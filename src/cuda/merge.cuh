@@ -133,3 +133,38 @@ DEVICE void merge_cap(struct held &h, struct block *cap, const int64_t *row)
     held_settle(h, plan, [] {});
     held_write(h, plan, cap);
 }
+
+/* ---- a cap and its blocks ---------------------------------------------------------------------------------------- */
+
+struct group_room {
+    int64_t row[512];
+    unsigned made;
+    struct held_room held[GROUP_WARPS];
+};
+
+/* Adds what the blocks of a cap get, each block by one of the warps, and then the cap. first: where the additions to
+ * each block begin. */
+DEVICE void merge_group(const struct device_blocks &blocks, struct additions a, const uint32_t *first, uint32_t cap,
+                        struct group_room *room, unsigned warp)
+{
+    const uint32_t start = cap * BLOCKS_A_CAP, end = cap + 1 == blocks.caps ? blocks.blocks : start + BLOCKS_A_CAP;
+    struct block *caps = &blocks.block[blocks.blocks + cap];
+    const bool counts = cap_counts(caps);
+    struct held h = {&room->held[warp], 0, blocks.whole, 0, 0};
+    if (first[start] == first[end]) return;
+    GROUP_EACH(i, 512) room->row[i] = 0;
+    GROUP_EACH(i, 1) room->made = 0;
+    group_wait();
+    for (uint32_t b = start + warp; b < end; b += GROUP_WARPS) {
+        const uint32_t from = first[b], m = first[b + 1] - from;
+        if (m == 0) continue;
+        bool made = merge_block(h, &blocks.block[b], {a.word + from, a.count + from}, m, counts, room->row);
+        if (made) room->made = 1;
+    }
+    group_wait();
+    const bool made = room->made;
+    if (!counts && !made) return;
+    for (uint32_t b = start + warp; made && b < end; b += GROUP_WARPS) list_to_row(h, &blocks.block[b], room->row);
+    group_wait();
+    if (warp == 0) merge_cap(h, caps, room->row);
+}
