@@ -43,7 +43,7 @@ struct hash hash_u64(uint64_t item, uint64_t seed);
 static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t seed)
 {
     if (items->integers) return hash_u64(items->integers[i], seed);
-    const unsigned char *bytes = items->bytes;
+    const unsigned char *bytes = (const unsigned char *)items->bytes;
     return hash_bytes(bytes + items->offsets[i], (size_t)(items->offsets[i + 1] - items->offsets[i]), seed);
 }
 
