@@ -10,14 +10,16 @@
 extern "C" {
 #endif
 
+enum { BIASES_OF_MIX = 32, BIASES = BIASES_OF_MIX + 8 };
+
 /* What the scan finds out for questions to a brick. The first layers of the decoder that see the brick's stream have
  * the same of it for all items: their biases here contain it, summed up in double, which leaves float the small
  * differences between items. */
 struct brick_view {
-    float mix[32], out[8]; /* biases of DEC_MIX_0 and DEC_OUT_0 */
-    double noise[2];       /* N * mean weight / n of a narrow row, of a wide one */
-    uint32_t wide;         /* a bit a row */
-    uint32_t decodes;      /* whether the networks do, or the rule alone */
+    float bias[BIASES]; /* of DEC_MIX_0, then of DEC_OUT_0 */
+    double noise[2];    /* N * mean weight / n of a narrow row, of a wide one */
+    uint32_t wide;      /* a bit a row */
+    uint32_t decodes;   /* whether the networks do, or the rule alone */
 } __attribute__((aligned(16)));
 
 /* The decoder's weights, in the order in which they are multiplied: of two layers, a unit of the first goes to all of

@@ -8,7 +8,7 @@
 namespace
 {
 
-constexpr unsigned ASK_THREADS = 128, TOGETHER = 2, ASK_ITEMS = ASK_THREADS * TOGETHER;
+constexpr unsigned ASK_THREADS = 128, TOGETHER = 2, ASK_ITEMS = ASK_THREADS * TOGETHER, MIX = BIASES_OF_MIX;
 
 /* ---- reading, the rule and the bounds ---------------------------------------------------------------------------- */
 
@@ -59,25 +59,34 @@ template <unsigned R> __device__ __forceinline__ int64_t lower_of(int64_t upper,
     return t < (double)upper ? upper - (int64_t)t : 0;
 }
 
+/* The values in wide rows. */
+template <unsigned R>
+__device__ __forceinline__ void read_wide(const device_bricks &b, const item<R> &it, uint32_t wide, int64_t (&value)[R])
+{
+    uint32_t n = b.columns.d - b.tail;
+#pragma unroll
+    for (unsigned k = 0; k < R; k++)
+        if (wide >> k & 1) value[k] = wide_cell(b, it.brick, k, it.column[k] < n ? it.column[k] : it.column[k] - n);
+}
+
 template <unsigned R>
 __device__ __forceinline__ void read(const device_bricks &b, const uint32_t table16[], const hash_way &way,
                                      uint64_t key, reading<R> &made)
 {
     item<R> it(b, table16, way, key);
     const brick_view &view = b.views[it.brick];
-    uint32_t wide = view.wide;
-    int64_t upper = INT64_MAX;
+    int64_t value[R], upper = INT64_MAX;
     double noise[R];
+#pragma unroll
+    for (unsigned k = 0; k < R; k++) value[k] = b.content.cells[row_start(b, it.brick, R, k) + it.column[k]];
+    const uint32_t wide = view.wide;
+    if (wide) read_wide(b, it, wide, value); /* apart, so that the loads above do not wait for one another */
     made.rule = INFINITY;
 #pragma unroll
     for (unsigned k = 0; k < R; k++) {
-        bool is_wide = wide >> k & 1;
-        uint32_t c = it.column[k], n = b.columns.d - b.tail;
-        int64_t value =
-            is_wide ? wide_cell(b, it.brick, k, c < n ? c : c - n) : b.content.cells[row_start(b, it.brick, R, k) + c];
-        upper = min(upper, floor_divide(value, it.weight[k]));
-        noise[k] = view.noise[is_wide] / it.weight[k];
-        made.value[k] = (float)value;
+        upper = min(upper, floor_divide(value[k], it.weight[k]));
+        noise[k] = view.noise[wide >> k & 1] / it.weight[k];
+        made.value[k] = (float)value[k];
         made.weight[k] = (float)it.weight[k];
         made.rule = fminf(made.rule, made.value[k] / made.weight[k]);
     }
@@ -166,14 +175,21 @@ struct joint {
 __device__ __forceinline__ void mix(const decoder &d, const brick_view *views, const joint (&of)[TOGETHER],
                                     float (&mixed)[TOGETHER][16])
 {
+    float bias[TOGETHER][4], ahead[TOGETHER][4];
 #pragma unroll
-    for (unsigned t = 0; t < TOGETHER; t++) load(d.mix1_bias, mixed[t]);
+    for (unsigned t = 0; t < TOGETHER; t++) {
+        load(d.mix1_bias, mixed[t]);
+        load(views[of[t].brick].bias, ahead[t]);
+    }
 #pragma unroll 1
-    for (unsigned first = 0; first < 32; first += 4) {
-        float bias[TOGETHER][4], rule[4];
+    for (unsigned first = 0; first < MIX; first += 4) {
+        float rule[4];
         load(d.mix0_rule + first, rule);
 #pragma unroll
-        for (unsigned t = 0; t < TOGETHER; t++) load(views[of[t].brick].mix + first, bias[t]);
+        for (unsigned t = 0; t < TOGETHER; t++) {
+            memcpy(bias[t], ahead[t], sizeof ahead[t]);
+            load(views[of[t].brick].bias + first + 4, ahead[t]); /* at the end it is of the next layer, and not used */
+        }
 #pragma unroll
         for (unsigned o = 0; o < 4; o++) {
             float w[16], next[16];
@@ -197,7 +213,7 @@ __device__ __forceinline__ void finish(const decoder &d, const brick_view *views
     float bias[TOGETHER][8], y[TOGETHER][4], last[4];
 #pragma unroll
     for (unsigned t = 0; t < TOGETHER; t++) {
-        load(views[of[t].brick].out, bias[t]);
+        load(views[of[t].brick].bias + MIX, bias[t]);
         load(d.out1_bias, y[t]);
     }
 #pragma unroll

@@ -157,28 +157,25 @@ __device__ void see_row(const float *weights, double sum, uint32_t cells, double
     see_head<SCAN_DISTINCT_0>(weights, mean, room, seen + SEEN_DISTINCT, lane);
 }
 
-/* What the brick's stream adds to the decoder's layers, for DEC_MIX_0 and DEC_OUT_0. */
-__device__ float mix_bias(const float *weights, unsigned o, double total, const double stream[SEEN])
+/* The bias of unit o of a layer with what the brick's stream adds, whose weights start at `at` in each row. */
+template <layer L> __device__ float bias_of(const float *weights, unsigned o, unsigned at, unsigned n, const double x[])
 {
-    const float *w = weights + DEC_MIX_0_AT + 24 * o;
-    double sum = weights[DEC_MIX_0_AT + 24 * 32 + o];
-    for (unsigned i = 0; i < SCAN_IMPLICIT; i++) sum += w[16 + i] * stream[i];
-    return (float)(sum + w[21] * total + w[22] * stream[SEEN_SKEW] + w[23] * stream[SEEN_DISTINCT]);
-}
-
-__device__ float out_bias(const float *weights, unsigned o, double total, const double stream[SEEN])
-{
-    const float *w = weights + DEC_OUT_0_AT + 20 * o;
-    double sum = weights[DEC_OUT_0_AT + 20 * 8 + o];
-    return (float)(sum + w[17] * total + w[18] * stream[SEEN_SKEW] + w[19] * stream[SEEN_DISTINCT]);
+    const float *matrix = weights + shapes[L].at, *row = matrix + shapes[L].in * o + at;
+    double sum = matrix[shapes[L].in * shapes[L].out + o];
+    for (unsigned i = 0; i < n; i++) sum += row[i] * x[i];
+    return (float)sum;
 }
 
 __device__ void make_view(const device_bricks &b, uint32_t brick, uint32_t wide, const double stream[SEEN])
 {
     brick_view &view = b.views[brick];
     double total = (double)b.content.totals[brick], mass = fmax(0.0, total) * b.mean_weight;
-    for (unsigned o = threadIdx.x; o < 32; o += blockDim.x) view.mix[o] = mix_bias(b.weights, o, total, stream);
-    for (unsigned o = threadIdx.x; o < 8; o += blockDim.x) view.out[o] = out_bias(b.weights, o, total, stream);
+    /* DEC_MIX_0 sees 16 of the rows, implicit, f'', N, s(alpha), s(n); DEC_OUT_0 16 of the mix, and the last four. */
+    const double facts[] = {stream[0], stream[1], stream[2],         stream[3],
+                            0,         total,     stream[SEEN_SKEW], stream[SEEN_DISTINCT]};
+    for (unsigned o = threadIdx.x; o < BIASES; o += blockDim.x)
+        view.bias[o] = o < BIASES_OF_MIX ? bias_of<DEC_MIX_0>(b.weights, o, 16, 8, facts)
+                                         : bias_of<DEC_OUT_0>(b.weights, o - BIASES_OF_MIX, 16, 4, facts + 4);
     if (threadIdx.x > 0) return;
     view.noise[0] = mass / b.columns.d;
     view.noise[1] = mass / (b.columns.d - b.tail);
