@@ -1,4 +1,5 @@
 /* How a question is meant (lego_asking): what is refused, what ignores it, and that one item and many agree. */
+#include <limits.h>
 #include <math.h>
 
 #include "support.h"
@@ -100,6 +101,60 @@ static void one_and_many_agree(void **unused)
     }
 }
 
+/* ---- asked again and again --------------------------------------------------------------------------------------- */
+
+enum { QUESTIONS = 40000, RANKS = 30000 };
+
+/* Few items are most of the questions; more than there are places to keep answers in are asked for in between. */
+static void draw_questions(uint64_t items[QUESTIONS])
+{
+    uint64_t state = 1;
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        uint64_t rank = draw(&state) % RANKS;
+        items[i] = draw(&state) % 2 ? rank % (1 + rank % 50) : rank;
+    }
+}
+
+/* As many at once, integers or the same bytes as text, each is answered as it is alone. */
+static void check_again(const lego_sketch *sketch)
+{
+    static uint64_t items[QUESTIONS], offsets[QUESTIONS + 1];
+    static lego_estimate many[QUESTIONS], text[QUESTIONS];
+    draw_questions(items);
+    for (size_t i = 0; i <= QUESTIONS; i++) offsets[i] = sizeof *items * i;
+    const lego_items bytes = {.n = QUESTIONS, .bytes = items, .offsets = offsets};
+    assert_int_equal(ask(sketch, items, QUESTIONS, NULL, many), LEGO_OK);
+    assert_int_equal(lego_query_items(sketch, &bytes, NULL, text), LEGO_OK);
+    assert_memory_equal(many, text, sizeof many);
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        lego_estimate one;
+        assert_int_equal(lego_query_u64(sketch, items[i], &one), LEGO_OK);
+        assert_memory_equal(&one, &many[i], sizeof one);
+    }
+}
+
+static void one_and_many_agree_when_asked_again(void **unused)
+{
+    (void)unused;
+    const uint64_t budgets[] = {4096, 8192, 20000, 1 << 20};
+    for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) {
+        struct books books;
+        const lego_allocator allocator = books_allocator(&books);
+        const lego_options options = {budgets[b], 0, lego_model_builtin("compact"), 7, &allocator};
+        lego_sketch *sketch;
+        assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+        for (uint64_t i = 0; i < ITEMS; i++) assert_int_equal(lego_add_u64(sketch, i, count_of(i)), LEGO_OK);
+        check_again(sketch);
+        size_t before = books.now;
+        books.fail_at = 1; /* no room to keep answers in; what was learnt stays */
+        books.more = LONG_MAX - 1;
+        check_again(sketch);
+        assert_int_equal(books.now, before);
+        lego_destroy(sketch);
+        assert_int_equal(books.now, 0);
+    }
+}
+
 /* What is counted exactly is no matter of opinion. */
 static void assert_count(const lego_sketch *sketch, uint64_t item)
 {
@@ -143,6 +198,7 @@ int main(void)
         cmocka_unit_test(what_is_out_of_range_is_refused),
         cmocka_unit_test(the_papers_model_has_one_way),
         cmocka_unit_test(one_and_many_agree),
+        cmocka_unit_test(one_and_many_agree_when_asked_again),
         cmocka_unit_test(exact_counts_stay),
     };
     return cmocka_run_group_tests_name("asking", tests, NULL, NULL);

@@ -210,13 +210,59 @@ static void it_follows_from_the_content(void **unused)
     }
 }
 
+/* What is kept, and looks at what changed alone, is what a look at everything gives. */
+static void assert_kept_is_anew(const lego_sketch *sketch)
+{
+    static struct histogram histogram;
+    static struct learnt anew; /* static: nothing of before between its fields, neither here nor there */
+    const struct learnt *kept = blocks_learnt(sketch);
+    assert_non_null(kept);
+    histogram_scan(&sketch->blocks, &histogram);
+    assert_memory_equal(&sketch->summary->histogram, &histogram, sizeof histogram);
+    learn(&sketch->blocks, &anew, room);
+    assert_memory_equal(kept, &anew, sizeof anew);
+}
+
+/* Items of the same few blocks or of any, each `counts` times, some taken away again; asked now and then. From lists to
+ * shared cells, of few blocks and of more than are looked at. */
+static void ask_in_between(uint64_t budget, uint64_t items, int64_t unit, int64_t least)
+{
+    lego_sketch *sketch = make_within("compact", budget, 0);
+    uint64_t state = budget + items, asked = 0, scanned = 0, learnt = 0;
+    struct hash of = {0, 0};
+    for (uint64_t i = 0; i < items; i++) {
+        int64_t count = unit * (least + (int64_t)draw_below(&state, 3));
+        assert_int_equal(lego_add_u64(sketch, draw_below(&state, items), count), LEGO_OK);
+        if (i < items / 2 || draw_below(&state, 8) != 0) continue;
+        const struct blocks_summary *summary = sketch->summary;
+        scanned += summary && summary->state == SUMMARY_EMPTY;
+        assert_kept_is_anew(sketch);
+        learnt += sketch->summary->learnt.of.lo != of.lo;
+        of = sketch->summary->learnt.of;
+        asked++;
+    }
+    print_message("%.0f asked, %.0f scans of everything, learnt %.0f times\n", (double)asked, (double)scanned,
+                  (double)learnt);
+    assert_true(unit > 1 || (learnt < asked && scanned < asked));
+    lego_destroy(sketch);
+}
+
+static void it_does_not_matter_when_one_asked(void **unused)
+{
+    (void)unused;
+    ask_in_between(4096, ROUNDS(7000), 1, 1);
+    ask_in_between(4096, ROUNDS(7000), 1, -1);
+    ask_in_between(20000, ROUNDS(18000), 1, 1);
+    ask_in_between(20000, ROUNDS(18000), 7, 1);
+}
+
 /* ---- what was not seen ------------------------------------------------------------------------------------------- */
 
 /* The first key that has a block that no scan looks at. */
 static uint64_t unseen_item(const lego_sketch *sketch)
 {
     uint64_t item = UINT64_C(1) << 40;
-    while (learn_sees(spot_of(sketch->blocks.blocks, hash_u64(item, sketch->seed)).block)) item++;
+    while (spot_of(sketch->blocks.blocks, hash_u64(item, sketch->seed)).block < LEARN_AMONG + 2 * BLOCKS_A_CAP) item++;
     return item;
 }
 
@@ -255,6 +301,7 @@ int main(void)
         cmocka_unit_test(signs_are_known),
         cmocka_unit_test(nothing_is_learnt_of_lists),
         cmocka_unit_test(it_follows_from_the_content),
+        cmocka_unit_test(it_does_not_matter_when_one_asked),
         cmocka_unit_test(giants_that_were_not_seen_are_answered),
     };
     return cmocka_run_group_tests_name("learn", tests, NULL, NULL);

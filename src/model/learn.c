@@ -4,102 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the cells --------------------------------------------------------------------------------------------------- */
-
-static void see_cells(struct seen *seen, unsigned cap, const int64_t value[], unsigned n, unsigned width)
-{
-    if (n == 0) return; /* half of the narrowest */
-    uint32_t *cells = seen->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST], negative = 0;
-    for (unsigned i = 0; i < n; i++) {
-        float size = fabsf((float)value[i]);
-        unsigned bin = bin_of(size);
-        cells[bin]++;
-        negative += value[i] < 0;
-        if (bin < 8) continue; /* all in it are the same */
-        seen->sum[bin] += (double)size;
-        if (seen->most[bin] == 0 || size < seen->least[bin]) seen->least[bin] = size;
-        if (size > seen->most[bin]) seen->most[bin] = size;
-    }
-    seen->negative += negative;
-}
-
-/* Of a row, those cells that two have become are in the middle: step_width(). */
-static void see_row(struct seen *seen, unsigned cap, const int64_t value[], struct row row)
-{
-    unsigned half = row.from / 2, first = row.cells - half;
-    see_cells(seen, cap, value, first, row.from);
-    see_cells(seen, cap, value + first, half - first, half);
-    see_cells(seen, cap, value + half, first, row.from);
-}
-
-/* A block's or cap's content, in units. */
-static void open_cells(const struct blocks *blocks, const struct block *block, int64_t unit, struct content *content)
-{
-    blocks->kernels->open(block, blocks->whole, content);
-    for (unsigned i = 0; i < content->n && unit > 1; i++) content->value[i] /= unit;
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* The greatest common divisor of all cells that are looked at. Mostly a few of them tell that it is 1. Caps have sums
- * of the same items. */
-static int64_t find_unit(const struct blocks *blocks, uint32_t end)
-{
-    struct content content;
-    uint64_t unit = 0;
-    for (uint32_t i = 0, seen = 0; i < end && seen < LEARN_BLOCKS && unit != 1; i++) {
-        if (step_lists(block_step(&blocks->block[i]))) continue;
-        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
-        seen++;
-        for (unsigned k = 0; k < content.n && unit != 1; k++) {
-            int64_t value = content.value[k];
-            unit = common_divisor(unit, value < 0 ? -(uint64_t)value : (uint64_t)value);
-        }
-    }
-    return unit > 1 && unit < UINT64_C(1) << 62 ? (int64_t)unit : 1;
-}
-
-static void see_blocks(const struct blocks *blocks, struct seen *seen, int64_t *unit)
-{
-    struct content content;
-    uint32_t end = blocks->blocks < LEARN_AMONG ? blocks->blocks : LEARN_AMONG, caps = 0;
-    *unit = find_unit(blocks, end);
-    for (uint32_t i = 0; i < end && seen->blocks < LEARN_BLOCKS; i++) {
-        if (step_lists(block_step(&blocks->block[i]))) continue;
-        open_cells(blocks, &blocks->block[i], *unit, &content);
-        seen->step[seen->blocks++] = (uint8_t)content.step;
-        see_row(seen, 0, content.value, step_row(content.step, 0));
-        see_row(seen, 0, content.value + step_row(content.step, 0).cells, step_row(content.step, 1));
-        if (cap_index(blocks, i) < caps) continue; /* it was seen */
-        caps = cap_index(blocks, i) + 1;
-        open_cells(blocks, cap_of(blocks, i), *unit, &content); /* the cap of a block that shares counts */
-        seen->cap_step[seen->caps++] = (uint8_t)content.step;
-        see_row(seen, 1, content.value, step_row(content.step, 0));
-    }
-}
-
-/* What follows from the number of cells in each bin. */
-static void see_bins(struct seen *seen)
-{
-    uint32_t all = 0;
-    for (unsigned b = 0; b < LEARN_BINS; b++) {
-        for (unsigned w = 0; w < LEARN_WIDTHS; w++) seen->number[b] += seen->cells[0][w][b] + seen->cells[1][w][b];
-        if (b > 0) all += seen->number[b];
-        if (b >= 8) continue;
-        seen->least[b] = seen->most[b] = (float)b;
-        seen->sum[b] = (double)b * seen->number[b];
-    }
-    seen->positive = all - seen->negative;
-}
-
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
 
 /* Of masses by bins the shares, `tail` more mass among them: of noise, from bin 0 on, spread as 1 / v, since nothing is
@@ -391,35 +295,51 @@ static void learn_signed(const struct seen *seen, struct learnt *learnt)
 }
 
 struct room {
+    struct histogram histogram;
     struct seen seen;
     struct search search;
 };
 
 _Static_assert(sizeof(struct room) <= LEARN_BYTES, "the callers' room is enough");
 
-void learn(const struct blocks *blocks, struct learnt *learnt, void *bytes)
+/* What follows from bins alone, and where in its bins the cells are. */
+static void learn_bins(const struct seen *seen, struct learnt *learnt)
+{
+    for (unsigned b = 0; b < LEARN_BINS; b++) {
+        learnt->first[b] = bin_first(b);
+        learnt->length[b] = bin_length(b);
+        learnt->middle[b] = seen->middle[b];
+        if (b < 12 || b % 2 == 0) learnt->step_first[step_of_bin(b)] = bin_first(b);
+        learnt->step_length[step_of_bin(b)] += bin_length(b);
+    }
+}
+
+void learn_from(const struct histogram *histogram, struct learnt *learnt, void *bytes)
 {
     struct room *room = bytes;
     struct seen *seen = &room->seen;
-    memset(seen, 0, sizeof *seen);
+    histogram_round(histogram, seen);
+    const struct hash of = hash_bytes(seen, sizeof *seen, 0);
+    if (of.lo == learnt->of.lo && of.hi == learnt->of.hi) return;
     memset(learnt, 0, sizeof *learnt);
-    see_blocks(blocks, seen, &learnt->unit);
-    see_bins(seen);
+    learnt->of = of;
+    learnt->unit = seen->unit;
     uint32_t any = seen->positive + seen->negative;
     learnt->any = any > 0;
     if (!any) return;
     learnt->sign = seen->negative == 0 ? 1 : seen->positive == 0 ? -1 : 0;
     learnt->negative = (float)seen->negative / (float)any;
-    for (unsigned b = 0; b < LEARN_BINS; b++) {
-        learnt->first[b] = bin_first(b);
-        learnt->length[b] = bin_length(b);
-        learnt->middle[b] =
-            seen->number[b] ? (float)(seen->sum[b] / seen->number[b]) : bin_first(b) + (bin_length(b) - 1) / 2;
-        if (b < 12 || b % 2 == 0) learnt->step_first[step_of_bin(b)] = bin_first(b);
-        learnt->step_length[step_of_bin(b)] += bin_length(b);
-    }
+    learn_bins(seen, learnt);
     learn_noise(seen, learnt);
     if (learnt->sign) learn_counts(seen, &room->search, learnt);
     else learn_signed(seen, learnt);
     learn_worth(seen, learnt);
+}
+
+void learn(const struct blocks *blocks, struct learnt *learnt, void *bytes)
+{
+    struct room *room = bytes;
+    learnt->of = (struct hash){0, 0};
+    histogram_scan(blocks, &room->histogram);
+    learn_from(&room->histogram, learnt, room);
 }

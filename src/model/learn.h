@@ -15,42 +15,18 @@
  *
  * **Unit.** Where all cells are multiples of 1000, so are all counts; then sums are counted in thousands.
  *
- * Sums are known by *bins*: 0 to 7 as they are, then four an octave. Both distributions have a tail that falls as
+ * Sums are known by bins (histogram.h). Both distributions have a tail that falls as
  * 1 / v^2, for what was in no cell that was looked at.
  *
  * No function of libm is called but square roots: answers are the same on every machine. */
 #pragma once
 
-#include "block/blocks.h"
+#include "model/histogram.h"
 
 enum {
-    LEARN_BLOCKS = 128,  /* blocks that share, ... */
-    LEARN_AMONG = 512,   /* ... of the first so many, are looked at */
-    LEARN_ROUNDS = 30,   /* of expectation maximisation */
-    LEARN_BINS = 252,    /* up to 2^63 */
-    LEARN_ROOM = 256,    /* ... in whole vectors; the rest is 0 */
-    LEARN_NARROWEST = 3, /* log2 of the width of a cell */
-    LEARN_WIDTHS = 7
+    LEARN_ROUNDS = 30, /* of expectation maximisation */
+    LEARN_ROOM = 256   /* bins in whole vectors; the rest is 0 */
 };
-
-/* The bin of a sum from 0 to 2^63. */
-static inline unsigned bin_of(float sum)
-{
-    uint32_t bits;
-    __builtin_memcpy(&bits, &sum, sizeof bits);
-    return sum < 4 ? (unsigned)(int)sum : (bits >> 21) - 512;
-}
-
-/* The least integer in a bin, and how many it has. */
-static inline float bin_first(unsigned bin)
-{
-    return bin < 8 ? (float)bin : (float)((uint64_t)(4 + bin % 4) << (bin / 4 - 1));
-}
-
-static inline float bin_length(unsigned bin)
-{
-    return bin < 8 ? 1 : (float)(UINT64_C(1) << (bin / 4 - 1));
-}
 
 /* What is missing to a bound is known by *steps*: bins up to 15, then two bins each. */
 static inline unsigned step_of_bin(unsigned bin)
@@ -60,6 +36,7 @@ static inline unsigned step_of_bin(unsigned bin)
 
 /* What is known of a stream. */
 struct learnt {
+    struct hash of; /* what it follows from, as histogram_round() has it; 0 if there is nothing */
     int64_t unit;   /* all cells that were seen are multiples of it; all else is in this unit */
     bool any;       /* whether a block was seen that shares; if not, nothing else is set */
     int sign;       /* 1 or -1: all counts have it. 0: some are below 0, some above */
@@ -82,30 +59,17 @@ struct learnt {
     float scale[2][LEARN_WIDTHS][LEARN_ROOM];    /* by what noise up to the bin is multiplied to be around 1 */
 };
 
-/* What blocks tell. It follows from their content alone. */
+/* What a scan tells, unless it is what it was learnt from. All of it follows from the scan as it is rounded, so that
+ * most additions change nothing. The room is only used while it runs. */
+void learn_from(const struct histogram *histogram, struct learnt *learnt, void *room);
+
+/* The same after a scan of all blocks. */
 void learn(const struct blocks *blocks, struct learnt *learnt, void *room);
 
-/* The bytes of room that it takes while it runs, aligned for any type: too many for the stacks of some threads. */
-enum { LEARN_BYTES = 80 << 10 };
-
-/* Whether a change of this block can change that. */
-static inline bool learn_sees(uint32_t block)
-{
-    return block < LEARN_AMONG + 2 * BLOCKS_A_CAP; /* the last cap is that of up to 63 blocks */
-}
+/* The bytes of room, aligned for any type: too many for the stacks of some threads. */
+enum { LEARN_BYTES = 96 << 10 };
 
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
-
-/* What is counted of the cells. Values below 0 count by their size. */
-struct seen {
-    unsigned blocks, caps;
-    uint8_t step[LEARN_BLOCKS], cap_step[LEARN_BLOCKS];
-    uint32_t cells[2][LEARN_WIDTHS][LEARN_BINS]; /* of rows and caps, by width and bin */
-    uint32_t positive, negative;                 /* how many are, of all */
-    double sum[LEARN_BINS];                      /* of all in a bin */
-    uint32_t number[LEARN_BINS];
-    float least[LEARN_BINS], most[LEARN_BINS];
-};
 
 /* worth, aae and are, by a trial (trial.c). */
 void learn_worth(const struct seen *seen, struct learnt *learnt);

@@ -25,12 +25,13 @@ static double even(unsigned i, unsigned way)
     return x - floor(x);
 }
 
-/* An integer of a bin: of what was seen there, this share is below. */
+/* An integer of a bin, of which this share is below it: as far as both sides of the middle of what was seen reach. */
 static double inside(const struct trial *trial, unsigned bin, double share)
 {
-    const struct seen *seen = trial->seen;
-    if (seen->number[bin] == 0) return floor((double)trial->learnt->middle[bin]);
-    return floor((double)seen->least[bin] + share * (double)(seen->most[bin] - seen->least[bin]) + 0.5);
+    const double middle = (double)trial->learnt->middle[bin], below = middle - (double)bin_first(bin);
+    if (trial->seen->number[bin] == 0) return floor(middle);
+    double reach = fmin(below, (double)bin_length(bin) - 1 - below);
+    return floor(middle + (2 * share - 1) * reach + 0.5);
 }
 
 static double draw_noise(const struct trial *trial, unsigned cap, unsigned width, double u)

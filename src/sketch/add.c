@@ -22,12 +22,12 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         bricks_add(&sketch->bricks, hash, count);
         return LEGO_OK;
     }
+    blocks_change(sketch, hash);
     while (!blocks_add(&sketch->blocks, hash, count)) {
         lego_status status = grow_blocks(sketch);
         if (status != LEGO_OK) return status;
     }
     sketch->blocks.total += count;
-    if (sketch->summary && learn_sees(spot_of(sketch->blocks.blocks, hash).block)) blocks_changed(sketch);
     return LEGO_OK;
 }
 

@@ -1,14 +1,13 @@
-/* answer: estimates from blocks, one or many at once, and what is learnt for them.
+/* answer: an estimate from blocks, and what is learnt for it.
  *
  * A block that lists has the answer; in one that shares, it is the posterior's (model/posterior.h). An answer depends
  * on the content of the sketch alone: not on what is asked together, nor on what was asked before. */
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "core/parallel.h"
 #include "model/bounds.h"
-#include "sketch/sketch.h"
+#include "sketch/answer.h"
 
 /* ---- what is learnt ---------------------------------------------------------------------------------------------- */
 
@@ -21,9 +20,33 @@ static struct blocks_summary *summary_of(const lego_sketch *sketch)
     struct blocks_summary *made = sketch->allocator.alloc(sketch->allocator.context, sizeof *made);
     if (!made) return NULL;
     atomic_init(&made->state, SUMMARY_EMPTY);
+    made->touched.n = 0;
+    made->learnt.of = (struct hash){0, 0};
     if (atomic_compare_exchange_strong(place, &none, made)) return made;
     sketch->allocator.free(sketch->allocator.context, made, sizeof *made);
     return none; /* what another reader has made */
+}
+
+void summary_touch(struct blocks_summary *summary, const struct blocks *blocks, uint32_t block)
+{
+    uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
+    if (state == SUMMARY_EMPTY) return;
+    bool kept = histogram_touch(&summary->histogram, blocks, block, &summary->touched);
+    if (kept && summary->touched.n == 0) return; /* it is none that tells anything */
+    atomic_store_explicit(&summary->state, kept ? SUMMARY_TOUCHED : SUMMARY_EMPTY, memory_order_relaxed);
+}
+
+/* Learns anew, if that is needed; false, and nothing is kept, if there is no memory for it. */
+static bool summary_learn(struct blocks_summary *summary, const lego_sketch *sketch, bool touched)
+{
+    void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
+    if (!room) return false;
+    if (!touched || !histogram_again(&sketch->blocks, &summary->touched, &summary->histogram))
+        histogram_scan(&sketch->blocks, &summary->histogram);
+    summary->touched.n = 0;
+    learn_from(&summary->histogram, &summary->learnt, room);
+    sketch->allocator.free(sketch->allocator.context, room, LEARN_BYTES);
+    return true;
 }
 
 /* One reader learns, and the others wait for it: a millisecond or two. NULL if there is no memory. */
@@ -32,60 +55,24 @@ const struct learnt *blocks_learnt(const lego_sketch *sketch)
     struct blocks_summary *summary = summary_of(sketch);
     if (!summary) return NULL;
     uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
-    if (state == SUMMARY_READY) return &summary->learnt; /* nearly always: readers write nothing */
-    for (state = SUMMARY_EMPTY; !atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY);
-         state = SUMMARY_EMPTY) {
-        if (state == SUMMARY_READY) return &summary->learnt;
-        if (state == SUMMARY_BUSY) parallel_yield();
+    while (state != SUMMARY_READY) { /* hardly ever: readers write nothing */
+        if (state == SUMMARY_BUSY) {
+            parallel_yield();
+            state = atomic_load_explicit(&summary->state, memory_order_acquire);
+        } else if (atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY)) {
+            bool learnt = summary_learn(summary, sketch, state == SUMMARY_TOUCHED);
+            atomic_store_explicit(&summary->state, learnt ? SUMMARY_READY : state, memory_order_release);
+            return learnt ? &summary->learnt : NULL;
+        }
     }
-    void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
-    if (room) learn(&sketch->blocks, &summary->learnt, room);
-    if (room) sketch->allocator.free(sketch->allocator.context, room, LEARN_BYTES);
-    atomic_store_explicit(&summary->state, room ? SUMMARY_READY : SUMMARY_EMPTY, memory_order_release);
-    return room ? &summary->learnt : NULL;
+    return &summary->learnt;
 }
 
-/* Answers of blocks that share, and what follows from widths alone, while many questions are answered: the same
- * frequent items are asked again and again, and many rare ones read the same. A place has the last that fell there. */
-enum {
-    PLACES_LOG = 9,
-    PLACES = 1 << PLACES_LOG,
-    WORTHWHILE = 1024, /* questions, from which on it is used */
-    WIDTH_TRIPLES = LEARN_WIDTHS * LEARN_WIDTHS * LEARN_WIDTHS
-};
-
-struct answered {
-    uint32_t widths; /* 0 if there is none */
-    int64_t value[3];
-    lego_estimate estimate;
-};
-
-struct memory {
-    double slack[WIDTH_TRIPLES]; /* below 0 if it is not known yet */
-    struct answered answered[PLACES];
-};
-
-/* What some questions share. */
-struct answering {
-    const lego_sketch *sketch;
-    struct memory *memory;       /* NULL if there are few */
-    const struct learnt *learnt; /* NULL until it is needed */
-    float absent;                /* the odds that an item never came */
-    double relative;
-};
-
-static void memory_start(struct memory *memory)
+void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking, double *slack)
 {
-    for (unsigned i = 0; i < WIDTH_TRIPLES; i++) memory->slack[i] = -1;
-    for (unsigned i = 0; i < PLACES; i++) memory->answered[i].widths = 0;
-}
-
-static void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking,
-                            struct memory *memory)
-{
-    if (memory) memory_start(memory);
+    for (unsigned i = 0; slack && i < WIDTH_TRIPLES; i++) slack[i] = -1;
     answering->sketch = sketch;
-    answering->memory = memory;
+    answering->slack = slack;
     answering->learnt = NULL;
     answering->absent = (float)(asking->absent / (1 - asking->absent));
     answering->relative = asking->relative;
@@ -112,10 +99,10 @@ static double slack_of(const struct blocks *blocks, const struct reading *readin
 static double slack_shared(const struct answering *a, const struct reading *reading)
 {
     unsigned triple = 0;
-    if (!a->memory) return slack_of(&a->sketch->blocks, reading);
+    if (!a->slack) return slack_of(&a->sketch->blocks, reading);
     for (unsigned k = 0; k < 3; k++)
         triple = triple * LEARN_WIDTHS + (unsigned)__builtin_ctz(reading->width[k]) - LEARN_NARROWEST;
-    double *slack = &a->memory->slack[triple];
+    double *slack = &a->slack[triple];
     if (*slack < 0) *slack = slack_of(&a->sketch->blocks, reading);
     return *slack;
 }
@@ -125,16 +112,6 @@ static lego_estimate answer_bounds(const struct reading *reading, double slack)
 {
     int64_t upper = reading_upper(reading);
     return (lego_estimate){(double)upper, slack < (double)upper ? upper - (int64_t)slack : 0, upper};
-}
-
-/* Of a list: its entry, or what the cap says if that is less. Where fewer than one item of twenty can share its
- * print, that is the count for at least 95 % of the items: all three are the same. */
-static lego_estimate answer_listed(const struct blocks *blocks, const struct reading *reading)
-{
-    int64_t upper = reading_upper(reading);
-    if (upper <= 0 || 20 * (uint64_t)reading->entries < reading->width[0])
-        return (lego_estimate){(double)upper, upper, upper};
-    return answer_bounds(reading, slack_of(blocks, reading));
 }
 
 /* A reading in the unit that was learnt; false if it is no multiple of it. */
@@ -184,7 +161,7 @@ static lego_estimate answer_unlearnt(const struct answering *a, const struct rea
     return (lego_estimate){(double)(most > 0 ? 0 : most), least, most};
 }
 
-static lego_estimate answer_anew(const struct answering *a, const struct reading *given)
+static lego_estimate answer_shared(const struct answering *a, const struct reading *given)
 {
     struct reading reading = *given;
     bool zero = false, wrong = false;
@@ -211,33 +188,14 @@ static __attribute__((noinline)) lego_estimate answer_without_memory(const struc
     _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
     learn(&a->sketch->blocks, &learnt, room);
     own.learnt = &learnt;
-    return answer_anew(&own, reading);
+    return answer_shared(&own, reading);
 }
 
-/* An answer depends on reads and widths alone. */
-static lego_estimate answer_shared(struct answering *a, const struct reading *reading)
+lego_estimate answer_unsure(struct answering *a, const struct reading *reading)
 {
-    const int64_t *value = reading->value;
-    const uint32_t widths = reading->width[0] | reading->width[1] << 10 | reading->width[2] << 20;
+    if (step_lists(reading->step)) return answer_bounds(reading, slack_of(&a->sketch->blocks, reading));
     if (!a->learnt) a->learnt = blocks_learnt(a->sketch);
-    if (!a->learnt) return answer_without_memory(a, reading);
-    if (!a->memory) return answer_anew(a, reading);
-    uint64_t place = (uint64_t)value[0] * UINT64_C(0x9e3779b97f4a7c15) +
-                     (uint64_t)value[1] * UINT64_C(0xc2b2ae3d27d4eb4f) +
-                     ((uint64_t)value[2] ^ (uint64_t)widths << 32) * UINT64_C(0x165667b19e3779f9);
-    struct answered *answered =
-        &a->memory->answered[(place ^ place >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG)];
-    if (answered->widths != widths || memcmp(answered->value, value, sizeof answered->value) != 0) {
-        answered->estimate = answer_anew(a, reading);
-        answered->widths = widths;
-        memcpy(answered->value, value, sizeof answered->value);
-    }
-    return answered->estimate;
-}
-
-static lego_estimate answer(struct answering *a, const struct reading *reading)
-{
-    return step_lists(reading->step) ? answer_listed(&a->sketch->blocks, reading) : answer_shared(a, reading);
+    return a->learnt ? answer_shared(a, reading) : answer_without_memory(a, reading);
 }
 
 lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking)
@@ -247,50 +205,4 @@ lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const le
     blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
     answering_start(&answering, sketch, asking, NULL);
     return answer(&answering, &reading);
-}
-
-/* ---- many items -------------------------------------------------------------------------------------------------- */
-
-enum { AHEAD = 16 }; /* items whose blocks are on their way while those before them are answered */
-
-/* Items from `first` on. */
-static void answer_some(struct answering *answering, const struct spot spot[], unsigned n, size_t first,
-                        lego_estimate *estimates)
-{
-    struct reading reading[AHEAD];
-    blocks_read_many(&answering->sketch->blocks, spot, n, reading);
-    for (unsigned i = 0; i < n; i++) estimates[first + i] = answer(answering, &reading[i]);
-}
-
-/* Where n items are from `first` on; their blocks are on their way. */
-static void place_items(const lego_sketch *sketch, const lego_items *items, size_t first, unsigned n,
-                        struct spot spot[])
-{
-    const struct blocks *blocks = &sketch->blocks;
-    struct hashes hashes;
-    if (items->integers) blocks->kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
-    for (unsigned i = 0; i < n; i++) {
-        struct hash hash =
-            items->integers ? (struct hash){hashes.lo[i], hashes.hi[i]} : items_hash(items, first + i, sketch->seed);
-        spot[i] = spot_of(blocks->blocks, hash);
-        blocks_prefetch(blocks, spot[i].block);
-    }
-}
-
-/* While the blocks of some items are on their way, the items before them are answered. */
-void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
-                        const lego_asking *asking, lego_estimate *estimates)
-{
-    struct spot spot[2][AHEAD];
-    struct answering answering;
-    struct memory memory;
-    unsigned before = 0;
-    answering_start(&answering, sketch, asking, end - first < WORTHWHILE ? NULL : &memory);
-    for (size_t start = first, turn = 0; start < end || before > 0; turn ^= 1) {
-        unsigned n = end - start < AHEAD ? (unsigned)(end - start) : AHEAD;
-        place_items(sketch, items, start, n, spot[turn]);
-        answer_some(&answering, spot[turn ^ 1], before, start - before, estimates);
-        start += n;
-        before = n;
-    }
 }

@@ -18,11 +18,14 @@
 #include "paper/bricks.h"
 #include "top/top.h"
 
-/* What was learnt of the stream, kept until one of the blocks that tell it changes. It is made when it is first asked
- * for. Readers may fill it at the same time: the first to move state to BUSY writes. */
-enum { SUMMARY_EMPTY, SUMMARY_BUSY, SUMMARY_READY };
+/* What was learnt of the stream, and the scan that it was learnt from. It is made when it is first asked for. After an
+ * addition to blocks that tell it, it is TOUCHED, and they alone are looked at again; after many it is EMPTY. Readers may
+ * find it so at the same time: the first to move state to BUSY sees to it. */
+enum { SUMMARY_EMPTY, SUMMARY_TOUCHED, SUMMARY_BUSY, SUMMARY_READY };
 struct blocks_summary {
     _Atomic uint32_t state;
+    struct histogram histogram;
+    struct touched touched;
     struct learnt learnt;
 };
 
@@ -156,9 +159,19 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
 /* What is learnt of the stream, as it is kept; NULL if there is no memory to keep it. */
 const struct learnt *blocks_learnt(const lego_sketch *sketch);
 
-/* Blocks have changed that tell what is learnt. */
+/* Something is about to be added to a block. */
+void summary_touch(struct blocks_summary *summary, const struct blocks *blocks, uint32_t block);
+
+/* Many blocks have changed. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
     struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
     if (summary) atomic_store_explicit(&summary->state, SUMMARY_EMPTY, memory_order_relaxed);
+}
+
+/* An item is about to be added. */
+static inline void blocks_change(lego_sketch *sketch, struct hash hash)
+{
+    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
+    if (summary) summary_touch(summary, &sketch->blocks, spot_of(sketch->blocks.blocks, hash).block);
 }

@@ -1,0 +1,168 @@
+/* Many items asked for in one call. The same frequent ones are among them again and again, and theirs are the counts that
+ * take longest to read: answers are kept while the call lasts, each in the one place that its item's hash tells. */
+#include <string.h>
+
+#include "sketch/answer.h"
+#include "sketch/partition.h"
+
+enum {
+    WORTHWHILE = 2048,     /* questions, from which on answers are kept */
+    QUESTIONS_A_PLACE = 2, /* at least; and the most places, ... */
+    PLACES_MOST = 1 << 13, /* ... which are 256 KB: they stay in the cache next to a core */
+    TRIED = 512,           /* after so many questions, unless one of USEFUL was answered before, no more are kept */
+    USEFUL = 8
+};
+
+/* A place. Who was asked for again stays when another comes there the next time. */
+#define FILLED (UINT64_C(1) << 63)
+#define AGAIN (UINT64_C(1) << 62)
+
+struct known {
+    uint64_t word; /* the item's hash, 62 bits as word_hash() has them, and FILLED, and perhaps AGAIN */
+    lego_estimate estimate;
+};
+
+struct memory {
+    double slack[WIDTH_TRIPLES];
+    size_t mask;  /* how many places there are, less 1 */
+    size_t times; /* that an answer was there */
+    struct known known[];
+};
+
+struct asker {
+    struct answering answering;
+    const lego_items *items;
+    lego_estimate *estimates;
+    struct memory *memory; /* NULL if answers are not kept */
+};
+
+/* Items whose blocks are on their way while those before them are answered. */
+struct some {
+    unsigned n;
+    uint64_t word[HASHES_MOST];
+    size_t index[HASHES_MOST]; /* which of all items it is */
+    struct spot spot[HASHES_MOST];
+};
+
+static size_t memory_places(size_t questions)
+{
+    size_t places = 1;
+    while (places < PLACES_MOST && places < questions / QUESTIONS_A_PLACE) places *= 2;
+    return places;
+}
+
+static size_t memory_size(size_t places)
+{
+    return sizeof(struct memory) + places * sizeof(struct known);
+}
+
+static struct memory *memory_make(const lego_allocator *allocator, size_t places)
+{
+    struct memory *memory = allocator->alloc(allocator->context, memory_size(places));
+    if (!memory) return NULL;
+    memory->mask = places - 1;
+    memory->times = 0;
+    memset(memory->known, 0, places * sizeof *memory->known);
+    return memory;
+}
+
+static inline struct known *known_of(struct memory *memory, uint64_t word)
+{
+    return &memory->known[word & memory->mask]; /* bits of the print */
+}
+
+static void keep(struct memory *memory, uint64_t word, const lego_estimate *estimate)
+{
+    struct known *known = known_of(memory, word);
+    if (known->word & AGAIN) known->word &= ~AGAIN;
+    else *known = (struct known){word, *estimate};
+}
+
+static void answer_some(struct asker *asker, const struct some *some)
+{
+    struct reading reading[HASHES_MOST];
+    blocks_read_many(&asker->answering.sketch->blocks, some->spot, some->n, reading);
+    for (unsigned i = 0; i < some->n; i++) {
+        lego_estimate *estimate = &asker->estimates[some->index[i]];
+        *estimate = answer(&asker->answering, &reading[i]);
+        if (asker->memory) keep(asker->memory, some->word[i], estimate);
+    }
+}
+
+/* The words of n items from `first` on, as places have them. */
+static void words_of(const lego_sketch *sketch, const lego_items *items, size_t first, unsigned n, uint64_t word[])
+{
+    struct hashes hashes;
+    if (items->integers) sketch->blocks.kernels->hash_keys(items->integers + first, n, sketch->seed, &hashes);
+    for (unsigned i = 0; i < n; i++) {
+        struct hash hash =
+            items->integers ? (struct hash){hashes.lo[i], hashes.hi[i]} : items_hash(items, first + i, sketch->seed);
+        word[i] = hash.lo >> (64 - HASH_PLACE) << BLOCK_PRINT | hash.hi >> (64 - BLOCK_PRINT) | FILLED;
+    }
+}
+
+/* Of n items from `first` on: answers those that are known, and gathers the others. An estimate is copied in any case:
+ * no branch depends on whether it is the right one. */
+static void recall(struct memory *memory, const uint64_t word[], size_t first, unsigned n, lego_estimate *estimates,
+                   struct some *some)
+{
+    unsigned others = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct known *known = known_of(memory, word[i]);
+        const bool here = (known->word | AGAIN) == (word[i] | AGAIN);
+        estimates[first + i] = known->estimate;
+        known->word |= here ? AGAIN : 0;
+        some->word[others] = word[i];
+        some->index[others] = first + i;
+        others += !here;
+    }
+    some->n = others;
+    memory->times += n - others;
+}
+
+/* All of them are others. */
+static void recall_none(const uint64_t word[], size_t first, unsigned n, struct some *some)
+{
+    memcpy(some->word, word, n * sizeof *word);
+    for (unsigned i = 0; i < n; i++) some->index[i] = first + i;
+    some->n = n;
+}
+
+static void gather_some(struct asker *asker, size_t first, unsigned n, struct some *some)
+{
+    const struct blocks *blocks = &asker->answering.sketch->blocks;
+    uint64_t word[HASHES_MOST];
+    words_of(asker->answering.sketch, asker->items, first, n, word);
+    if (asker->memory) recall(asker->memory, word, first, n, asker->estimates, some);
+    else recall_none(word, first, n, some);
+    for (unsigned i = 0; i < some->n; i++) {
+        some->spot[i] = spot_of(blocks->blocks, word_hash(some->word[i]));
+        blocks_prefetch(blocks, some->spot[i].block);
+    }
+}
+
+static void ask_all(struct asker *asker, size_t first, size_t end)
+{
+    struct some some[2] = {{.n = 0}, {.n = 0}};
+    unsigned turn = 0;
+    for (size_t at = first; at < end; turn ^= 1) {
+        unsigned n = end - at < HASHES_MOST ? (unsigned)(end - at) : HASHES_MOST;
+        gather_some(asker, at, n, &some[turn]);
+        answer_some(asker, &some[turn ^ 1]);
+        at += n;
+        if (at - first == TRIED && asker->memory && asker->memory->times < TRIED / USEFUL) asker->memory = NULL;
+    }
+    answer_some(asker, &some[turn ^ 1]);
+}
+
+void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
+                        const lego_asking *asking, lego_estimate *estimates)
+{
+    const lego_allocator *allocator = &sketch->allocator;
+    const size_t places = memory_places(end - first);
+    struct memory *memory = end - first < WORTHWHILE ? NULL : memory_make(allocator, places);
+    struct asker asker = {.items = items, .estimates = estimates, .memory = memory};
+    answering_start(&asker.answering, sketch, asking, memory ? memory->slack : NULL);
+    ask_all(&asker, first, end);
+    if (memory) allocator->free(allocator->context, memory, memory_size(places));
+}
