@@ -298,9 +298,40 @@ static void both_posteriors_agree_on_counts_above_0(void **unused)
     assert_true(compared > ROUNDS(100) * 10 && unlike < 0.1 * compared);
 }
 
+/* ---- kinds of CPUs ----------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+/* The body for vectors of 8 gives the bits of the plain one, of reads of any size, too. */
+static void check_same_bits(const struct learnt *learnt, const struct reading *given, uint64_t *state)
+{
+    static const float absent[] = {0, 0.01f, 0.5f, 9};
+    struct reading reading = *given;
+    struct weighing weighing[3];
+    double plain[3], v3[3];
+    if (draw_below(state, 2))
+        for (unsigned k = 0; k < 3; k++) reading.value[k] = draw_count(state, 18);
+    for (unsigned i = 0; i < 3; i++) weighing[i] = draw_weighing(learnt, state);
+    const float odds = absent[draw_below(state, 4)];
+    posterior_plain(learnt, &reading, odds, weighing, 3, plain);
+    posterior_v3(learnt, &reading, odds, weighing, 3, v3);
+    assert_memory_equal(plain, v3, sizeof plain);
+}
+
+static void all_kinds_of_cpus_agree(void **unused)
+{
+    (void)unused;
+    bool there = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    if (!there) skip();
+    for_readings(ROUNDS(20000), check_same_bits);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#if defined(__x86_64__)
+        cmocka_unit_test(all_kinds_of_cpus_agree),
+#endif
         cmocka_unit_test(it_is_what_the_formula_says),
         cmocka_unit_test(answers_are_within_their_bounds),
         cmocka_unit_test(more_doubt_means_less),

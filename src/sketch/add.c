@@ -211,6 +211,15 @@ static lego_items items_of(const lego_items *items, size_t first, size_t n)
 
 enum { SLICE_LEAST = 1 << 16, SLICE_BLOCK = 128 }; /* items, and items a block */
 
+/* A few items may be added to no block that tells what is learnt. */
+static void blocks_change_items(lego_sketch *sketch, const lego_items *items)
+{
+    enum { FEW = 64 };
+    if (!sketch->summary) return;
+    if (items->n > FEW) blocks_changed(sketch);
+    for (size_t i = 0; i < items->n && items->n <= FEW; i++) blocks_change(sketch, items_hash(items, i, sketch->seed));
+}
+
 /* Blocks that grow are of one thread. So where there are more, they get slices of the items until they have grown. If
  * that fails, what was added is taken away again, back the way it came, so that there is room at each step: while
  * they grow, that leaves no trace. */
@@ -219,6 +228,7 @@ static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
     const struct batch_growth growth = {grow_for_batch, sketch};
     struct blocks *blocks = &sketch->blocks;
     int64_t sum = items->counts ? 0 : (int64_t)items->n;
+    blocks_change_items(sketch, items);
     for (size_t done = 0, n; done < items->n; done += n) {
         size_t slice = blocks->blocks < SLICE_LEAST / SLICE_BLOCK ? SLICE_LEAST : SLICE_BLOCK * (size_t)blocks->blocks;
         bool sliced = sketch->threads > 1 && blocks_grow(blocks) && slice < items->n - done;
@@ -230,7 +240,6 @@ static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items)
     }
     for (size_t i = 0; items->counts && i < items->n; i++) sum += items->counts[i];
     blocks->total += sum;
-    blocks_changed(sketch);
     return LEGO_OK;
 }
 
