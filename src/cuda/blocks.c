@@ -1,12 +1,11 @@
 /* blocks: see blocks.h. */
 #include "cuda/blocks.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "cuda/kernels.h"
 #include "cuda/status.h"
-#include "model/bounds.h"
+#include "sketch/answer.h"
 
 struct cuda_blocks {
     struct device_blocks device;
@@ -98,62 +97,57 @@ void cuda_blocks_phases(const struct cuda_blocks *b, float ms[CUDA_BLOCKS_PHASES
 /* The first blocks, all that learn() looks at, and their caps: as those of a sketch that has no more. */
 enum { SEEN = LEARN_AMONG + 2 * BLOCKS_A_CAP };
 
-struct scan {
+struct learning {
     struct questions questions;
     max_align_t room[LEARN_BYTES / sizeof(max_align_t)];
     struct block block[SEEN + SEEN / BLOCKS_A_CAP];
 };
 
-static double noise_in(int64_t total, uint32_t blocks, bool cap, uint32_t width)
-{
-    uint32_t sharers = cap && blocks > BLOCKS_A_CAP ? BLOCKS_A_CAP : cap ? blocks : 1;
-    return fabs((double)total) * sharers / ((double)blocks * width);
-}
-
-/* How far an upper bound is off, by the widths of an item's cells: see answer.c. */
-static void make_slack(struct questions *q, int64_t total, uint32_t blocks)
+/* Of all readings that there can be. */
+static void make_slack(struct questions *q, const struct blocks *blocks)
 {
     for (unsigned bits = 0; bits <= BLOCK_PRINT; bits++)
-        for (unsigned cap = 0; cap <= LEARN_WIDTHS; cap++) {
-            struct reads reads = {.rows = cap ? 2 : 1, .noise = {noise_in(total, blocks, false, UINT32_C(1) << bits)}};
-            if (cap) reads.noise[1] = noise_in(total, blocks, true, UINT32_C(1) << (cap - 1 + LEARN_NARROWEST));
-            q->slack_listed[bits][cap] = decode_slack(&reads);
+        for (unsigned cap = 0; cap < LIST_CAPS; cap++) {
+            struct reading list = {.step = STEP_LIST, .values = cap ? 2 : 1, .width = {UINT32_C(1) << bits, 1}};
+            if (cap) list.width[1] = UINT32_C(1) << (cap - 1 + LEARN_NARROWEST);
+            q->slack_listed[list_widths(&list)] = slack_of(blocks, &list);
         }
-    for (unsigned i = 0; i < LEARN_WIDTHS * LEARN_WIDTHS * LEARN_WIDTHS; i++) {
-        const unsigned width[3] = {i / LEARN_WIDTHS / LEARN_WIDTHS, i / LEARN_WIDTHS % LEARN_WIDTHS, i % LEARN_WIDTHS};
-        struct reads reads = {.rows = 3};
-        for (unsigned k = 0; k < 3; k++)
-            reads.noise[k] = noise_in(total, blocks, k == 2, UINT32_C(1) << (width[k] + LEARN_NARROWEST));
-        q->slack_shared[width[0]][width[1]][width[2]] = decode_slack(&reads);
+    for (unsigned i = 0; i < WIDTH_TRIPLES; i++) {
+        struct reading shares = {.step = STEP_SHARE, .values = 3};
+        for (unsigned k = 0, rest = i; k < 3; k++, rest /= LEARN_WIDTHS)
+            shares.width[k] = UINT32_C(1) << (rest % LEARN_WIDTHS + LEARN_NARROWEST);
+        q->slack_shared[width_triple(&shares)] = slack_of(blocks, &shares);
     }
 }
 
-static lego_status learn_blocks(struct cuda_blocks *b, int64_t total, struct scan *scan, cudaStream_t stream)
+static lego_status learn_blocks(struct cuda_blocks *b, int64_t total, struct learning *learning, cudaStream_t stream)
 {
     const struct device_blocks *d = &b->device;
     const uint32_t n = d->blocks < SEEN ? d->blocks : SEEN, caps = blocks_caps(n, n);
-    struct blocks seen = {.block = scan->block,
+    struct blocks seen = {.block = learning->block,
                           .blocks = n,
                           .most = n,
                           .whole = d->whole,
                           .total = total,
                           .kernels = block_kernels_best()};
-    cudaMemcpyAsync(scan->block, d->block, n * sizeof(struct block), cudaMemcpyDeviceToHost, stream);
-    cudaMemcpyAsync(scan->block + n, d->block + d->blocks, caps * sizeof(struct block), cudaMemcpyDeviceToHost, stream);
+    cudaMemcpyAsync(learning->block, d->block, n * sizeof(struct block), cudaMemcpyDeviceToHost, stream);
+    cudaMemcpyAsync(learning->block + n, d->block + d->blocks, caps * sizeof(struct block), cudaMemcpyDeviceToHost,
+                    stream);
     if (cudaStreamSynchronize(stream) != cudaSuccess) return LEGO_ERR_DEVICE;
-    learn(&seen, &scan->questions.learnt, scan->room);
-    make_slack(&scan->questions, total, d->blocks);
-    cudaMemcpyAsync(b->questions, &scan->questions, sizeof scan->questions, cudaMemcpyHostToDevice, stream);
+    learn(&seen, &learning->questions.learnt, learning->room);
+    seen.blocks = d->blocks;
+    make_slack(&learning->questions, &seen);
+    cudaMemcpyAsync(b->questions, &learning->questions, sizeof learning->questions, cudaMemcpyHostToDevice, stream);
     return cudaStreamSynchronize(stream) == cudaSuccess ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
 static lego_status prepare(struct cuda_blocks *b, int64_t total, cudaStream_t stream)
 {
     if (b->is_ready) return LEGO_OK;
-    struct scan *scan = malloc(sizeof *scan);
-    if (!scan) return LEGO_ERR_MEMORY;
-    lego_status status = learn_blocks(b, total, scan, stream);
-    free(scan);
+    struct learning *learning = malloc(sizeof *learning);
+    if (!learning) return LEGO_ERR_MEMORY;
+    lego_status status = learn_blocks(b, total, learning, stream);
+    free(learning);
     b->is_ready = status == LEGO_OK;
     return status;
 }
@@ -161,7 +155,7 @@ static lego_status prepare(struct cuda_blocks *b, int64_t total, cudaStream_t st
 lego_status cuda_blocks_query(struct cuda_blocks *b, uint64_t seed, int64_t total, const lego_asking *asking,
                               const uint64_t *keys, size_t n, lego_estimate *estimates, cudaStream_t stream)
 {
-    const struct asked_as as = {(float)(asking->absent / (1 - asking->absent)), asking->relative};
+    const struct asked_as as = asked_as_of(asking);
     lego_status status = prepare(b, total, stream);
     if (status != LEGO_OK) return status;
     b->device.way = hash_short_way(seed);

@@ -1,6 +1,6 @@
 /* device: the library's own source, compiled for a GPU: what reads a block, where an item is, what was learnt. So there
  * is one implementation, and the same bits come out. (Where CUDA is not the compiler, it is plain C++ for one thread:
- * tests/cuda_test_merge.cu looks at it without a GPU.) */
+ * tests/cuda_on_host.cpp runs it without a GPU.) */
 #pragma once
 
 #include <math.h>
@@ -15,6 +15,7 @@ extern "C" {
 #ifdef LEGO_ON_HOST
 #define DEVICE
 #include "block/kernels_body.h"
+#include "cuda/kernels.h"
 #include "model/posterior.h"
 #else
 #define DEVICE __device__ __forceinline__
@@ -23,6 +24,7 @@ extern "C" {
 #define __builtin_ctz(x) (__ffs((int)(x)) - 1)
 #define __builtin_prefetch(x) ((void)(x))
 #include "block/kernels_body.h"
+#include "cuda/kernels.h"
 #include "model/posterior.h"
 #undef static
 #endif

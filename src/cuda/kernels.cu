@@ -130,7 +130,7 @@ void pass(cudaEvent_t *phase, unsigned which, cudaStream_t stream)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-__global__ void __launch_bounds__(THREADS) answer_items(device_blocks blocks, const questions *q, asked_as as,
+__global__ void __launch_bounds__(THREADS) answer_items(device_blocks blocks, const questions *q, struct asked_as as,
                                                         const uint64_t *keys, size_t n, lego_estimate *estimates)
 {
     for (size_t i = thread_number(); i < n; i += thread_total())

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "model/posterior.h"
+#include "model/learn.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,17 +18,20 @@ struct device_blocks {
     struct hash_way way;
 };
 
+/* Of a reading of a list: the bits of its print; and whether a cap counts, and how wide its cell is. */
+enum { LIST_CAPS = 1 + LEARN_WIDTHS };
+
+static inline unsigned list_widths(const struct reading *reading)
+{
+    unsigned cap = reading->values > 1 ? 1 + (unsigned)__builtin_ctz(reading->width[1]) - LEARN_NARROWEST : 0;
+    return (unsigned)__builtin_ctz(reading->width[0]) * LIST_CAPS + cap;
+}
+
 /* What is asked with, the same for all items of a sketch while it does not change: made on the CPU. */
 struct questions {
     struct learnt learnt;
-    double slack_shared[LEARN_WIDTHS][LEARN_WIDTHS][LEARN_WIDTHS];
-    double slack_listed[BLOCK_PRINT + 1][1 + LEARN_WIDTHS]; /* by the bits of the print; behind 0, by the cap's width */
-};
-
-/* As a question is meant; absent as odds. */
-struct asked_as {
-    float absent;
-    double relative;
+    double slack_shared[LEARN_WIDTHS * LEARN_WIDTHS * LEARN_WIDTHS]; /* by width_triple() (sketch/answer_shared.h) */
+    double slack_listed[(BLOCK_PRINT + 1) * LIST_CAPS];              /* by list_widths() */
 };
 
 /* The parts of an addition, one after the other, if somebody wants to know how long they take. */
@@ -40,6 +43,7 @@ size_t kernel_add_bytes(const struct device_blocks *blocks, size_t n, bool count
 cudaError_t kernel_add(const struct device_blocks *blocks, const uint64_t *keys, const int64_t *counts, size_t n,
                        void *room, cudaStream_t stream, cudaEvent_t *phase);
 
+struct asked_as;
 void kernel_query(const struct device_blocks *blocks, const struct questions *questions, const struct asked_as *as,
                   const uint64_t *keys, size_t n, lego_estimate *estimates, cudaStream_t stream);
 
