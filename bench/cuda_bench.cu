@@ -1,10 +1,12 @@
-/* cuda_bench: how fast sketches on the GPU store and answer, and what the device itself can do of that kind.
+/* cuda_bench: how fast sketches of both models on the GPU store and answer, and what the device itself can do of that
+ * kind.
  *
- * The stream is that of bench/keys.h, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn
- * on the device. Items and estimates are on the device, in pinned and in ordinary memory. Times are CUDA events around
- * a call, the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in
- * the same run: the bus both ways, reading memory in order, additions at random places of a table of the sketch's
- * size. */
+ * The stream is that of bench/keys.c, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn on
+ * the device. Items and estimates are on the device, in pinned and in ordinary memory. The model paper also gets a
+ * stream of distinct keys, where at 134 MB its networks answer instead of its rule. Times are CUDA events around a call,
+ * the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in the same
+ * run: the bus both ways, reading memory in order, additions at random places among as many cells as the sketch has
+ * bytes for, multiply-adds. */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -66,10 +68,29 @@ __global__ void draw_items(uint64_t *items, size_t n, uint32_t ranks)
     }
 }
 
-__global__ void random_adds(int32_t *table, uint64_t cells, uint64_t start)
+__global__ void draw_distinct(uint64_t *items, size_t n)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
+        items[i] = i * 0x9e3779b97f4a7c15ull;
+}
+
+__global__ void random_adds(unsigned long long *table, uint64_t cells, uint64_t start)
 {
     uint64_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    for (uint64_t i = 0; i < EACH; i++) atomicAdd(&table[__umul64hi(mix(start + thread * EACH + i), cells)], 1);
+    for (uint64_t i = 0; i < EACH; i++) atomicAdd(&table[__umul64hi(mix(start + thread * EACH + i), cells)], 1ull);
+}
+
+__global__ void multiply_add(float *sum, float factor)
+{
+    float x[16];
+#pragma unroll
+    for (int j = 0; j < 16; j++) x[j] = float(threadIdx.x + j);
+    for (unsigned i = 0; i < 16 * EACH; i++)
+#pragma unroll
+        for (int j = 0; j < 16; j++) x[j] = fmaf(x[j], factor, 1.0f);
+#pragma unroll
+    for (int j = 1; j < 16; j++) x[0] += x[j];
+    if (x[0] == 1.0f) *sum = x[0];
 }
 
 __global__ void read_all(const uint4 *words, size_t n, uint32_t *sum)
@@ -150,21 +171,28 @@ void measure_source(const char *subject, lego_sketch *empty, const source &from)
     lego_cuda_destroy(sketch);
 }
 
+/* Which share of the answers, which are on the device, is not the rule's. */
+double by_networks(const lego_estimate *estimates)
+{
+    std::vector<lego_estimate> some(size_t(1) << 20);
+    check(cudaMemcpy(some.data(), estimates, some.size() * sizeof some[0], cudaMemcpyDeviceToHost), "copy");
+    return double(std::count_if(some.begin(), some.end(),
+                                [](const lego_estimate &e) { return e.value < double(e.upper); })) /
+           double(some.size());
+}
+
 void measure(const char *model, uint64_t budget, const std::vector<source> &sources)
 {
     lego_options options = LEGO_OPTIONS_INIT;
     lego_sketch *empty;
-    lego_cuda_sketch *device = nullptr;
     char subject[32];
     options.budget = budget;
     options.model = lego_model_builtin(model);
     std::snprintf(subject, sizeof subject, "%s %.1f MB", model, double(budget) / 1e6);
     check(lego_create(&options, &empty) == LEGO_OK, "create");
-    lego_status status = lego_cuda_upload(empty, &device);
-    if (status == LEGO_OK)
-        for (const source &from : sources) measure_source(subject, empty, from);
-    else std::printf("%-18s %s\n", subject, lego_status_message(status));
-    lego_cuda_destroy(device);
+    for (const source &from : sources) measure_source(subject, empty, from);
+    if (std::strcmp(model, "paper") == 0)
+        std::printf("%-18s %.0f %% of the answers by networks\n", subject, 100 * by_networks(sources[0].estimates));
     lego_destroy(empty);
 }
 
@@ -183,15 +211,19 @@ void measure_limits(const source &device, const source &pinned)
            }));
     for (uint64_t budget : BUDGETS) {
         const double additions = double(GROUPS) * THREADS * EACH;
-        int32_t *table = device_memory<int32_t>(budget / sizeof(int32_t));
+        const uint64_t cells = budget / sizeof(int32_t);
+        auto *table = device_memory<unsigned long long>(cells);
         uint64_t start = 0;
         char where[32];
-        std::snprintf(where, sizeof where, "at random in %.1f MB", double(budget) / 1e6);
+        std::snprintf(where, sizeof where, "of 64 bits, %.1f M cells", double(cells) / 1e6);
         report("limit", "adds", where, rate_of(additions, [&] {
-                   random_adds<<<GROUPS, THREADS>>>(table, budget / sizeof(int32_t), start += uint64_t(additions));
+                   random_adds<<<GROUPS, THREADS>>>(table, cells, start += uint64_t(additions));
                }));
         cudaFree(table);
     }
+    report("limit", "multiply", "and add, floats", rate_of(double(GROUPS) * THREADS * EACH * 16 * 16, [&] {
+               multiply_add<<<GROUPS, THREADS>>>(reinterpret_cast<float *>(sum), 0.5f);
+           }));
     cudaFree(sum);
 }
 
@@ -219,6 +251,8 @@ int main()
         check(cudaMemcpy(pinned, items, HOST_ITEMS * sizeof *pinned, cudaMemcpyDeviceToHost), "copy");
         std::copy(pinned, pinned + HOST_ITEMS, ordinary.begin());
         for (const char *model : {"compact", "paper"}) measure(model, budget, sources);
+        draw_distinct<<<GROUPS, THREADS>>>(items, ITEMS);
+        measure("paper", budget, {{"the device, distinct keys", items, ITEMS, estimates, 1}});
     }
     return 0;
 }

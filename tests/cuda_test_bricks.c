@@ -1,5 +1,6 @@
-/* The paper's bricks on a GPU against those on the CPU: the same bytes, the same choice and bounds, and estimates that
- * differ only where the networks decode, by as much as cuda/bricks.h allows. Without a GPU it is skipped. */
+/* The paper's bricks on a GPU against those on the CPU, as far as cuda_test_sketch does not show it: every shape and number
+ * of rows, rows that get wide, and that networks decode where they do on the CPU. The same bytes, bounds and answers of
+ * the rule; estimates of the networks differ by as much as cuda/bricks.h allows. Without a GPU it is skipped. */
 #include <math.h>
 
 #include "cuda/bricks.h"
@@ -150,22 +151,6 @@ static void keys_that_could_be_taken_for_empty_slots(void **unused)
     free_bricks(&host);
 }
 
-static void deletions_take_back(void **unused)
-{
-    (void)unused;
-    uint64_t state = 3;
-    struct bricks host = make_bricks(lego_model_builtin("paper"), 5, 256);
-    struct cuda_bricks *device = upload(&host);
-    struct drawn drawn = draw_items(&state, 20000, 3000, 3);
-    for (size_t i = 0; i < drawn.n; i++) drawn.counts[i] *= draw_below(&state, 2) ? 1 : -1;
-    add_to_both(&host, device, drawn.items, drawn.counts, drawn.n);
-    assert_same_bytes(&host, device);
-    assert_same_answers(&host, device, drawn.items, 5000); /* many below 0 */
-    cuda_bricks_free(device);
-    free_drawn(&drawn);
-    free_bricks(&host);
-}
-
 /* Giants make rows wide on the device, between two questions and before an upload. */
 static void wide_rows_are_the_same(void **unused)
 {
@@ -222,7 +207,6 @@ int main(void)
         cmocka_unit_test(the_same_bytes_in_every_shape),
         cmocka_unit_test(every_number_of_rows),
         cmocka_unit_test(keys_that_could_be_taken_for_empty_slots),
-        cmocka_unit_test(deletions_take_back),
         cmocka_unit_test(wide_rows_are_the_same),
         cmocka_unit_test(networks_decode_alike),
     };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/bricks_device.h"
+#include "cuda/status.h"
 #include "paper/bricks.h"
 
 struct cuda_bricks {
@@ -60,19 +61,20 @@ struct constants {
     float weights[MODEL_WEIGHTS];
 };
 
-static bool allocate(struct cuda_bricks *self)
+static lego_status allocate(struct cuda_bricks *self)
 {
     struct device_bricks *on = &self->on;
     self->content_size = place_content(on, NULL, NULL);
     size_t views = aligned(on->bricks.d * sizeof *on->views);
-    if (cudaMalloc(&self->memory, self->content_size + views + sizeof(struct constants)) != cudaSuccess) return false;
+    lego_status status = cuda_status(cudaMalloc(&self->memory, self->content_size + views + sizeof(struct constants)));
+    if (status != LEGO_OK) return status;
     unsigned char *bytes = self->memory;
     place_content(on, bytes, &on->content);
     on->views = (struct brick_view *)(void *)(bytes + self->content_size);
     const struct constants *constants = (const void *)(bytes + self->content_size + views);
     on->decoder = &constants->decoder;
     on->weights = constants->weights;
-    return true;
+    return LEGO_OK;
 }
 
 /* ---- the decoder ------------------------------------------------------------------------------------------------- */
@@ -131,13 +133,13 @@ static void fill_decoder(const lego_model *model, struct decoder *to)
     memcpy(to->table16, model->table16, sizeof to->table16);
 }
 
-static bool upload_constants(const lego_model *model, const struct device_bricks *on)
+static lego_status upload_constants(const lego_model *model, const struct device_bricks *on)
 {
     struct constants constants = {0};
     fill_decoder(model, &constants.decoder);
     memcpy(constants.weights, model->weights, sizeof constants.weights);
-    return cudaMemcpy((void *)(uintptr_t)on->decoder, &constants, sizeof constants, cudaMemcpyHostToDevice) ==
-           cudaSuccess;
+    return cuda_status(
+        cudaMemcpy((void *)(uintptr_t)on->decoder, &constants, sizeof constants, cudaMemcpyHostToDevice));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -210,23 +212,29 @@ static void give_all(const struct device_bricks *shape, const struct bricks_cont
 
 /* ---- the seam ---------------------------------------------------------------------------------------------------- */
 
+static lego_status upload_content(struct cuda_bricks *self, const struct bricks *host)
+{
+    struct bricks_content content;
+    unsigned char *bytes = calloc(1, self->content_size);
+    if (!bytes) return LEGO_ERR_MEMORY;
+    place_content(&self->on, bytes, &content);
+    take_all(host, &self->on, &content);
+    lego_status status = cuda_status(cudaMemcpy(self->memory, bytes, self->content_size, cudaMemcpyHostToDevice));
+    free(bytes);
+    return status;
+}
+
 lego_status cuda_bricks_upload(const struct bricks *host, struct cuda_bricks **made)
 {
     struct cuda_bricks *self = calloc(1, sizeof *self);
     if (!self) return LEGO_ERR_MEMORY;
     self->on = shape_of(host);
-    struct bricks_content content;
-    unsigned char *bytes = allocate(self) ? calloc(1, self->content_size) : NULL;
-    bool ok = bytes && upload_constants(host->model, &self->on);
-    if (ok) {
-        place_content(&self->on, bytes, &content);
-        take_all(host, &self->on, &content);
-        ok = cudaMemcpy(self->memory, bytes, self->content_size, cudaMemcpyHostToDevice) == cudaSuccess;
-    }
-    free(bytes);
-    if (!ok) cuda_bricks_free(self);
-    else *made = self;
-    return ok ? LEGO_OK : LEGO_ERR_MEMORY;
+    lego_status status = allocate(self);
+    if (status == LEGO_OK) status = upload_constants(host->model, &self->on);
+    if (status == LEGO_OK) status = upload_content(self, host);
+    if (status == LEGO_OK) *made = self;
+    else cuda_bricks_free(self);
+    return status;
 }
 
 void cuda_bricks_free(struct cuda_bricks *self)
@@ -238,32 +246,32 @@ void cuda_bricks_free(struct cuda_bricks *self)
 lego_status cuda_bricks_add(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, const int64_t *counts,
                             size_t n, cudaStream_t stream)
 {
-    if (n == 0) return LEGO_OK;
     self->scanned = false;
-    return device_add(&self->on, hash_short_way(seed), keys, counts, n, stream) == cudaSuccess ? LEGO_OK
-                                                                                               : LEGO_ERR_MEMORY;
+    cudaError_t error = device_add(&self->on, hash_short_way(seed), keys, counts, n, stream);
+    return error == cudaSuccess ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
 lego_status cuda_bricks_query(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, size_t n,
                               lego_estimate *estimates, cudaStream_t stream)
 {
-    if (n == 0) return LEGO_OK;
-    if (!self->scanned && device_scan(&self->on, stream) != cudaSuccess) return LEGO_ERR_MEMORY;
-    self->scanned = true;
-    return device_query(&self->on, hash_short_way(seed), keys, n, estimates, stream) == cudaSuccess ? LEGO_OK
-                                                                                                    : LEGO_ERR_MEMORY;
+    if (!self->scanned) { /* and waits, since the next question may come in another stream */
+        self->scanned = device_scan(&self->on, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess;
+        if (!self->scanned) return LEGO_ERR_DEVICE;
+    }
+    cudaError_t error = device_query(&self->on, hash_short_way(seed), keys, n, estimates, stream);
+    return error == cudaSuccess ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
 lego_status cuda_bricks_download(const struct cuda_bricks *self, struct bricks *host)
 {
     struct bricks_content content;
     unsigned char *bytes = malloc(self->content_size);
-    bool ok = bytes && cudaDeviceSynchronize() == cudaSuccess &&
-              cudaMemcpy(bytes, self->memory, self->content_size, cudaMemcpyDeviceToHost) == cudaSuccess;
-    if (ok) {
+    if (!bytes) return LEGO_ERR_MEMORY;
+    lego_status status = cuda_status(cudaMemcpy(bytes, self->memory, self->content_size, cudaMemcpyDeviceToHost));
+    if (status == LEGO_OK) {
         place_content(&self->on, bytes, &content);
         give_all(&self->on, &content, host);
     }
     free(bytes);
-    return ok ? LEGO_OK : LEGO_ERR_MEMORY;
+    return status;
 }

@@ -1,6 +1,6 @@
-/* What runs on a GPU, on the CPU: the kernels with one thread for a warp (src/cuda/warp.cuh), and as much of CUDA's
- * runtime as src/cuda and its test ask for. So cuda_test_sketch runs where there is no GPU, and tells what is wrong
- * with anything but the work of threads side by side. */
+/* What runs on a GPU, on the CPU: the kernels of blocks with one thread for a warp (src/cuda/warp.cuh), and as much of
+ * CUDA's runtime as src/cuda/ and its test ask for. So cuda_test_sketch runs where there is no GPU, and tells what is
+ * wrong with anything but the work of threads side by side. Of bricks there is nothing: a GPU has to show them. */
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/answer.cuh"
+#include "cuda/bricks_device.h"
 
 namespace
 {
@@ -141,12 +142,36 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
     return cudaSuccess;
 }
 
+cudaError_t cudaDeviceSynchronize(void)
+{
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetLastError(void)
 {
     return cudaSuccess;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+/* ---- bricks ------------------------------------------------------------------------------------------------------ */
+
+cudaError_t device_add(const struct device_bricks *, struct hash_way, const uint64_t *, const int64_t *, size_t,
+                       cudaStream_t)
+{
+    return cudaErrorNotSupported;
+}
+
+cudaError_t device_scan(const struct device_bricks *, cudaStream_t)
+{
+    return cudaErrorNotSupported;
+}
+
+cudaError_t device_query(const struct device_bricks *, struct hash_way, const uint64_t *, size_t, lego_estimate *,
+                         cudaStream_t)
+{
+    return cudaErrorNotSupported;
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
 size_t kernel_add_bytes(const struct device_blocks *, size_t n, bool counted)
 {
