@@ -1,12 +1,12 @@
 /* cuda_bench: how fast sketches of both models on the GPU store and answer, and what the device itself can do of that
  * kind.
  *
- * The stream is that of bench/keys.c, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn on
- * the device. Items and estimates are on the device, in pinned and in ordinary memory. The model paper also gets a
- * stream of distinct keys, where at 134 MB its networks answer instead of its rule. Times are CUDA events around a call,
- * the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in the same
- * run: the bus both ways, reading memory in order, additions at random places among as many cells as the sketch has
- * bytes for, multiply-adds. */
+ * The stream is that of bench/keys.c, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn
+ * on the device. Items and estimates are on the device, in pinned and in ordinary memory. The model paper also gets a
+ * stream of distinct keys, where at 134 MB its networks answer instead of its rule. Times are CUDA events around a
+ * call, the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in the
+ * same run: the bus both ways, reading memory in order, additions at random places among as many cells as the sketch
+ * has bytes for, multiply-adds. */
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,9 +17,6 @@
 #include <cuda_runtime.h>
 
 #include "legosketch_cuda.h"
-extern "C" {
-#include "legosketch_lab.h"
-}
 
 namespace
 {
@@ -146,16 +143,6 @@ struct source {
     unsigned threads;
 };
 
-void report_phases(const char *subject, const lego_cuda_sketch *sketch)
-{
-    static const char *const names[] = {"hash", "sort", "sum up", "merge"};
-    float ms[4];
-    lego_lab_cuda_phases(sketch, ms);
-    if (ms[3] == 0) return;
-    std::printf("%-18s the last 16 million items:", subject);
-    for (int i = 0; i < 4; i++) std::printf(" %s %.3f ms%s", names[i], ms[i], i < 3 ? "," : "\n");
-}
-
 void measure_source(const char *subject, lego_sketch *empty, const source &from)
 {
     lego_cuda_sketch *sketch = nullptr;
@@ -166,7 +153,6 @@ void measure_source(const char *subject, lego_sketch *empty, const source &from)
         check(lego_cuda_query_u64s(sketch, from.items, from.n, nullptr, from.estimates) == LEGO_OK, "ask");
     };
     report(subject, "store", from.name, rate_of(double(from.n), store));
-    report_phases(subject, sketch);
     report(subject, "query", from.name, rate_of(double(from.n), ask));
     lego_cuda_destroy(sketch);
 }

@@ -1,6 +1,5 @@
-/* legosketch_lab: what experiments need and users do not: shapes by hand, what the paper's scan sees, how long the
- * parts of an addition take on a GPU. The archive and the command have these functions; the shared library does not
- * export them, and the header is not installed.
+/* legosketch_lab: what experiments need and users do not: shapes by hand, and what the paper's scan sees. The archive
+ * and the command have these functions; the shared library does not export them, and the header is not installed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEGOSKETCH_LAB_H
@@ -21,10 +20,5 @@ typedef struct lego_lab_scan {
 
 /* What the paper's scan sees in a brick. LEGO_ERR_ARGUMENT if there is no such brick, or the model has blocks. */
 LEGO_API lego_status lego_lab_scan_brick(const lego_sketch *sketch, uint32_t brick, lego_lab_scan *scan);
-
-/* How long the parts of the last 16 million items added took (legosketch_cuda.h), in milliseconds: hashing, sorting,
- * summing up, merging; 0 for bricks. liblegosketch_cuda has it. */
-struct lego_cuda_sketch;
-LEGO_API void lego_lab_cuda_phases(const struct lego_cuda_sketch *device, float ms[4]);
 
 #endif

@@ -1,6 +1,7 @@
-/* The paper's bricks on a GPU against those on the CPU, as far as cuda_test_sketch does not show it: every shape and number
- * of rows, rows that get wide, and that networks decode where they do on the CPU. The same bytes, bounds and answers of
- * the rule; estimates of the networks differ by as much as cuda/bricks.h allows. Without a GPU it is skipped. */
+/* The paper's bricks on a GPU against those on the CPU, as far as cuda_test_sketch does not show it: every shape and
+ * number of rows, rows that get wide, and that networks decode where they do on the CPU. The same bytes, bounds and
+ * answers of the rule; estimates of the networks differ by as much as cuda/bricks.h allows. Without a GPU it is
+ * skipped. */
 #include <math.h>
 
 #include "cuda/bricks.h"

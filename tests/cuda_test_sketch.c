@@ -1,7 +1,7 @@
-/* Sketches on the GPU against those of the CPU, of both models: the same bytes and the same estimates, whatever is added
- * to both, and wherever the items are. (Estimates of the paper's networks may differ a little: cuda/bricks.h.) Built with
- * LEGO_CUDA; without a GPU it is skipped, and cuda_test_host, with fewer and shorter streams of the model compact, does
- * what one can tell without (cuda_on_host/kernels.cpp). */
+/* Sketches on the GPU against those of the CPU, of both models: the same bytes and the same estimates, whatever is
+ * added to both, and wherever the items are. (Estimates of the paper's networks may differ a little: cuda/bricks.h.)
+ * Built with LEGO_CUDA; without a GPU it is skipped, and cuda_test_host, with fewer and shorter streams of the model
+ * compact, does what one can tell without (cuda_on_host/kernels.cpp). */
 #include <math.h>
 
 #include <cuda_runtime_api.h>
@@ -161,8 +161,8 @@ static void assert_pair(const struct pair *p, bool deletions)
 static const uint64_t budgets[] = {4096, 5000, 8192, 20000, 65536, 100000, 300000, 1200000, 9000000};
 enum { BUDGETS = sizeof budgets / sizeof *budgets };
 
-/* A stream in which small items are frequent, or one is nearly all, or all are. Where the paper's cells get more than 32
- * bits on the way, and less in the end, the CPU remembers that; so counts that are deleted are small there. */
+/* A stream in which small items are frequent, or one is nearly all, or all are. Where the paper's cells get more than
+ * 32 bits on the way, and less in the end, the CPU remembers that; so counts that are deleted are small there. */
 static struct stream_of skewed_stream(uint64_t *state, const char *model, size_t n, bool deletions)
 {
     unsigned digits = deletions && !has_blocks(lego_model_builtin(model)) ? 3 : 12;

@@ -1,4 +1,5 @@
-/* answer: an item's reading, as blocks_read() has it, and its estimate: the library's own source, compiled for a GPU. */
+/* answer: an item's reading, as blocks_read() has it, and its estimate: the library's own source, compiled for a
+ * GPU. */
 #pragma once
 
 #include "cuda/merge.cuh"

@@ -13,7 +13,6 @@ struct cuda_blocks {
     size_t room_size;
     struct questions *questions;
     bool is_ready; /* they are of the content as it is */
-    cudaEvent_t phase[PHASES];
 };
 
 static size_t bytes_of(const struct device_blocks *device)
@@ -30,7 +29,6 @@ lego_status cuda_blocks_upload(const struct blocks *host, struct cuda_blocks **r
     const size_t size = bytes_of(&made->device);
     lego_status status = cuda_status(cudaMalloc((void **)&made->device.block, size));
     if (status == LEGO_OK) status = cuda_status(cudaMalloc((void **)&made->questions, sizeof *made->questions));
-    for (unsigned i = 0; i < PHASES && status == LEGO_OK; i++) status = cuda_status(cudaEventCreate(&made->phase[i]));
     if (status == LEGO_OK)
         status = cuda_status(cudaMemcpy(made->device.block, host->block, size, cudaMemcpyHostToDevice));
     if (status == LEGO_OK) *result = made;
@@ -41,8 +39,6 @@ lego_status cuda_blocks_upload(const struct blocks *host, struct cuda_blocks **r
 void cuda_blocks_free(struct cuda_blocks *b)
 {
     if (!b) return;
-    for (unsigned i = 0; i < PHASES; i++)
-        if (b->phase[i]) cudaEventDestroy(b->phase[i]);
     cudaFree(b->questions);
     cudaFree(b->room);
     cudaFree(b->device.block);
@@ -77,19 +73,10 @@ lego_status cuda_blocks_add(struct cuda_blocks *b, uint64_t seed, const uint64_t
     b->device.way = hash_short_way(seed);
     for (size_t first = 0, some; first < n && status == LEGO_OK; first += some) {
         some = n - first < CUDA_BLOCKS_AT_ONCE ? n - first : CUDA_BLOCKS_AT_ONCE;
-        cudaError_t error =
-            kernel_add(&b->device, keys + first, counts ? counts + first : NULL, some, b->room, stream, b->phase);
+        cudaError_t error = kernel_add(&b->device, keys + first, counts ? counts + first : NULL, some, b->room, stream);
         if (error != cudaSuccess) status = LEGO_ERR_DEVICE;
     }
     return status;
-}
-
-void cuda_blocks_phases(const struct cuda_blocks *b, float ms[CUDA_BLOCKS_PHASES])
-{
-    for (unsigned i = 0; i < CUDA_BLOCKS_PHASES; i++) {
-        ms[i] = 0;
-        if (cudaEventElapsedTime(&ms[i], b->phase[i], b->phase[i + 1]) != cudaSuccess) cudaGetLastError();
-    }
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */

@@ -26,7 +26,3 @@ lego_status cuda_blocks_query(struct cuda_blocks *, uint64_t seed, int64_t total
 
 /* host has room for all blocks. */
 lego_status cuda_blocks_download(const struct cuda_blocks *, struct blocks *host);
-
-/* How long each part of the last addition took, in milliseconds. */
-enum { CUDA_BLOCKS_PHASES = 4 };
-void cuda_blocks_phases(const struct cuda_blocks *, float ms[CUDA_BLOCKS_PHASES]);

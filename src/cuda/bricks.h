@@ -37,8 +37,8 @@ struct cuda_bricks; /* bricks on the device */
 lego_status cuda_bricks_upload(const struct bricks *host, struct cuda_bricks **made);
 void cuda_bricks_free(struct cuda_bricks *self); /* NULL is fine */
 
-/* n > 0. counts NULL: 1 each. As with bricks_add(), the caller sees to it that the sum of all |count| * Q fits 63 bits. No
- * memory is needed for it. */
+/* n > 0. counts NULL: 1 each. As with bricks_add(), the caller sees to it that the sum of all |count| * Q fits 63 bits.
+ * No memory is needed for it. */
 lego_status cuda_bricks_add(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, const int64_t *counts,
                             size_t n, cudaStream_t stream);
 lego_status cuda_bricks_query(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, size_t n,

@@ -1,35 +1,11 @@
 /* bricks_item: where an item is and which weights it has, for kernels: the library's own source, compiled for a GPU. */
 #pragma once
 
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <cuda_runtime.h>
 
-/* Functions of these headers are `static inline`, tables `static`: so both are there on the device. */
-#pragma nv_diag_suppress 20014, 20091, 177 /* what then calls the host's code, or the host could call, is not called */
-#define static static __device__
-#define inline __host__ __forceinline__
-#include "core/hash.h"
-#include "paper/embed.h"
-#undef static
-#undef inline
+#include "cuda/warp.cuh" /* first, or the host's alone would be what it gives the device */
 
 #include "cuda/bricks_device.h"
-
-constexpr unsigned WARP = 32, ALL = 0xffffffff;
-
-/* XXH3 with 128 bits of 8 bytes: kernels_hash.h has the same in vectors. */
-__device__ __forceinline__ hash device_hash(uint64_t key, const hash_way &way)
-{
-    uint64_t x = key ^ way.flip, lo = x * way.prime, hi = __umul64hi(x, way.prime) + 2 * lo;
-    lo ^= hi >> 3;
-    lo = (lo ^ lo >> 35) * way.low;
-    hi = (hi ^ hi >> 37) * way.high;
-    return {lo ^ lo >> 28, hi ^ hi >> 32};
-}
 
 /* An item's brick, and in each row its column and its weight. */
 template <unsigned R> struct item {
@@ -39,7 +15,7 @@ template <unsigned R> struct item {
     {
         place at;
         uint32_t weights[ROWS_MAX];
-        hash h = device_hash(key, way);
+        hash h = hash_key(way, key);
         hash_place(h, R, b.table_size, &at);
         embed_with(table16, b.quantum, R, at.index, weights);
         brick = divisor_mod(b.bricks, at.brick);

@@ -258,7 +258,7 @@ __device__ __forceinline__ bool begin(const device_bricks &b, const decoder &d, 
     made.upper = item.upper;
     made.brick = item.brick;
     made.decodes = item.decodes;
-    bool needed = __any_sync(ALL, item.decodes);
+    bool needed = __any_sync(~0u, item.decodes);
     if (needed) see_rows(d, item, made.joined);
     return needed;
 }

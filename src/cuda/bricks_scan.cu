@@ -28,7 +28,7 @@ __device__ void mark_pairs(const device_bricks &b, const int64_t *row, uint32_t 
     for (uint32_t w = 0; w < b.words; w++) {
         uint32_t i = 2 * (w * WARP + lane);
         bool is_pair = i < n && (leaves_32_bits(wide_sum(b, row, i)) || leaves_32_bits(wide_sum(b, row, i + 1)));
-        uint32_t word = __ballot_sync(ALL, is_pair);
+        uint32_t word = __ballot_sync(~0u, is_pair);
         if (lane == 0) pairs[w] |= word;
     }
     __syncwarp();
@@ -40,7 +40,7 @@ __device__ bool settle_row(const device_bricks &b, uint32_t brick, unsigned k, u
     const int64_t *row = b.content.cells + row_start(b, brick, b.rows, k);
     bool wide = b.content.wide[brick] >> k & 1;
     for (uint32_t i = lane; i < b.columns.d; i += WARP) wide |= leaves_32_bits(row[i]);
-    wide = __any_sync(ALL, wide);
+    wide = __any_sync(~0u, wide);
     if (wide) mark_pairs(b, row, b.content.pairs + ((size_t)brick * b.rows + k) * b.words, lane);
     return wide;
 }

@@ -123,11 +123,6 @@ batch_room lay_out(const device_blocks *blocks, size_t n, bool counted, void *by
     return room;
 }
 
-void pass(cudaEvent_t *phase, unsigned which, cudaStream_t stream)
-{
-    if (phase) cudaEventRecord(phase[which], stream);
-}
-
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 __global__ void __launch_bounds__(THREADS) answer_items(device_blocks blocks, const questions *q, struct asked_as as,
@@ -170,25 +165,20 @@ size_t kernel_add_bytes(const struct device_blocks *blocks, size_t n, bool count
 }
 
 cudaError_t kernel_add(const struct device_blocks *blocks, const uint64_t *keys, const int64_t *counts, size_t n,
-                       void *bytes, cudaStream_t stream, cudaEvent_t *phase)
+                       void *bytes, cudaStream_t stream)
 {
     batch_room room = lay_out(blocks, n, counts, bytes);
-    pass(phase, PHASE_START, stream);
     hash_keys_to_words<<<groups_for(n), THREADS, 0, stream>>>(*blocks, keys, n, room.word[0]);
     if (counts) cudaMemcpyAsync(room.count[0], counts, n * sizeof *counts, cudaMemcpyDeviceToDevice, stream);
-    pass(phase, PHASE_HASHED, stream);
     cudaError_t error = sort(blocks, room.temp, &room.temp_size, room.word, room.count, n, counts, stream);
-    pass(phase, PHASE_SORTED, stream);
     if (error == cudaSuccess)
         error = sum_up(room.temp, &room.temp_size, room.word, room.count, room.n, n, counts, stream);
     find_firsts<<<groups_for(blocks->blocks + 1), THREADS, 0, stream>>>(*blocks, room.word[1], room.n, room.first);
-    pass(phase, PHASE_SUMMED, stream);
     if (error != cudaSuccess) return error;
     error = cudaFuncSetAttribute(merge_groups, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(group_room));
     if (error != cudaSuccess) return error;
     merge_groups<<<blocks->caps, GROUP_WARPS * WARP, sizeof(group_room), stream>>>(
         *blocks, {room.word[1], room.count[1]}, room.first);
-    pass(phase, PHASE_MERGED, stream);
     return cudaGetLastError();
 }
 

@@ -34,14 +34,11 @@ struct questions {
     double slack_listed[(BLOCK_PRINT + 1) * LIST_CAPS];              /* by list_widths() */
 };
 
-/* The parts of an addition, one after the other, if somebody wants to know how long they take. */
-enum { PHASE_START, PHASE_HASHED, PHASE_SORTED, PHASE_SUMMED, PHASE_MERGED, PHASES };
-
 /* How many bytes kernel_add() needs for n items, of which it may take less; and what it does. counts may be NULL: each
- * once. phase: events to be recorded, or NULL. */
+ * once. */
 size_t kernel_add_bytes(const struct device_blocks *blocks, size_t n, bool counted);
 cudaError_t kernel_add(const struct device_blocks *blocks, const uint64_t *keys, const int64_t *counts, size_t n,
-                       void *room, cudaStream_t stream, cudaEvent_t *phase);
+                       void *room, cudaStream_t stream);
 
 struct asked_as;
 void kernel_query(const struct device_blocks *blocks, const struct questions *questions, const struct asked_as *as,

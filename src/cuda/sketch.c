@@ -11,7 +11,6 @@
 #include "cuda/bricks.h"
 #include "cuda/kernels.h"
 #include "cuda/status.h"
-#include "legosketch_lab.h"
 #include "sketch/sketch.h"
 
 enum { LANES = 2, QUESTIONS_AT_ONCE = 1 << 20 };
@@ -381,10 +380,4 @@ lego_status lego_cuda_query_u64s(lego_cuda_sketch *s, const uint64_t *items, siz
         .asking = how};
     lego_status status = make_lanes(s, &job);
     return status == LEGO_OK ? run(s, &job) : status;
-}
-
-void lego_lab_cuda_phases(const lego_cuda_sketch *s, float ms[4])
-{
-    for (unsigned i = 0; i < CUDA_BLOCKS_PHASES; i++) ms[i] = 0;
-    if (s->blocks) cuda_blocks_phases(s->blocks, ms);
 }

@@ -1,6 +1,6 @@
-/* The body of posterior_alike(), compiled for each kind of CPU, and for a GPU: POSTERIOR is its name, WIDE how many floats
- * a vector has, 8, 4 or, on a GPU, 1. Sums are taken in one order, as vectors of 8 or pairs of vectors of 4 add up: all
- * give the same bits. A thread of a GPU has no memory to speak of, and computes again what others keep. */
+/* The body of posterior_alike(), compiled for each kind of CPU, and for a GPU: POSTERIOR is its name, WIDE how many
+ * floats a vector has, 8, 4 or, on a GPU, 1. Sums are taken in one order, as vectors of 8 or pairs of vectors of 4 add
+ * up: all give the same bits. A thread of a GPU has no memory to speak of, and computes again what others keep. */
 #pragma once
 
 #include "model/posterior.h"

@@ -1,8 +1,8 @@
 /* The body of posterior_signed(), compiled for the CPU and for a GPU: POSTERIOR_SIGNED is its name.
  *
- * A count may lie on either side of 0 and of each read; likely ones are near one of these. So the integers are cut where
- * bins around any of them begin, and each piece counts by its middle. There are up to two thousand pieces, and none is
- * kept: they are met in rising order, as often as is needed. */
+ * A count may lie on either side of 0 and of each read; likely ones are near one of these. So the integers are cut
+ * where bins around any of them begin, and each piece counts by its middle. There are up to two thousand pieces, and
+ * none is kept: they are met in rising order, as often as is needed. */
 #pragma once
 
 #include <math.h>

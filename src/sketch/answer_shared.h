@@ -29,8 +29,8 @@ static inline unsigned width_triple(const struct reading *reading)
     return triple;
 }
 
-/* Of a list, whether its entry, or what the cap says if that is less, is the count for at least 95 % of the items: fewer
- * than one of twenty can share its print. */
+/* Of a list, whether its entry, or what the cap says if that is less, is the count for at least 95 % of the items:
+ * fewer than one of twenty can share its print. */
 static inline bool answer_is_listed(const struct reading *reading)
 {
     return step_lists(reading->step) &&
