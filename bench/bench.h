@@ -1,4 +1,4 @@
-/* What bench does, one after the other: it measures what the machine can do and all paths, and shows both. */
+/* What bench does, one after the other: it measures what the machine can do and a list of paths, and shows both. */
 #pragma once
 
 #include "path.h"
@@ -26,7 +26,25 @@ bool limits_measure(struct limits *self, bool quick);
  * them alike. False if there is no memory, which is said. */
 bool measure(const struct plan *plan, struct path_list *list);
 
-/* For people: the machine, then a table for every size, operation, kind of call and of key. */
+/* The figures that are asked for: a list of the paths that they take, and a table of what is asked and what came of it,
+ * as Markdown. */
+enum { ASKED_SIZES = 2 };
+bool asked_fill(struct path_list *list, const struct plan *plan);
+void asked_show(const struct path_list *list, const struct plan *plan, double small);
+
+/* CPU microseconds for an item of small sketches, so many of them, that are made, filled and saved; 0 if that
+ * failed. */
+double small_sketches(uint32_t count);
+
+/* How speed and errors grow with the length of a stream, its distinct items, the bytes of a sketch and threads. */
+bool growth_fill(struct path_list *list, const struct plan *plan);
+void growth_show(const struct path_list *list);
+
+/* Millions of items a second: by CPU time, but where threads grow all by the clock. */
+double growth_speed(const struct path *path);
+
+/* For people: the machine, and a table for every size, operation, kind of call and of key. */
+void show_machine(const struct path_list *list, const struct limits *limits);
 void show_tables(const struct path_list *list, const struct limits *limits);
 
 /* For programs: a row for every path, with all samples. */

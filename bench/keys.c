@@ -2,10 +2,9 @@
 #include "keys.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { RANKS_MOST = 8000000, TEXT_LEAST = 5, TEXT_LENGTHS = 8, TEXT_ROOM = 16 };
+enum { RANKS_MOST = 8000000, TEXT_SIZE = 8 };
 
 uint32_t keys_for_budget(uint64_t bytes)
 {
@@ -33,38 +32,53 @@ static void draw(struct keys *self)
     }
 }
 
-/* The rank's digits, then letters up to a length that depends on the rank: different ranks, different texts. */
+/* The rank's 8 hexadecimal digits. */
 static void write_texts(struct keys *self)
 {
-    uint64_t end = 0;
-    for (size_t i = 0; i < self->length; i++) {
-        self->offsets[i] = end;
-        uint64_t rank = self->numbers[i];
-        uint64_t most = end + TEXT_LEAST + rank % TEXT_LENGTHS;
-        end += (uint64_t)snprintf(self->text + end, TEXT_ROOM, "%u", (unsigned)rank);
-        while (end < most) self->text[end++] = 'k';
-    }
-    self->offsets[self->length] = end;
+    for (size_t i = 0; i < self->length * TEXT_SIZE; i++)
+        self->text[i] = "0123456789abcdef"[self->numbers[i / TEXT_SIZE] >> 4 * (TEXT_SIZE - 1 - i % TEXT_SIZE) & 15];
+    for (size_t i = 0; i <= self->length; i++) self->offsets[i] = i * TEXT_SIZE;
 }
 
-bool keys_make(struct keys *self, uint32_t ranks, size_t length, bool text)
+static void draw_counts(struct keys *self)
+{
+    uint64_t state = 1;
+    for (size_t i = 0; i < self->length; i++) self->counts[i] = 1 + (int64_t)(random_next(&state) >> 61);
+}
+
+bool keys_make(struct keys *self, uint32_t ranks, size_t length, const bool kinds[KEY_KINDS])
 {
     *self = (struct keys){.length = length, .ranks = ranks};
     self->numbers = malloc(length * sizeof *self->numbers);
     self->truth = calloc((size_t)ranks + 1, sizeof *self->truth);
     bool ok = self->numbers != NULL && self->truth != NULL;
-    if (text) {
-        self->text = malloc(length * TEXT_ROOM);
+    if (kinds[TEXTS]) {
+        self->text = malloc(length * TEXT_SIZE);
         self->offsets = malloc((length + 1) * sizeof *self->offsets);
         ok = ok && self->text != NULL && self->offsets != NULL;
+    }
+    if (kinds[COUNTED]) {
+        self->counts = malloc(length * sizeof *self->counts);
+        ok = ok && self->counts != NULL;
     }
     if (!ok) {
         keys_free(self);
         return false;
     }
     draw(self);
-    if (text) write_texts(self);
+    if (kinds[TEXTS]) write_texts(self);
+    if (kinds[COUNTED]) draw_counts(self);
     return true;
+}
+
+void keys_crowd(struct keys *self, uint64_t from)
+{
+    uint64_t state = from;
+    for (size_t i = 0; i < self->length; i++) {
+        double uniform = (double)((random_next(&state) >> 11) + 1) * 0x1p-53;
+        self->numbers[i] = (UINT64_C(1) << 32) + from + i;
+        self->counts[i] = (int64_t)fmin(1 / uniform, 0x1p20);
+    }
 }
 
 void keys_free(struct keys *self)
@@ -73,5 +87,6 @@ void keys_free(struct keys *self)
     free(self->truth);
     free(self->text);
     free(self->offsets);
+    free(self->counts);
     *self = (struct keys){0};
 }

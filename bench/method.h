@@ -6,7 +6,6 @@
 
 enum operation { STORE, QUERY, PAIRS, OPERATIONS }; /* pairs: store one, ask for one, and so on */
 enum calls { SINGLE, BATCH, CALLS };                /* one item a call, or all of a span */
-enum key_kind { NUMBERS, TEXTS, KEY_KINDS };
 enum role { SKETCH, YARDSTICK, LIMIT }; /* a yardstick: what others are compared with; limit: what the machine can do */
 
 /* What is done with items of the stream that follow each other, and how. */
@@ -34,6 +33,7 @@ struct method {
     /* All of a span, so that nothing stands between the clock and the calls that a user would make. */
     lego_status (*run)(void *made, const struct span *span, void *answers);
     double (*upper)(const void *answers, size_t i); /* what item i's count is at most */
+    double (*value)(const void *answers, size_t i); /* what it is taken for */
     size_t answer_size;                             /* at most that of a lego_estimate */
 
     /* For create: of a Lego sketch its model and which part of its budget is for its top (8: an eighth; 0: none), of

@@ -199,7 +199,7 @@ static lego_status touch(void *made, const struct span *span, void *answers)
 }
 
 #define COUNTERS                                                                                                       \
-    .create = create, .destroy = destroy, .clear = clear, .describe = describe, .upper = upper,                        \
+    .create = create, .destroy = destroy, .clear = clear, .describe = describe, .upper = upper, .value = upper,        \
     .answer_size = sizeof(uint32_t)
 
 const struct method method_touch = {.name = "one counter", .role = LIMIT, .lines = 1, .run = touch, COUNTERS};

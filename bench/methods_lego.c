@@ -5,9 +5,9 @@
 /* The default model has no networks. What comes before the decoder of the paper's (hashes, reads) is not counted. */
 #define PAPER_FLOPS (2.0 * DECODE_FORWARD_MADDS)
 
-/* Lines: an item is in two blocks of a line each; in bricks, in a cell of every row. Lines and operations of a sketch
+/* Lines: an item is in a block of 4 of them; in bricks, in a cell of every row. Lines and operations of a sketch
  * with its top are those of items that are not there: the shares of a limit that it reaches are less than they seem. */
-enum { COMPACT_LINES = 2, PAPER_LINES = 5 };
+enum { COMPACT_LINES = 4, PAPER_LINES = 5 };
 
 static lego_status create(const struct method *self, uint64_t bytes, const struct keys *stream, void **made)
 {
@@ -40,8 +40,10 @@ static void describe(const void *made, uint64_t *bytes, uint64_t *total)
 static lego_items items_of(const struct span *span, size_t from)
 {
     const struct keys *stream = span->stream;
-    if (span->keys == NUMBERS) return (lego_items){.n = span->n, .integers = stream->numbers + from};
-    return (lego_items){.n = span->n, .bytes = stream->text, .offsets = stream->offsets + from};
+    if (span->keys == TEXTS)
+        return (lego_items){.n = span->n, .bytes = stream->text, .offsets = stream->offsets + from};
+    const int64_t *counts = span->keys == COUNTED ? stream->counts + from : NULL;
+    return (lego_items){.n = span->n, .integers = stream->numbers + from, .counts = counts};
 }
 
 static lego_status run_batch(lego_sketch *sketch, const struct span *span, lego_estimate *answers)
@@ -87,9 +89,14 @@ static double upper(const void *answers, size_t i)
     return (double)((const lego_estimate *)answers)[i].upper;
 }
 
+static double value(const void *answers, size_t i)
+{
+    return ((const lego_estimate *)answers)[i].value;
+}
+
 #define LEGO_METHOD                                                                                                    \
     .threads = true, .create = create, .destroy = destroy, .clear = clear, .describe = describe, .run = run,           \
-    .upper = upper, .answer_size = sizeof(lego_estimate)
+    .upper = upper, .value = value, .answer_size = sizeof(lego_estimate)
 
 const struct method method_compact = {.name = "lego compact", .lines = COMPACT_LINES, LEGO_METHOD};
 const struct method method_top = {.name = "lego top", .lines = COMPACT_LINES, .top_part = 8, LEGO_METHOD};

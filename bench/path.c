@@ -10,7 +10,7 @@
 
 const char *const operation_names[OPERATIONS] = {"store", "query", "pairs"};
 const char *const calls_names[CALLS] = {"single", "batch"};
-const char *const key_names[KEY_KINDS] = {"u64", "text"};
+const char *const key_names[KEY_KINDS] = {"u64", "text", "counted"};
 
 static const struct method *const methods[] = {
     &method_touch, &method_countmin, &method_countmin_prefetch, &method_compact, &method_top, &method_paper,
@@ -23,7 +23,13 @@ enum { KINDS = KEY_KINDS * OPERATIONS * CALLS };
 
 bool same_work(const struct path *a, const struct path *b)
 {
-    return a->budget == b->budget && a->operation == b->operation && a->calls == b->calls && a->keys == b->keys;
+    return same_stream(a, b) && a->operation == b->operation && a->calls == b->calls && a->keys == b->keys &&
+           a->batch == b->batch && a->fresh == b->fresh;
+}
+
+bool same_stream(const struct path *a, const struct path *b)
+{
+    return a->budget == b->budget && a->length == b->length && a->ranks == b->ranks && a->crowd == b->crowd;
 }
 
 /* ---- the filter ------------------------------------------------------------------------------------------------- */
@@ -57,14 +63,16 @@ static bool passes(const struct path *self, const char *filter)
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */
 
-/* Whether there is such a path, and we want to know: texts differ from numbers in how they are hashed alone, so they
- * need no pairs and no threads; prefetching makes no difference to one item a call. */
-static bool exists(const struct path *self)
+/* Texts differ from numbers in how they are hashed alone, so they need no pairs and no threads; the counts of items
+ * matter to batches that are stored, and the tables have none; prefetching makes no difference to one item a call. */
+bool path_exists(const struct path *self)
 {
     const struct method *method = self->method;
     bool plain = self->keys == NUMBERS && self->calls == BATCH;
     if (self->threads > 1 && (!method->threads || !plain)) return false;
     if (self->operation == PAIRS && self->keys == TEXTS) return false;
+    if (self->keys == COUNTED && (method->role != SKETCH || self->operation != STORE || self->calls == SINGLE))
+        return false;
     if (method->role == LIMIT && (self->operation == PAIRS || !plain)) return false;
     return self->calls == BATCH || !method->prefetch;
 }
@@ -74,7 +82,7 @@ static void list_all(struct path_list *all, const struct plan *plan)
 {
     /* Queries of networks take longer than stores, pairs of both more: where a store spoils what is cached. */
     static const size_t divisors[OPERATIONS] = {1, 8, 64};
-    struct path one = {0};
+    struct path one = {.length = plan->length, .batch = plan->batch};
     for (size_t kind = 0; kind < plan->size_count * KINDS; kind++) {
         one.budget = plan->sizes[kind / KINDS];
         one.ranks = plan->distinct > 0 ? plan->distinct : keys_for_budget(one.budget);
@@ -85,7 +93,7 @@ static void list_all(struct path_list *all, const struct plan *plan)
         for (size_t i = 0; i < (plan->threads > 1 ? 2 : 1) * METHODS; i++) {
             one.method = methods[i % METHODS];
             one.threads = i < METHODS ? 1 : plan->threads;
-            if (exists(&one)) all->paths[all->count++] = one;
+            if (path_exists(&one)) all->paths[all->count++] = one;
         }
     }
 }
@@ -152,10 +160,15 @@ double path_cpu(const struct path *self)
     return wall > 0 ? cpu / wall / self->threads : 0;
 }
 
-static double speed_of(const struct path *self)
+double path_speed(const struct path *self)
 {
     struct rate rate = path_rate(self);
     return self->threads == 1 ? rate.by_cpu : rate.median;
+}
+
+double path_aae_of_one(const struct path *self)
+{
+    return (double)self->length / self->distinct - 1;
 }
 
 /* The fastest method of that role at the same work; 0: none was measured. */
@@ -164,7 +177,7 @@ static double fastest(const struct path_list *list, const struct path *like, enu
     double most = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct path *one = &list->paths[i];
-        if (one->method->role == role && same_work(one, like)) most = fmax(most, speed_of(one));
+        if (one->method->role == role && same_work(one, like)) most = fmax(most, path_speed(one));
     }
     return most;
 }
@@ -172,12 +185,12 @@ static double fastest(const struct path_list *list, const struct path *like, enu
 double path_ratio(const struct path_list *list, const struct path *self)
 {
     double most = fastest(list, self, YARDSTICK);
-    return most > 0 ? speed_of(self) / most : 0;
+    return most > 0 ? path_speed(self) / most : 0;
 }
 
 double path_share(const struct path_list *list, const struct path *self, double peak_flops)
 {
-    double rate = speed_of(self) / self->threads;
+    double rate = path_speed(self) / self->threads;
     if (self->operation == QUERY && self->method->flops > 0)
         return peak_flops > 0 ? rate * 1e6 * self->method->flops / peak_flops : 0;
     struct path like = *self;

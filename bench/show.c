@@ -5,6 +5,7 @@
 #include "values.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* CPU seconds a second below this: somebody else was there. */
 #define BUSY 0.95
@@ -56,11 +57,15 @@ static void print_path(const struct path_list *list, const struct path *path, co
     printf("%s\n", path->wrong ? "  WRONG" : "");
 }
 
-void show_tables(const struct path_list *list, const struct limits *limits)
+void show_machine(const struct path_list *list, const struct limits *limits)
 {
     printf("One core: %.0f GFLOP/s of 32-bit multiply-adds (%s), %.1f GB/s read in order; %.2f CPU seconds a second.\n",
            limits->flops / 1e9, limits->instructions, limits->bandwidth / 1e9, cpu_share(list));
     if (cpu_share(list) < BUSY) printf("THE MACHINE IS BUSY: what follows is slower than it is on a quiet one.\n");
+}
+
+void show_tables(const struct path_list *list, const struct limits *limits)
+{
     for (size_t i = 0; i < list->count; i++) {
         const struct path *path = &list->paths[i];
         if (i == 0 || !same_work(path, path - 1)) print_head(path);
@@ -69,6 +74,38 @@ void show_tables(const struct path_list *list, const struct limits *limits)
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
+
+/* What grows, and where it is. */
+static void add_place(json_line *row, const struct path *path)
+{
+    json_text(row, "grows", path->by + strlen("by_"));
+    json_u64(row, path->by, path->x);
+}
+
+/* The line of a plot that a point belongs to: where threads grow, there is one for each size. */
+static void add_growth(json_line *row, const struct path *path)
+{
+    char size[VALUE_TEXT], name[64];
+    value_print_size(size, path->budget);
+    snprintf(name, sizeof name, "%s %s %s", path->method->role == SKETCH ? "lego" : path->method->name,
+             operation_names[path->operation], strcmp(path->by, "by_threads") == 0 ? size : calls_names[path->calls]);
+    add_place(row, path);
+    json_text(row, "path", name);
+    json_real(row, "nanoseconds", 1e3 / growth_speed(path));
+}
+
+/* Errors are a row of their own: of the answers of a method, and of the answer 1. */
+static void add_error(record *into, const struct path *path, const char *answers, double aae)
+{
+    json_line row = json_begin();
+    json_text(&row, "answers", answers);
+    add_place(&row, path);
+    json_u64(&row, "budget", path->budget);
+    json_u64(&row, "length", path->length);
+    json_u64(&row, "distinct", path->distinct);
+    json_real(&row, "aae", aae);
+    record_add(into, &row);
+}
 
 static void add_path(record *into, const struct path_list *list, const struct path *path, double peak_flops)
 {
@@ -83,7 +120,11 @@ static void add_path(record *into, const struct path_list *list, const struct pa
     json_u64(&row, "bytes", path->bytes);
     json_u64(&row, "ranks", path->ranks);
     json_u64(&row, "distinct", path->distinct);
+    json_u64(&row, "crowd", path->crowd);
+    json_u64(&row, "length", path->length);
     json_u64(&row, "items", path->items);
+    json_u64(&row, "batch", path->batch);
+    json_u64(&row, "fresh", path->fresh);
     json_bool(&row, "right", path->status == LEGO_OK && !path->wrong);
     json_real(&row, "millions_per_second", rate.median);
     json_real(&row, "least", rate.least);
@@ -95,7 +136,10 @@ static void add_path(record *into, const struct path_list *list, const struct pa
     json_real(&row, "x_one_thread", path_gain(list, path));
     json_reals(&row, "wall", path->wall, (int)path->count);
     json_reals(&row, "cpu", path->cpu, (int)path->count);
+    if (path->by != NULL) add_growth(&row, path);
     record_add(into, &row);
+    if (path->errors) add_error(into, path, path->method->name, path->aae);
+    if (path->errors && path->method->role == SKETCH) add_error(into, path, "the answer 1", path_aae_of_one(path));
     if (path->status != LEGO_OK || path->wrong) record_failure(into, path->method->name);
 }
 
@@ -107,7 +151,6 @@ void show_results(record *into, const struct plan *plan, const struct path_list 
     json_real(&into->top, "peak_flops", limits->flops);
     json_real(&into->top, "bytes_per_second", limits->bandwidth);
     json_u64(&into->top, "length", plan->length);
-    json_u64(&into->top, "batch", plan->batch);
     json_u64(&into->top, "repeats", plan->repeats);
     for (size_t i = 0; i < list->count; i++) add_path(into, list, &list->paths[i], limits->flops);
 }

@@ -18,11 +18,24 @@
 #define BY_BUDGET .x = "budget", .x_label = "bytes of memory", .sizes = true
 #define BY_LOAD                                                                                                        \
     .experiment = "ablations", .panel = "skewness", .series = "variant", .x = "load", .x_label = "items in a brick"
+/* Of bench: what grows is a panel, which has a field of its own for where it is. */
+#define TIME_BY(field, ...)                                                                                            \
+    {                                                                                                                  \
+        .experiment = "growth", .panel = "grows", .series = "path", .x = field, .y = "nanoseconds", .title = "Time",   \
+        .y_label = "nanoseconds an item", __VA_ARGS__                                                                  \
+    }
+#define ERROR_BY(field, ...)                                                                                           \
+    {                                                                                                                  \
+        .experiment = "growth", .panel = "grows", .series = "answers", .x = field, .y = "aae", .title = "AAE",         \
+        .y_label = AAE, __VA_ARGS__                                                                                    \
+    }
+#define TIME_AND_ERROR_BY(...) TIME_BY(__VA_ARGS__), ERROR_BY(__VA_ARGS__)
 
 const view report_views[] = {
     ERRORS(BY_METHOD("real", "stream"), BY_BUDGET),
     ERRORS(BY_METHOD("synthetic", "alpha"), BY_BUDGET),
     {.experiment = "speed",
+     .panel = "device",
      .series = "operation",
      .x = "method",
      .y = "millions_per_second",
@@ -40,6 +53,10 @@ const view report_views[] = {
      .y_label = "share of items"},
     ERRORS(BY_METHOD("scaling", "stream"), BY_BUDGET),
     ERRORS(BY_METHOD("bytes", "alpha"), .x = "bytes_per_key", .x_label = "bytes a distinct item"),
+    TIME_AND_ERROR_BY("by_length", .x_label = "items of the stream", .sizes = true),
+    TIME_AND_ERROR_BY("by_distinct", .x_label = "items that the stream is drawn from", .sizes = true),
+    TIME_AND_ERROR_BY("by_bytes", .x_label = "bytes of memory", .sizes = true),
+    TIME_BY("by_threads", .x_label = "threads"),
     {0},
 };
 

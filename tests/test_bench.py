@@ -2,7 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
-import itertools, json, os, subprocess, tempfile, unittest
+import itertools, json, os, re, shutil, subprocess, tempfile, unittest
 
 BENCH = os.environ["BENCH"]
 LEGO = {"lego compact", "lego top", "lego paper"}
@@ -25,10 +25,10 @@ def key(row):
 def expected():
     """Every path that `--quick --threads 2` must have."""
     for budget, keys, operation, calls in itertools.product(
-            (SMALL, MIDDLE), ("u64", "text"), ("store", "query", "pairs"), ("single", "batch")):
-        if keys == "text" and operation == "pairs":
+            (SMALL, MIDDLE), ("u64", "text", "counted"), ("store", "query", "pairs"), ("single", "batch")):
+        if keys == "text" and operation == "pairs" or keys == "counted" and (operation, calls) != ("store", "batch"):
             continue
-        methods = LEGO | YARDSTICKS if calls == "batch" else LEGO | {"count-min"}
+        methods = LEGO if keys == "counted" else LEGO | YARDSTICKS if calls == "batch" else LEGO | {"count-min"}
         if calls == "batch" and keys == "u64" and operation != "pairs":
             methods = methods | LIMITS
         for method in methods:
@@ -64,7 +64,8 @@ class Quick(unittest.TestCase):
             self.assertTrue(row["least"] <= row["millions_per_second"] <= row["most"], row)
             self.assertTrue(0 < row["items"] <= self.result["length"] and 0 < row["distinct"] <= row["ranks"], row)
             # Blocks come as they are needed; all else has the size of its budget, but for what that leaves over.
-            least = 0 if row["method"] in ("lego compact", "lego top") else 0.88 * row["budget"]
+            grows = row["method"] in ("lego compact", "lego top")
+            least = row["distinct"] if grows else 0.88 * row["budget"]
             self.assertTrue(least < row["bytes"] <= row["budget"], row)
 
     def test_compared_with(self):
@@ -77,7 +78,7 @@ class Quick(unittest.TestCase):
         for row in self.rows:
             *work, method, threads = key(row)
             yard = max(speeds.get((*work, name, 1), 0) for name in YARDSTICKS)
-            self.assertAlmostEqual(row["x_yardstick"], speed(row) / yard)
+            self.assertAlmostEqual(row["x_yardstick"], speed(row) / yard if yard > 0 else 0)
             self.assertGreater(row["of_limit"], 0)
             gain = row["millions_per_second"] / medians[(*work, method, 1)] if threads > 1 else 0
             self.assertAlmostEqual(row["x_one_thread"], gain)
@@ -99,6 +100,67 @@ class Quick(unittest.TestCase):
         self.assertLessEqual(max(map(len, self.text.splitlines())), 130)
 
 
+class Asked(unittest.TestCase):
+    def test_table(self):
+        """Every row has a number for each size, but for young sketches, which are of one, and a ratio but for counts."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "asked.json")
+            text = run("asked", "--quick", "--quiet", "--sizes", "256K,1M", "--json", path).stdout
+            with open(path) as file:
+                result = json.load(file)
+        table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+        self.assertEqual(table[0], ["M/s at 256K / 1M", "asked", "measured", "x count-min"])
+        self.assertEqual(len(table), 2 + 15)
+        for name, asked, measured, ratio in table[2:]:
+            numbers, ratios = measured.split(" / "), ratio.split(" / ")
+            absent = [] if "million" in name else ["-"] if "young" in name else []
+            self.assertEqual(numbers[1:].count("-"), len(absent), name)
+            self.assertGreater(float(numbers[0]), 0, name)
+            self.assertEqual(ratios[0] == "-", "with counts" in name or "million" in name, name)
+        self.assertEqual({row["right"] for row in result["rows"]}, {True})
+        self.assertEqual({row["batch"] for row in result["rows"]}, {0, 1 << 20, 1 << 16})
+        crowded = [row for row in result["rows"] if row["crowd"] > 0]
+        self.assertEqual({(row["operation"], row["crowd"]) for row in crowded}, {("query", 256 << 10), ("query", 1 << 20)})
+        self.assertGreater(result["small_sketch_microseconds_an_item"], 0)
+
+
+class Growth(unittest.TestCase):
+    def test_points(self):
+        """Four things grow; the sketch's errors are below the Count-Min's, and there are those of the answer 1."""
+        rows = json.loads(run("growth", "--quick", "--quiet", "--threads", "2", "--json", "-").stdout)["rows"]
+        for by in "by_length", "by_distinct", "by_bytes", "by_threads":
+            points = [row for row in rows if by in row]
+            self.assertGreater(len({row[by] for row in points}), 1)
+            for row in points:
+                self.assertTrue("answers" in row or row["nanoseconds"] > 0 and row["right"], row)
+        errors = {}
+        for row in rows:
+            if "aae" in row:
+                place = tuple(sorted((name, value) for name, value in row.items() if name.startswith("by_")))
+                errors.setdefault(place, {})[row["answers"]] = row["aae"]
+                if row["answers"] == "the answer 1":
+                    self.assertAlmostEqual(row["aae"], row["length"] / row["distinct"] - 1)
+        self.assertGreater(len(errors), 6)
+        for place, of in errors.items():
+            self.assertEqual(set(of), {"lego compact", "count-min", "the answer 1"}, place)
+            self.assertLessEqual(of["lego compact"], of["count-min"], place)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed: apt-get install gnuplot-nox")
+    def test_plots(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            run("growth", "--quick", "--quiet", "--threads", "2", "--json", os.path.join(folder, "growth.json"))
+            subprocess.run([os.environ["LEGOSKETCH"], "report", "--quiet", "-o", page, folder], check=True)
+            with open(page) as file:
+                labels = re.findall('<svg [^>]*aria-label="([^"]*)"', file.read())
+        self.assertEqual(labels, [f"{y}, growth, {grows}" for grows in ("length", "distinct", "bytes") for y in ("Time", "AAE")]
+                         + ["Time, growth, threads"])
+
+    def test_table(self):
+        lines = run("growth", "--quick", "--quiet").stdout.splitlines()
+        self.assertEqual({len(line.split("\t")) for line in lines}, {9})
+
+
 class Options(unittest.TestCase):
     def test_filter(self):
         """What the paths are compared with stays; --json - prints nothing else."""
@@ -113,11 +175,12 @@ class Options(unittest.TestCase):
 
     def test_help(self):
         text = run("--help").stdout
-        self.assertIn("Usage: bench [OPTION...]\n", text)
+        self.assertIn("Usage: bench [OPTION...] [asked|growth]\n", text)
         self.assertIn("Examples:\n  bench\n", text)
 
     def test_wrong_usage(self):
-        for arguments in ["speed"], ["--sizes", "1.2M,,16M"], ["--sizes", "1K"], ["--sizes", ""], ["--repeat", "100"], \
+        for arguments in ["speed"], ["asked", "growth"], ["asked", "--filter", "u64"], ["growth", "--sizes", "1M"], \
+                ["asked", "--sizes", "1M,2M,3M"], ["--sizes", "1.2M,,16M"], ["--sizes", "1K"], ["--sizes", ""], ["--repeat", "100"], \
                 ["--length", "1000"], ["--length", "18446744073709551615"], ["--distinct", "0"], ["--sise", "1M"]:
             with self.subTest(arguments):
                 done = run(*arguments, status=2)

@@ -16,7 +16,7 @@ ERRORS = ("aae", "are")
 VIEWS = {
     "real": ("stream", "method", "budget", ERRORS),
     "synthetic": ("alpha", "method", "budget", ERRORS),
-    "speed": (None, "operation", "method", ("millions_per_second",)),
+    "speed": ("device", "operation", "method", ("millions_per_second",)),
     "ablations": ("skewness", "variant", "load", (*ERRORS, "rule_aae", "rule_are")),
     "skew": ("how", "series", "rank", ("ratio",)),
     "bound": ("model", "stream", "times", ("share",)),
