@@ -8,10 +8,12 @@
  *     lego_cuda_download(device, &result);                        // an ordinary sketch again
  *     lego_cuda_destroy(device);
  *
- * THE SAME SKETCH. Stored to there or on the CPU, it is the same: equal bytes when saved, equal estimates to the last
- * bit. (Where counts are negative the model compact remembers how full its blocks once were, and there the items of a
- * call are added up before blocks see them: they may have kept more than those of the CPU.) To merge, subtract, fold or
- * describe it, download it first.
+ * THE SAME SKETCH. Stored to there or on the CPU, it is the same, of either model: equal bytes when saved, equal
+ * estimates to the last bit. But where the networks of the model paper answer, these compute in float there: within
+ * 1e-4 of the CPU's answer, or 1e-3 if that is more; and its lower bounds may differ by 1. (Where counts are negative a
+ * sketch remembers how full its blocks, or how wide its rows, once were. There the items of a call are added up before
+ * that is looked at: blocks may have kept more than those of the CPU, and rows be narrower.) To merge, subtract, fold
+ * or describe it, download it first.
  *
  * POINTERS to items, counts and estimates may be of ordinary memory, of pinned memory or of the device's, each for
  * itself. What is on the device must be complete when a function is called: by work in the legacy default stream, which
@@ -20,10 +22,11 @@
  * the sketch that was uploaded had (lego_set_threads()).
  *
  * THE DEVICE is the one that was current when the sketch was uploaded, and must be current in every call. A sketch is
- * used by one thread at a time. On the device it takes its budget, whatever its content. Besides, adding takes 24 bytes
- * an item, 32 with counts, of at most 16 million at a time; and what goes over takes 8 to 32 bytes an item of two
- * pieces there, and of ordinary memory as much pinned memory: up to half a gigabyte each. All of it is kept for the
- * next call. Few items a call are slow: each of these looks at all blocks.
+ * used by one thread at a time. On the device it takes its budget, whatever its content; of the model paper twice that.
+ * Besides, adding to the model compact takes 24 bytes an item, 32 with counts, of at most 16 million at a time; and
+ * what goes over takes 8 to 32 bytes an item of two pieces there, and of ordinary memory as much pinned memory: up to
+ * half a gigabyte each. All of it is kept for the next call. Few items a call are slow: each of these looks at all
+ * blocks, and the first question after an addition scans.
  *
  * ERRORS. As in legosketch.h a function that fails changes nothing, but for one: LEGO_ERR_DEVICE says that the device
  * failed; the content may be lost, and the sketch can only be destroyed. Where there is no device, upload says it.
