@@ -150,7 +150,11 @@ typedef struct lego_info {
 
 LEGO_API void lego_describe(const lego_sketch *sketch, lego_info *info);
 
-/* info.total alone, which takes no look at any block. */
+/* The same without a look at any block or brick, in no time: distinct, exact and listing are 0 and the expected errors
+ * NaN, whatever the sketch has. */
+LEGO_API void lego_measure(const lego_sketch *sketch, lego_info *info);
+
+/* info.total alone. */
 LEGO_API int64_t lego_total(const lego_sketch *sketch);
 
 /* ---- counting and asking ----------------------------------------------------------------------------------------- */

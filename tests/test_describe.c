@@ -99,9 +99,34 @@ static void bricks_expect_nothing(void **unused)
     lego_destroy(sketch);
 }
 
+/* Both say the same of what needs no look; what was learnt for the one is kept, and the other looks at nothing. */
+static void what_needs_no_look_is_the_same(void **unused)
+{
+    (void)unused;
+    lego_sketch *of[] = {make_within("compact", 4096, 0), make_within("compact", 8192, 1024),
+                         make_within("paper", 160000, 0)};
+    for (size_t s = 0; s < 3; s++) {
+        for (uint64_t i = 0; i < 20000; i++) assert_int_equal(lego_add_u64(of[s], i, 1), LEGO_OK);
+        lego_info brief, info;
+        lego_measure(of[s], &brief);
+        assert_true(isnan(brief.expected_aae) && isnan(brief.expected_are));
+        assert_true(brief.distinct == 0 && brief.exact == 0 && brief.listing == 0);
+        info = info_of(of[s]);
+        assert_int_equal(info.cache_bytes > brief.cache_bytes, has_blocks(of[s]->model));
+        assert_true(info.expected_aae > 0 || !has_blocks(of[s]->model));
+        lego_measure(of[s], &brief);
+        assert_true(info.model == brief.model && info.seed == brief.seed && info.total == brief.total);
+        assert_true(info.bytes == brief.bytes && info.budget == brief.budget && info.cache_bytes == brief.cache_bytes);
+        assert_true(info.blocks == brief.blocks && info.columns == brief.columns && info.top_bytes == brief.top_bytes);
+        assert_true(info.top_budget == brief.top_budget && info.top_total == brief.top_total);
+        lego_destroy(of[s]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_needs_no_look_is_the_same),
         cmocka_unit_test(distinct_is_near),
         cmocka_unit_test(listing_falls),
         cmocka_unit_test(what_is_in_the_top_counts_once),

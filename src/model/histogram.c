@@ -6,19 +6,28 @@
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-/* Adds cells of one width, or takes them away if sign is -1. */
+static void see_cell(struct histogram *histogram, uint16_t cells[LEARN_BINS], int64_t value, int sign)
+{
+    const float size = fabsf((float)value);
+    const unsigned bin = bin_of(size);
+    cells[bin] = (uint16_t)(cells[bin] + sign);
+    if (value < 0) histogram->negative += (uint32_t)sign;
+    if (bin >= 8) histogram->parts[bin] += (uint32_t)sign * bin_part(size); /* else all in it are the same */
+}
+
+/* Adds cells of one width, or takes them away if sign is -1. Small ones, which are most, are counted in turns, so that
+ * none waits for the one before it. */
 static void see_cells(struct histogram *histogram, unsigned cap, const int64_t value[], unsigned n, unsigned width,
                       int sign)
 {
     if (n == 0) return; /* half of the narrowest */
-    uint32_t *cells = histogram->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
-    for (unsigned i = 0; i < n; i++) {
-        float size = fabsf((float)value[i]);
-        unsigned bin = bin_of(size);
-        cells[bin] += (uint32_t)sign;
-        if (value[i] < 0) histogram->negative += (uint32_t)sign;
-        if (bin >= 8) histogram->parts[bin] += (uint32_t)sign * bin_part(size); /* else all in it are the same */
-    }
+    uint16_t *cells = histogram->cells[cap][__builtin_ctz(width) - LEARN_NARROWEST];
+    unsigned small[4][8] = {{0}};
+    for (unsigned i = 0; i < n; i++)
+        if ((uint64_t)value[i] < 8) small[i % 4][value[i]]++;
+        else see_cell(histogram, cells, value[i], sign);
+    for (unsigned b = 0; b < 8; b++)
+        cells[b] = (uint16_t)(cells[b] + (unsigned)sign * (small[0][b] + small[1][b] + small[2][b] + small[3][b]));
 }
 
 /* Of a row, those cells that two have become are in the middle: step_width(). */
@@ -177,7 +186,7 @@ void histogram_round(const struct histogram *histogram, struct seen *seen)
     memset(seen, 0, sizeof *seen);
     seen->unit = histogram->unit;
     round_cells(histogram, seen);
-    seen->positive = round_number(seen->positive - histogram->negative);
+    seen->positive = seen->positive > histogram->negative ? round_number(seen->positive - histogram->negative) : 0;
     seen->negative = round_number(histogram->negative);
     for (unsigned step = STEP_SHARE; step <= STEP_CAP_LAST; step++)
         for (uint32_t i = 0; i < histogram->steps[step]; i++)

@@ -51,7 +51,8 @@ struct histogram {
     uint32_t caps;                               /* ... and of the caps those whose bit is 1 */
     uint32_t negative;                           /* cells below 0 */
     uint32_t steps[STEP_CAP_LAST + 1];           /* blocks, and caps, of each step */
-    uint32_t cells[2][LEARN_WIDTHS][LEARN_BINS]; /* of rows and caps, by width and bin */
+    uint16_t cells[2][LEARN_WIDTHS][LEARN_BINS]; /* of rows and caps, by width and bin; there are 65,536 at most, and if
+                                                    all are in one bin, they tell as little as none */
     uint32_t parts[LEARN_BINS];                  /* the sum of the parts of its bin that cells are in */
 };
 

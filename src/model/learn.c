@@ -44,8 +44,6 @@ static void learn_noise(const struct seen *seen, struct learnt *learnt)
             share_out(mass, cap ? 0.5 + 0.02 * cells : 0.5, 0, share);
             float *noise = learnt->noise[cap][w];
             for (unsigned b = 0; b < LEARN_BINS; b++) noise[b] = (float)(share[b] / (double)bin_length(b));
-            for (unsigned b = 0; b < LEARN_BINS; b++) /* the product of two rows must be finite */
-                learnt->scale[cap][w][b] = (float)fmin(1 / sqrt((double)noise[0] * (double)noise[b]), 0x1p62);
         }
 }
 

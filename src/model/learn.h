@@ -56,7 +56,6 @@ struct learnt {
     float below_inverse[LEARN_ROOM];             /* ... of count / middle */
     float below_mean[LEARN_ROOM];                /* the harmonic mean of the counts in the bins before */
     float noise[2][LEARN_WIDTHS][LEARN_ROOM];    /* of rows and caps, by width: that of one integer of the bin */
-    float scale[2][LEARN_WIDTHS][LEARN_ROOM];    /* by what noise up to the bin is multiplied to be around 1 */
 };
 
 /* What a scan tells, unless it is what it was learnt from. All of it follows from the scan as it is rounded, so that

@@ -136,6 +136,21 @@ static inline float look(const struct lookup *lookup, unsigned k, float missing)
     return lookup->table[k][bin_of(missing + lookup->above[k])] * lookup->scale[k];
 }
 
+/* By what noise from 0 to a read is multiplied to be around 1: a power of two, for which exponents alone are looked at;
+ * the product of two rows must be finite. */
+static inline float scale_of(const float table[LEARN_ROOM], int64_t read)
+{
+    enum { BIAS = 127, SHIFT = 23, MOST = 62 };
+    uint32_t first, last, scale;
+    __builtin_memcpy(&first, &table[0], sizeof first);
+    __builtin_memcpy(&last, &table[bin_of((float)read)], sizeof last);
+    scale = 2 * BIAS - ((first >> SHIFT) + (last >> SHIFT)) / 2;
+    scale = (scale < BIAS + MOST ? scale : BIAS + MOST) << SHIFT;
+    float factor;
+    __builtin_memcpy(&factor, &scale, sizeof factor);
+    return factor;
+}
+
 static inline void lookup_start(const struct learnt *learnt, const struct reading *reading, int64_t bound,
                                 struct lookup *lookup)
 {
@@ -143,7 +158,7 @@ static inline void lookup_start(const struct learnt *learnt, const struct readin
         unsigned width = (unsigned)__builtin_ctz(reading->width[k]) - LEARN_NARROWEST;
         lookup->table[k] = learnt->noise[k == 2][width];
         lookup->above[k] = (float)(reading->value[k] - bound);
-        lookup->scale[k] = learnt->scale[k == 2][width][bin_of((float)reading->value[k])];
+        lookup->scale[k] = scale_of(lookup->table[k], reading->value[k]);
     }
 }
 

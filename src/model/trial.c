@@ -12,7 +12,7 @@ struct trial {
     const struct seen *seen;
     struct weighing weighing[WORTHS];
     unsigned drawn;
-    uint32_t below[2][LEARN_WIDTHS][LEARN_BINS + 1]; /* of seen->cells: the sum of the bins before */
+    uint32_t below[2][LEARN_WIDTHS][LEARN_ROOM]; /* of seen->cells: the sum of the bins before */
     double aae[WORTHS], are[WORTHS], rule;
 };
 
@@ -37,11 +37,12 @@ static double inside(const struct trial *trial, unsigned bin, double share)
 static double draw_noise(const struct trial *trial, unsigned cap, unsigned width, double u)
 {
     const uint32_t *below = trial->below[cap][__builtin_ctz(width) - LEARN_NARROWEST];
-    double at = u * below[LEARN_BINS];
+    const double at = u * below[LEARN_BINS];
+    const uint32_t whole = (uint32_t)at;
     unsigned bin = 0;
     if (below[LEARN_BINS] == 0) return 0;
-    for (unsigned half = 128; half > 0; half /= 2)
-        if (bin + half < LEARN_BINS && below[bin + half] <= at) bin += half;
+    for (unsigned half = 128; half > 0; half /= 2) /* without branches, which nothing could foresee */
+        bin += half & -(unsigned)((bin + half < LEARN_BINS) & (below[bin + half] <= whole));
     return inside(trial, bin, (at - below[bin]) / (below[bin + 1] - below[bin]));
 }
 

@@ -1,6 +1,5 @@
 /* describe: what is known of a sketch, some of it by a look at all blocks. */
 #include <math.h>
-#include <stddef.h>
 
 #include "sketch/sketch.h"
 
@@ -81,24 +80,13 @@ static double items_shared(const struct census *census)
     return low;
 }
 
-/* What is expected of items that share; NaN if nothing tells. What is learnt for this alone is not kept: who asks what
- * a sketch is need not ask for items. */
+/* What is expected of items that share; NaN if nothing tells. What is learnt for it is kept as for a query. */
 static void learn_errors(const lego_sketch *sketch, double *aae, double *are)
 {
-    struct once {
-        struct learnt learnt;
-        _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
-    } *once = NULL;
-    struct blocks_summary *summary = sketch->summary;
-    const struct learnt *learnt = NULL;
-    if (summary && atomic_load_explicit(&summary->state, memory_order_acquire) == SUMMARY_READY)
-        learnt = &summary->learnt;
-    else if ((once = sketch->allocator.alloc(sketch->allocator.context, sizeof *once)) != NULL)
-        learn(&sketch->blocks, &once->learnt, once->room), learnt = &once->learnt;
+    const struct learnt *learnt = blocks_learnt(sketch);
     bool told = learnt && learnt->any && !learnt->crowded && learnt->sign; /* a trial knows counts of one sign only */
     *aae = told ? (double)learnt->aae * (double)learnt->unit : NAN;
     *are = told ? (double)learnt->are : NAN;
-    if (once) sketch->allocator.free(sketch->allocator.context, once, sizeof *once);
 }
 
 /* The errors of lists, from their sample, and those of shared cells, as they were learnt, each for its items. */
@@ -141,7 +129,6 @@ static void count_items(const lego_sketch *sketch, lego_info *info)
 static void count_brick_items(const struct bricks *bricks, lego_info *info)
 {
     struct stream stream;
-    info->expected_aae = info->expected_are = NAN;
     for (uint32_t i = 0; i < bricks->bricks.d; i++) {
         if (row_get64(bricks->totals + 8 * (size_t)i) <= 0) continue; /* a scan takes long */
         bricks_scan(bricks, i, &stream);
@@ -170,7 +157,7 @@ int64_t lego_total(const lego_sketch *sketch)
     return light + (has_top(sketch) ? (int64_t)sketch->top.votes : 0);
 }
 
-void lego_describe(const lego_sketch *sketch, lego_info *info)
+void lego_measure(const lego_sketch *sketch, lego_info *info)
 {
     struct shape shape = sketch_shape(sketch);
     *info = (lego_info){.model = sketch->model,
@@ -182,7 +169,15 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
                         .columns = shape.columns,
                         .top_bytes = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0,
                         .top_budget = sketch_top_budget(&shape),
+                        .expected_aae = NAN,
+                        .expected_are = NAN,
+                        .cache_bytes = sketch_cache_bytes(sketch),
                         .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
+}
+
+void lego_describe(const lego_sketch *sketch, lego_info *info)
+{
+    lego_measure(sketch, info);
     if (has_blocks(sketch->model)) count_items(sketch, info);
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
