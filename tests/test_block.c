@@ -76,13 +76,17 @@ static void prints_give_up_bits_by_quarters(void **unused)
 static void check_reads(struct trial *t, const struct block *block, const struct content *content)
 {
     struct slow_row row[2];
-    int64_t value[2];
+    struct reading reading;
+    struct block behind[2] = {*block}; /* 8 bytes behind a block may be read */
     if (content->step >= SLOW_SHARE) slow_rows(content->step, row);
     for (unsigned i = 0; i < 20; i++) {
         unsigned k = content->step < SLOW_SHARE && content->n ? (unsigned)draw_below(&t->state, content->n) : 0;
         uint64_t key = trial_key(t);
         if (content->step < SLOW_SHARE && content->n && i % 2) key = content->key[k] | key >> t->whole;
-        unsigned values = kernels->read(block, t->whole, key, value);
+        kernels->read(behind, NULL, t->whole, key, &reading);
+        const unsigned values = reading.values;
+        const int64_t *value = reading.value;
+        assert_int_equal(reading.step, content->step);
         if (content->step >= SLOW_SHARE) {
             assert_int_equal(values, content->step < SLOW_CAP ? 2 : 1);
             assert_int_equal(value[0], content->value[row[0].cell[slow_first(content->step, 0, key)]]);
@@ -141,15 +145,15 @@ static void close_and_open(void **unused)
     each_kernels(codes_are_those_of_the_comment);
 }
 
-/* Memory that ends where pages do, behind which nothing can be read; for all tests, and never given back. */
-enum { GUARD = 65536, GUARDED = 2 * GUARD / sizeof(struct block) };
+/* Memory that ends 8 bytes before pages do, behind which nothing can be read; for all tests, and never given back. */
+enum { GUARD = 65536, GUARDED = 2 * GUARD / sizeof(struct block) - 1 };
 
 static struct block *guarded_blocks(void)
 {
     char *memory = mmap(NULL, 3 * GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(memory != MAP_FAILED);
     assert_int_equal(mprotect(memory + 2 * GUARD, GUARD, PROT_NONE), 0);
-    return (struct block *)(void *)memory;
+    return (struct block *)(void *)(memory + sizeof(struct block) - 8);
 }
 
 /* A block or a cap with any g, and a key that is there if it is a list. Caps that do not count are empty. */
@@ -167,17 +171,30 @@ static uint64_t any_block(uint64_t seed, unsigned whole, bool cap, struct block 
     return content.step < SLOW_SHARE && content.n ? content.key[draw_below(&t.state, content.n)] : 0;
 }
 
-/* As kernels->read(), one by one. */
-static void check_asked(const struct block *base, unsigned whole, const struct asked *asked, unsigned n)
+/* As kernels->read(), one by one; and a cap that is part of it is as one that is read alone. */
+static void check_asked(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
+                        const struct reading reading[])
 {
-    int64_t value[2];
+    struct reading one, alone;
     for (unsigned i = 0; i < n; i++) {
-        unsigned values = kernels->read(&base[asked->block[i]], whole, asked->key[i], value);
-        assert_int_equal(asked->first[i], value[0]);
-        if (values > 1) assert_int_equal(asked->second[i], value[1]);
-        if (!asked->cap) continue;
-        kernels->read(&base[asked->cap[i]], whole, asked->key[i], value);
-        assert_int_equal(asked->capped[i], value[0]);
+        const struct block *block = &base[asked->block[i]], *cap = asked->cap ? &base[asked->cap[i]] : NULL;
+        kernels->read(block, cap, whole, asked->key[i], &one);
+        assert_int_equal(reading[i].step, one.step);
+        assert_int_equal(reading[i].values, one.values);
+        assert_int_equal(reading[i].entries, one.entries);
+        assert_memory_equal(reading[i].value, one.value, one.values * sizeof *one.value);
+        assert_memory_equal(reading[i].width, one.width, one.values * sizeof *one.width);
+        kernels->read(block, NULL, whole, asked->key[i], &alone);
+        assert_memory_equal(one.value, alone.value, alone.values * sizeof *alone.value);
+        bool listed = one.step < SLOW_SHARE, small = listed && alone.value[0] < BLOCKS_UNCAPPED;
+        bool capped = cap && block_step(cap) >= SLOW_CAP && one.step > 1 && !small;
+        capped = capped && !(listed && block_signs(cap) != SIGNS_ABOVE);
+        assert_int_equal(one.values, alone.values + capped);
+        if (!capped) continue;
+        kernels->read(cap, NULL, whole, asked->key[i], &alone);
+        assert_int_equal(one.value[one.values - 1], alone.value[0]);
+        assert_int_equal(one.width[one.values - 1], alone.width[0]);
+        assert_int_equal(alone.values, 1);
     }
 }
 
@@ -189,7 +206,7 @@ static void many_reads_are_single_ones(void)
     if (!base) base = guarded_blocks();
     uint64_t state = 1, known[GUARDED], key[HASHES_MOST];
     uint32_t block[HASHES_MOST], cap[HASHES_MOST];
-    int64_t first[HASHES_MOST], second[HASHES_MOST], capped[HASHES_MOST];
+    struct reading reading[HASHES_MOST];
     for (unsigned whole = 34; whole <= 62; whole += 7) {
         unsigned blocks = whole % 2 ? CAPS : 0, caps = whole % 2 ? 0 : OWN;
         for (unsigned i = 0; i < GUARDED; i++) known[i] = any_block(whole * 1000 + i, whole, i - caps < CAPS, &base[i]);
@@ -201,9 +218,9 @@ static void many_reads_are_single_ones(void)
                 key[i] = draw(&state) >> (64 - whole) << (64 - whole);
                 if (draw_below(&state, 2)) key[i] = known[block[i]] | key[i] >> 62 << (64 - whole);
             }
-            struct asked asked = {block, round % 3 ? cap : NULL, key, first, second, capped};
-            kernels->read_many(base, whole, &asked, n);
-            check_asked(base, whole, &asked, n);
+            struct asked asked = {block, round % 3 ? cap : NULL, key};
+            kernels->read_many(base, whole, &asked, n, reading);
+            check_asked(base, whole, &asked, n, reading);
         }
     }
 }

@@ -187,3 +187,9 @@ static inline unsigned step_width(unsigned step, unsigned row, uint64_t key)
     unsigned cell = step_cell(step, row, key) - (row ? step_row(step, 0).cells : 0);
     return cell < r.cells - r.from / 2 || cell >= r.from / 2 ? r.from : r.from / 2;
 }
+
+/* Whether the items of a cap's blocks are added to it. */
+static inline bool cap_counts(const struct block *cap)
+{
+    return block_step(cap) >= STEP_CAP;
+}

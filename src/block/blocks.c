@@ -30,12 +30,6 @@ void blocks_make_cap(struct blocks *blocks, uint32_t block)
     blocks->kernels->settle(cap, blocks->whole, &row);
 }
 
-static void add_to_cap(struct blocks *blocks, uint32_t block, uint64_t key, int64_t count)
-{
-    struct block *cap = cap_of(blocks, block);
-    if (cap_counts(cap)) blocks->kernels->add_on(cap, blocks->whole, key, count);
-}
-
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
 /* Writes a content that may be too large for its step into its block. */
@@ -49,27 +43,43 @@ static bool settle(struct blocks *blocks, uint32_t block, struct content *conten
     return true;
 }
 
-bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
+/* Where the block's step has no room for the item, and its cap may have to be made. */
+static __attribute__((noinline)) bool put_on(struct blocks *blocks, struct spot spot, int64_t count)
 {
-    struct block *block = &blocks->block[spot.block];
     struct content content;
-    block_prefetch(block);
-    if (!blocks_grow(blocks) && cap_counts(cap_of(blocks, spot.block))) { /* no cap has to be made first */
-        blocks->kernels->add_on(block, blocks->whole, spot.key, count);
-        return true;
-    }
-    if (blocks->kernels->add(block, blocks->whole, spot.key, count)) return true;
-    blocks->kernels->open(block, blocks->whole, &content);
+    blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
     content_add(&content, blocks->whole, spot.key, count);
     return settle(blocks, spot.block, &content);
 }
 
+/* While blocks grow, or their cap does not count yet. */
+static __attribute__((noinline)) bool put_uncapped(struct blocks *blocks, struct spot spot, int64_t count)
+{
+    return blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count) ||
+           put_on(blocks, spot, count);
+}
+
+bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
+{
+    struct block *block = &blocks->block[spot.block];
+    if (blocks_grow(blocks) || !cap_counts(cap_of(blocks, spot.block))) return put_uncapped(blocks, spot, count);
+    blocks->kernels->add_on(block, blocks->whole, spot.key, count); /* no cap has to be made first */
+    return true;
+}
+
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
-    struct spot spot = spot_of(blocks->blocks, hash);
-    if (!blocks_put(blocks, spot, count)) return false;
+    const struct spot spot = spot_of(blocks->blocks, hash);
+    struct block *block = &blocks->block[spot.block], *cap = NULL;
+    block_prefetch(block);
+    if (!blocks_grow(blocks)) cap = cap_of(blocks, spot.block);
     blocks->loose |= count < 0;
-    if (!blocks_grow(blocks)) add_to_cap(blocks, spot.block, spot.key, count);
+    if (cap && cap_counts(cap)) {
+        blocks->kernels->add_both(block, cap, blocks->whole, spot.key, count);
+        return true;
+    }
+    if (!put_uncapped(blocks, spot, count)) return false;
+    if (cap && cap_counts(cap)) blocks->kernels->add_on(cap, blocks->whole, spot.key, count);
     return true;
 }
 
@@ -87,57 +97,27 @@ bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, in
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* All but the values, of which the first is known. */
-static void tell_widths(const struct blocks *blocks, const struct spot *spot, struct reading *reading)
-{
-    const struct block *block = &blocks->block[spot->block];
-    const unsigned step = block_step(block);
-    const bool lists = step_lists(step);
-    reading->step = step;
-    reading->entries = block_entries(block);
-    reading->values = lists ? 1 : 2;
-    if (lists) {
-        unsigned length = step_length(step, blocks->whole, spot->key);
-        reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
-    } else {
-        for (unsigned row = 0; row < 2; row++) reading->width[row] = step_width(step, row, spot->key);
-    }
-    if (step <= STEP_LIST || blocks_grow(blocks) || (lists && reading->value[0] < BLOCKS_UNCAPPED)) return;
-    const struct block *cap = cap_of(blocks, spot->block);
-    if (lists && block_signs(cap) != SIGNS_ABOVE) return; /* what is below 0 in it may hide a count: it is no bound */
-    reading->width[reading->values++] = step_width(block_step(cap), 0, spot->key);
-}
-
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading)
 {
-    const struct block *block = &blocks->block[spot.block];
+    const struct block *block = &blocks->block[spot.block], *cap = NULL;
     block_prefetch(block);
-    unsigned own = blocks->kernels->read(block, blocks->whole, spot.key, reading->value);
-    tell_widths(blocks, &spot, reading);
-    int64_t value[2];
-    if (own == reading->values) return;
-    blocks->kernels->read(cap_of(blocks, spot.block), blocks->whole, spot.key, value);
-    reading->value[own] = value[0];
+    if (!blocks_grow(blocks)) {
+        cap = cap_of(blocks, spot.block);
+        block_prefetch(cap);
+    }
+    blocks->kernels->read(block, cap, blocks->whole, spot.key, reading);
 }
 
 void blocks_read_many(const struct blocks *blocks, const struct spot spot[], unsigned n, struct reading reading[])
 {
     uint32_t block[HASHES_MOST], cap[HASHES_MOST];
     uint64_t key[HASHES_MOST];
-    int64_t first[HASHES_MOST], second[HASHES_MOST], capped[HASHES_MOST];
     const bool caps = !blocks_grow(blocks);
     for (unsigned i = 0; i < n; i++) {
         block[i] = spot[i].block;
         key[i] = spot[i].key;
         if (caps) cap[i] = blocks->blocks + cap_index(blocks, block[i]);
     }
-    blocks->kernels->read_many(blocks->block, blocks->whole,
-                               &(struct asked){block, caps ? cap : NULL, key, first, second, capped}, n);
-    for (unsigned i = 0; i < n; i++) {
-        reading[i].value[0] = first[i];
-        tell_widths(blocks, &spot[i], &reading[i]);
-        unsigned own = step_lists(reading[i].step) ? 1 : 2;
-        if (own == 2) reading[i].value[1] = second[i];
-        if (own < reading[i].values) reading[i].value[own] = capped[i];
-    }
+    blocks->kernels->read_many(blocks->block, blocks->whole, &(struct asked){block, caps ? cap : NULL, key}, n,
+                               reading);
 }

@@ -22,9 +22,6 @@
 
 enum { BLOCKS_A_CAP = 32, BLOCKS_LINE = 64, HASH_PLACE = 38, BLOCKS_LIMIT = 1 << 28 };
 
-/* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
-enum { BLOCKS_UNCAPPED = 64 };
-
 struct blocks {
     struct block *block;   /* on a cache line; caps are behind them, if there are as many blocks as at most */
     uint32_t blocks, most; /* the most are those of the budget */
@@ -46,7 +43,8 @@ static inline unsigned key_bits(uint32_t blocks)
     return BLOCK_PRINT + HASH_PLACE - (31 - (unsigned)__builtin_clz(blocks));
 }
 
-/* Bytes of memory for so many blocks: what the caller allocates may start anywhere in a line. */
+/* Bytes of memory for so many blocks: what the caller allocates is aligned for any type, but may start anywhere in a
+ * line. So behind the last block there are 8 bytes or more, which readers may touch. */
 static inline uint64_t blocks_bytes(uint32_t blocks, uint32_t most)
 {
     return ((uint64_t)blocks + blocks_caps(blocks, most)) * sizeof(struct block) + BLOCKS_LINE;
@@ -123,12 +121,6 @@ static inline uint32_t cap_end(const struct blocks *blocks, uint32_t cap)
     return cap + 1 == blocks_caps(blocks->blocks, blocks->most) ? blocks->blocks : cap_first(cap + 1);
 }
 
-/* Whether the items of a cap's blocks are added to it. */
-static inline bool cap_counts(const struct block *cap)
-{
-    return block_step(cap) >= STEP_CAP;
-}
-
 /* Has a block fetched, all of its lines at once. */
 static inline void block_prefetch(const struct block *block)
 {
@@ -159,15 +151,7 @@ bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, in
 /* Makes the cap of these blocks, of their lists, if it does not count yet. */
 void blocks_make_cap(struct blocks *blocks, uint32_t block);
 
-/* What is known of an item: one value of a list, or one of each row, and behind it that of the cap, if it counts. */
-struct reading {
-    unsigned step, values;
-    int64_t value[3];
-    uint32_t width
-        [3]; /* an item has a chance of 1 in so many to be in the cell; of a list's, to have this print, at most 2^24 */
-    unsigned entries; /* of a list */
-};
-
+/* What is known of an item. */
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
 
 /* The same of n items, at most HASHES_MOST. */

@@ -14,14 +14,22 @@ struct hashes {
     uint64_t lo[HASHES_MOST], hi[HASHES_MOST];
 };
 
-/* Keys, the blocks and caps that they are asked of, by how many blocks these are behind the first, and what comes of
- * it. */
+/* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
+enum { BLOCKS_UNCAPPED = 64 };
+
+/* What is known of an item: one value of a list, or one of each row, and behind it that of the cap, if it counts. */
+struct reading {
+    unsigned step, values;
+    int64_t value[3];
+    uint32_t width
+        [3]; /* an item has a chance of 1 in so many to be in the cell; of a list's, to have this print, at most 2^24 */
+    unsigned entries; /* of a list */
+};
+
+/* Keys, and the blocks and caps that they are asked of, by how many blocks these are behind the first. */
 struct asked {
     const uint32_t *block, *cap; /* cap may be NULL */
     const uint64_t *key;
-    int64_t *first;  /* of a list the count of the entry, or 0; of rows the cell of row 0 */
-    int64_t *second; /* of rows the cell of row 1; of a list nothing is written */
-    int64_t *capped; /* the cap's cell, or 0 if it does not count */
 };
 
 /* `whole` is always the number of bits of a whole key. */
@@ -29,17 +37,23 @@ struct block_kernels {
     const char *name;
     bool (*supported)(void);
 
-    /* What a block says of a key: of a list the count of its entry, or 0; of rows one cell each. How many these are. */
-    unsigned (*read)(const struct block *block, unsigned whole, uint64_t key, int64_t value[2]);
+    /* What a block and its cap say of a key. A cap is NULL if there is none, and is asked only if the block has given
+     * up bits. Behind both there are 8 bytes that may be read, and that nobody is writing. */
+    void (*read)(const struct block *block, const struct block *cap, unsigned whole, uint64_t key,
+                 struct reading *reading);
 
-    /* The same of n keys. */
-    void (*read_many)(const struct block *base, unsigned whole, const struct asked *asked, unsigned n);
+    /* The same of n keys, at most HASHES_MOST. */
+    void (*read_many)(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
+                      struct reading reading[]);
 
     /* Adds an item. False, and nothing has changed, if the block's step has no room for it. */
     bool (*add)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
     /* The same at the first step from the block's own on that has room. */
     void (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
+
+    /* The same to a block and to its cap. */
+    void (*add_both)(struct block *block, struct block *cap, unsigned whole, uint64_t key, int64_t count);
 
     /* Adds n items as long as that is a matter of a few bits moved; how many these were. */
     unsigned (*add_some)(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[], unsigned n);

@@ -16,10 +16,9 @@ static inline unsigned ones(uint64_t x)
 static inline uint64_t lowest(uint64_t x, unsigned n)
 {
 #ifdef __BMI2__
-    return _bzhi_u64(x, n);
-#else
-    return n < 64 ? x & ((UINT64_C(1) << n) - 1) : x;
+    if (!__builtin_constant_p(n)) return _bzhi_u64(x, n);
 #endif
+    return n < 64 ? x & ((UINT64_C(1) << n) - 1) : x;
 }
 
 /* Where x has its one number k, counted from 0. */
@@ -72,6 +71,21 @@ static inline uint64_t get_bits(const struct block *block, unsigned at, unsigned
     unsigned i = at / 64, shift = at % 64;
     uint64_t low = block->word[i % BLOCK_WORDS] >> shift, high = block->word[(i + 1) % BLOCK_WORDS] << 1;
     return lowest(low | high << (63 - shift), n);
+}
+
+/* Bits from `at` on, at least so many; above them there may be others. Those behind the block are read, too: 8 bytes
+ * there must be readable, and nobody may be writing them. */
+enum { AT_ONCE = 57 };
+
+static inline uint64_t peek(const struct block *block, unsigned at)
+{
+#ifdef __BMI2__
+    uint64_t x; /* which may begin at any byte */
+    __builtin_memcpy(&x, (const unsigned char *)block + at / 8, sizeof x);
+    return x >> at % 8;
+#else
+    return get_bits(block, at, 64);
+#endif
 }
 
 /* Writes n bits, 1 to 63, over those that are there. */
@@ -136,12 +150,12 @@ struct ranked {
 };
 
 #ifdef __AVX512VPOPCNTDQ__
-/* Ones in each lane, as words of a row, before bit number `end` of it. */
-static inline __m512i row_before(unsigned end)
+/* In words of a row the bits from number `end` of it on. */
+static inline __m512i row_from(unsigned end)
 {
-    const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), all = _mm512_set1_epi64(-1);
-    __m512i n = _mm512_max_epi64(_mm512_sub_epi64(_mm512_set1_epi64(end), lane), _mm512_setzero_si512());
-    return _mm512_andnot_si512(_mm512_sllv_epi64(all, n), all);
+    const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0);
+    /* The difference of 16 bits is not below 0, and a shift by 64 or more leaves nothing. */
+    return _mm512_sllv_epi64(_mm512_set1_epi64(-1), _mm512_subs_epu16(_mm512_set1_epi64(end), lane));
 }
 #endif
 
@@ -150,12 +164,12 @@ static inline struct ranked rank_far(const struct block *block, unsigned at, uns
 {
     struct ranked ranked = {0, 0};
 #ifdef __AVX512VPOPCNTDQ__
-    unsigned first = at / 64, start = at % 64;
+    const unsigned first = at / 64, start = at % 64;
     if (start + n <= 512) {
         __m512i row = _mm512_maskz_loadu_epi64((__mmask8)(UINT32_MAX >> first), block->word + first);
-        __m512i before = row_before(start);
-        __m512i all = _mm512_popcnt_epi64(_mm512_and_si512(row, _mm512_xor_si512(row_before(start + n), before)));
-        __m512i some = _mm512_popcnt_epi64(_mm512_and_si512(row, _mm512_xor_si512(row_before(start + rank), before)));
+        row = _mm512_and_si512(row, row_from(start));
+        __m512i all = _mm512_popcnt_epi64(_mm512_andnot_si512(row_from(start + n), row));
+        __m512i some = _mm512_popcnt_epi64(_mm512_andnot_si512(row_from(start + rank), row));
         uint64_t both = (uint64_t)_mm512_reduce_add_epi64(_mm512_or_si512(all, _mm512_slli_epi64(some, 32)));
         return (struct ranked){(uint32_t)both, (uint32_t)(both >> 32)};
     }
@@ -169,11 +183,10 @@ static inline struct ranked rank_far(const struct block *block, unsigned at, uns
     return ranked;
 }
 
-/* For at most 64. */
-static inline struct ranked rank_near(const struct block *block, unsigned at, unsigned n, unsigned rank)
+/* For at most 64, which x has. */
+static inline struct ranked rank_near(uint64_t x, unsigned n, unsigned rank)
 {
-    uint64_t x = get_bits(block, at, n);
-    return (struct ranked){ones(x), ones(lowest(x, rank))};
+    return (struct ranked){ones(lowest(x, n)), ones(lowest(x, rank))};
 }
 
 /* Up to 128 there are no branches: which of them are taken could not be foreseen. */

@@ -34,25 +34,6 @@ static inline struct levels cells_of(const struct block *block)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static unsigned body_read(const struct block *block, unsigned whole, uint64_t key, int64_t value[2])
-{
-    unsigned step = block_step(block), signs = block_signs(block);
-    value[0] = 0;
-    if (step_lists(step)) {
-        struct list list = list_of(block, whole);
-        if (list.n == 0) return 1;
-        struct entry entry = find_entry(block, &list, key);
-        struct levels levels = counts_of(block, &list);
-        if (entry.there) value[0] = from_code(levels_get(block, &levels, entry.index) + 1, signs);
-        return 1;
-    }
-    struct levels levels = cells_of(block);
-    unsigned rows = step < STEP_CAP ? 2 : 1;
-    for (unsigned row = 0; row < rows; row++)
-        value[row] = from_code(levels_get(block, &levels, step_cell(step, row, key)), signs);
-    return rows;
-}
-
 #include "block/kernels_read.h"
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
@@ -63,7 +44,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     struct levels levels = lists ? (struct levels){0} : cells_of(block);
     content->step = block_step(block);
     if (lists) {
-        struct list list = list_of(block, whole);
+        struct list list = list_of(block, whole, 0);
         levels = counts_of(block, &list);
         if (list.n > 0) keys_decode(block, &list, content->key);
     }
@@ -197,13 +178,14 @@ static inline bool has_room(const struct block *block, unsigned bits)
 
 /* In place, if there is room with the present g, and what is there and what is added have one sign. `count` is without
  * it. */
-static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
+static __attribute__((noinline)) bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
 {
-    struct list list = list_of(block, whole);
+    struct list list = list_of(block, whole, key);
     struct entry entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
     if (entry.there) {
         struct rise rise;
+        if (rise_low(block, &levels, entry.index, count)) return true;
         rise_plan(block, &levels, entry.index, count, &rise);
         if (!has_room(block, rise.extra)) return false;
         rise_apply(block, &levels, &rise);
@@ -216,12 +198,14 @@ static bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint6
     return true;
 }
 
-static bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
+static __attribute__((noinline)) bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
 {
     const unsigned step = block_step(block);
     const bool two = step < STEP_CAP;
     struct levels levels = cells_of(block);
-    struct rise first, second = {.extra = 0};
+    struct rise first, second;
+    if (!two && rise_low(block, &levels, step_cell(step, 0, key), count)) return true;
+    second.extra = 0;
     rise_plan(block, &levels, step_cell(step, 0, key), count, &first);
     if (two) rise_plan(block, &levels, step_cell(step, 1, key), count, &second);
     if (!has_room(block, first.extra + second.extra)) return false;
@@ -247,22 +231,37 @@ static unsigned body_add_some(struct block *block, unsigned whole, const uint64_
     return i;
 }
 
-static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
+/* These have large contents, which a few bits moved do without. */
+static __attribute__((noinline)) bool add_anew(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    if (add_in_place(block, whole, key, count)) return true;
     body_open(block, whole, &content);
     content_add(&content, whole, key, count);
     return body_close(block, whole, &content);
 }
 
-static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+static __attribute__((noinline)) void add_anew_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    if (add_in_place(block, whole, key, count)) return;
     body_open(block, whole, &content);
     content_add(&content, whole, key, count);
     body_settle(block, whole, &content);
+}
+
+static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    return add_in_place(block, whole, key, count) || add_anew(block, whole, key, count);
+}
+
+static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+{
+    if (!add_in_place(block, whole, key, count)) add_anew_on(block, whole, key, count);
+}
+
+static void body_add_both(struct block *block, struct block *cap, unsigned whole, uint64_t key, int64_t count)
+{
+    body_add_on(block, whole, key, count);
+    body_add_on(cap, whole, key, count);
 }
 
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */
@@ -287,7 +286,7 @@ static bool list_within(const struct block *block, unsigned whole)
     if (n == 0) return block_used(block) == 0;
     unsigned quotients = n + (1u << q);
     if (BLOCK_HEAD + quotients > end || count_ones(block, BLOCK_HEAD, quotients) != n) return false;
-    struct list list = list_of(block, whole);
+    struct list list = list_of(block, whole, 0);
     struct levels levels = counts_of(block, &list);
     return levels.at <= end && levels_within(block, levels);
 }
@@ -319,8 +318,8 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
-                                      body_add,     body_add_on,    body_add_some, body_open,
-                                      body_close,   body_settle,    body_valid,    hash_keys};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many, body_add,
+                                      body_add_on,  body_add_both,  body_add_some, body_open,      body_close,
+                                      body_settle,  body_valid,     hash_keys};
 
 #endif

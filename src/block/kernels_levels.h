@@ -54,30 +54,44 @@ static inline unsigned next_level(const struct levels *levels, unsigned l, unsig
 static inline void way_on(const struct block *block, const struct levels *levels, struct way *way, unsigned l)
 {
     unsigned at = way->start[l], n = way->count[l], i = way->rank[l];
-    struct ranked ranked = l > 1 && n <= 64 ? rank_near(block, at, n, i) : rank_in(block, at, n, i);
+    struct ranked ranked = l > 1 && n <= 64 ? rank_near(get_bits(block, at, n), n, i) : rank_in(block, at, n, i);
     way->start[l + 1] = next_level(levels, l, way->start[l], way->count[l]);
     way->rank[l + 1] = ranked.before;
     way->count[l + 1] = ranked.all;
 }
 
-/* Integer i. */
+static __attribute__((noinline)) struct ranked rank_apart(const struct block *block, unsigned at, unsigned n,
+                                                          unsigned rank)
+{
+    return rank_far(block, at, n, rank);
+}
+
+/* Integer i: its low bits, and of T a digit of each level. The map of a level from the second on is mostly seen at
+ * once. */
 static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
                                                                  unsigned i)
 {
-    unsigned at = levels->at, n = levels->n, w = levels->g, shift = w;
-    uint64_t v = get_bits(block, at + n + i * w, w);
+    unsigned at = levels->at, n = levels->n, w = levels->g;
+    uint64_t low = lowest(peek(block, at + n + i * w), w), t = 0;
+    if (!get_bit(block, at + i)) return low;
+    struct ranked ranked = n <= AT_ONCE ? rank_near(peek(block, at), n, i) : rank_far(block, at, n, i);
 #pragma GCC unroll 8 /* with widths that are constants */
     for (unsigned l = 1; l <= LEVELS; l++) {
-        if (!get_bit(block, at + i)) break;
-        struct ranked ranked = l > 2 && n <= 64 ? rank_near(block, at, n, i) : rank_in(block, at, n, i);
         at += n * (1 + w);
+        w = width[l];
         n = ranked.all;
         i = ranked.before;
-        w = width[l];
-        v += (1 + get_bits(block, at + n + i * w, w)) << shift;
-        shift += w;
+        t += (1 + lowest(peek(block, at + n + i * w), w)) << after[l];
+        if (l > 1 && n <= AT_ONCE) {
+            uint64_t map = peek(block, at);
+            if (!(map >> i & 1)) break;
+            ranked = rank_near(map, n, i);
+        } else {
+            if (!get_bit(block, at + i)) break;
+            ranked = l > 1 ? rank_apart(block, at, n, i) : rank_in(block, at, n, i);
+        }
     }
-    return v;
+    return low + (t << levels->g);
 }
 
 /* Puts the digits of what is left on levels that the integer did not reach. Its bit in the map of way->depth is 0. */
@@ -128,6 +142,16 @@ static inline __attribute__((always_inline)) void rise_plan(const struct block *
     rise->left = count;
     rise->extra = 0;
     for (; count > 0; count = (count - 1) >> width[l]) rise->extra += 1u + width[++l];
+}
+
+/* The most frequent case: nothing is carried beyond the low bits. */
+static inline bool rise_low(struct block *block, const struct levels *levels, unsigned i, uint64_t count)
+{
+    unsigned at = levels->at + levels->n + i * levels->g;
+    uint64_t low = get_bits(block, at, levels->g);
+    if ((low + count) >> levels->g || low + count < count) return false;
+    put_bits(block, at, levels->g, low + count);
+    return true;
 }
 
 static inline void rise_apply(struct block *block, const struct levels *levels, struct rise *rise)

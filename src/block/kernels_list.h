@@ -10,57 +10,82 @@ static inline unsigned quotient_bits(unsigned entries)
     return entries <= 4 ? 2 : 32 - (unsigned)__builtin_clz(entries - 1);
 }
 
-/* What follows from a list's head. */
+/* What follows from a list's head, and where in it a key is looked for. */
 struct list {
     unsigned step, whole, n, q;
     unsigned remainders; /* where they begin */
     unsigned r;          /* bits of one in the upper quarters */
     unsigned shorter;    /* so many, the first ones, have one bit less */
+    unsigned quotient;   /* of the key, ... */
+    unsigned zero;       /* ... and where the zero before the ones of that quotient is */
 };
 
-/* Where the quotients of a list of n entries have their zero number k; number 0 is the head's last bit, before them.
- * The words are gone through without asking which is the one: that could not be foreseen. */
-static inline unsigned find_zero(const struct block *block, unsigned n, unsigned q, unsigned k)
+/* Where the quotients, which end within so many words, have their zeros number a and b; number 0 is the head's last
+ * bit, before them. The words are gone through without asking which is the one: that could not be foreseen. */
+struct zeros {
+    unsigned a, b;
+};
+
+static inline struct zeros find_zeros(const struct block *block, unsigned words, unsigned a, unsigned b)
 {
-    uint64_t zeros = ~block->word[0] >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1);
-    unsigned word = 0, before = 0, sum = 0, words = (BLOCK_HEAD + n + (1u << q) + 63) / 64;
+    unsigned word_a = 0, word_b = 0, before_a = 0, before_b = 0, sum = 0;
+    uint64_t first = ~block->word[0] >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1), zeros = first;
     for (unsigned i = 0; i + 1 < words; zeros = ~block->word[++i]) {
         sum += ones(zeros);
-        bool past = sum <= k;
-        word += past;
-        before = past ? sum : before;
+        word_a += sum <= a;
+        word_b += sum <= b;
+        before_a = sum <= a ? sum : before_a;
+        before_b = sum <= b ? sum : before_b;
     }
-    zeros = ~block->word[word];
-    if (word == 0) zeros = zeros >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1);
-    return 64 * word + select_one(zeros, k - before);
+    return (struct zeros){64 * word_a + select_one(word_a ? ~block->word[word_a] : first, a - before_a),
+                          64 * word_b + select_one(word_b ? ~block->word[word_b] : first, b - before_b)};
 }
 
-/* How many entries have a quotient below this. */
-static inline unsigned entries_below(const struct block *block, unsigned n, unsigned q, unsigned quotient)
+#ifdef __AVX512VPOPCNTDQ__
+/* The same in the first 8 words. */
+static inline struct zeros near_zeros(const struct block *block, unsigned a, unsigned b)
 {
-    return find_zero(block, n, q, quotient) + 1 - BLOCK_HEAD - quotient;
+    _Alignas(64) uint64_t zeros[8], before[8];
+    const __m512i none = _mm512_setzero_si512();
+    const __m512i mask = _mm512_set_epi64(-1, -1, -1, -1, -1, -1, -1, (long long)(UINT64_MAX << (BLOCK_HEAD - 1)));
+    __m512i word = _mm512_andnot_si512(_mm512_loadu_si512(block->word), mask), here = _mm512_popcnt_epi64(word);
+    __m512i sum = _mm512_add_epi64(here, _mm512_alignr_epi64(here, none, 7));
+    sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, none, 6));
+    sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, none, 4));
+    _mm512_store_si512(zeros, word);
+    _mm512_store_si512(before, _mm512_sub_epi64(sum, here));
+    unsigned word_a = ones(_mm512_cmple_epu64_mask(sum, _mm512_set1_epi64(a)));
+    unsigned word_b = ones(_mm512_cmple_epu64_mask(sum, _mm512_set1_epi64(b)));
+    return (struct zeros){64 * word_a + select_one(zeros[word_a], a - (unsigned)before[word_a]),
+                          64 * word_b + select_one(zeros[word_b], b - (unsigned)before[word_b])};
 }
+#endif
 
-static inline __attribute__((always_inline)) struct list list_of(const struct block *block, unsigned whole)
+static inline __attribute__((always_inline)) struct list list_of(const struct block *block, unsigned whole,
+                                                                 uint64_t key)
 {
-    unsigned step = block_step(block), n = block_entries(block), q = quotient_bits(n);
+    const unsigned step = block_step(block), n = block_entries(block), q = quotient_bits(n);
+    const unsigned remainders = BLOCK_HEAD + n + (1u << q), words = (remainders + 63) / 64;
+    const unsigned quotient = (unsigned)(key >> (64 - q)), above = step_quarters(step) << (q - 2);
+#ifdef __AVX512VPOPCNTDQ__
+    struct zeros at = words <= 8 ? near_zeros(block, quotient, above) : find_zeros(block, words, quotient, above);
+#else
+    struct zeros at = find_zeros(block, words, quotient, above);
+#endif
     return (struct list){.step = step,
                          .whole = whole,
                          .n = n,
                          .q = q,
-                         .remainders = BLOCK_HEAD + n + (1u << q),
+                         .remainders = remainders,
                          .r = step_print(step, whole) - q,
-                         .shorter = entries_below(block, n, q, step_quarters(step) << (q - 2))};
+                         .shorter = at.b + 1 - BLOCK_HEAD - above,
+                         .quotient = quotient,
+                         .zero = at.a};
 }
 
 static inline unsigned remainder_at(const struct list *list, unsigned i)
 {
     return list->remainders + i * list->r - (i < list->shorter ? i : list->shorter);
-}
-
-static inline unsigned remainder_bits(const struct list *list, unsigned i)
-{
-    return list->r - (i < list->shorter);
 }
 
 static inline struct levels counts_of(const struct block *block, const struct list *list)
@@ -81,33 +106,39 @@ struct entry {
 static const uint64_t every[64] = {0,           EVERY(1),    EVERY(2),   EVERY(3),   EVERY4(4),  EVERY4(8), EVERY4(12),
                                    EVERY16(16), EVERY16(32), EVERY4(48), EVERY4(52), EVERY4(56), EVERY4(60)};
 
-enum { NOWHERE = 2 * BLOCK_ENTRIES };
-
-/* The first of the fields of so many bits in a window that is x, or NOWHERE. The subtraction borrows from a field's
- * highest bit where the field is 0; what it does above the first such field does not matter. */
-static inline unsigned find_field(uint64_t window, unsigned bits, unsigned fields, uint64_t x)
+/* Which of the first fields of so many bits in a window are x, by a one at each one's end. The subtraction borrows from
+ * a field's highest bit where the field is 0; what it does above the first such field does not matter. */
+static inline uint64_t match_fields(uint64_t window, unsigned bits, unsigned fields, uint64_t x)
 {
     uint64_t low = every[bits], differ = window ^ x * low;
-    uint64_t none = (differ - low) & ~differ & low << (bits - 1) & lowest(UINT64_MAX, fields * bits);
-    return none ? ones(low & ((none & -none) - 1)) - 1 : NOWHERE;
+    return (differ - low) & ~differ & low << (bits - 1) & lowest(UINT64_MAX, fields * bits);
 }
 
+/* The same where there are more than a window has: the entries of one quotient, whose ones are from `at` on and whose
+ * remainders are from `from` on. Returns which of them is x, or NOWHERE. */
+enum { NOWHERE = 2 * BLOCK_ENTRIES };
+
+static __attribute__((noinline)) unsigned find_field(const struct block *block, unsigned at, unsigned from,
+                                                     unsigned bits, uint64_t x)
+{
+    for (unsigned i = 0; get_bit(block, at + i); i++)
+        if (get_bits(block, from + i * bits, bits) == x) return i;
+    return NOWHERE;
+}
+
+/* Of the key that the list was looked at for. */
 static inline __attribute__((always_inline)) struct entry find_entry(const struct block *block, const struct list *list,
                                                                      uint64_t key)
 {
-    unsigned quotient = (unsigned)(key >> (64 - list->q));
     unsigned bits = step_length(list->step, list->whole, key) - list->q;
     uint64_t remainder = key << list->q >> (64 - bits);
-    unsigned zero = find_zero(block, list->n, list->q, quotient), some = 64 / bits;
-    struct entry entry = {zero + 1 - BLOCK_HEAD - quotient, zero + 1, false};
-    unsigned run = (unsigned)__builtin_ctzll(~lowest(get_bits(block, entry.at, 64), 63));
-    uint64_t window = get_bits(block, remainder_at(list, entry.index), 64);
-    unsigned field = find_field(window, bits, run < some ? run : some, remainder);
-    if (field == NOWHERE && run > some) { /* which is rare */
-        for (field = some; get_bit(block, entry.at + field); field++)
-            if (get_bits(block, remainder_at(list, entry.index + field), bits) == remainder) break;
-        if (!get_bit(block, entry.at + field)) field = NOWHERE;
-    }
+    struct entry entry = {list->zero + 1 - BLOCK_HEAD - list->quotient, list->zero + 1, false};
+    unsigned run = (unsigned)__builtin_ctzll(~lowest(peek(block, entry.at), AT_ONCE));
+    unsigned from = remainder_at(list, entry.index);
+    unsigned some = ones(every[bits]), fields = run < some ? run : some;
+    uint64_t match = match_fields(get_bits(block, from, 64), bits, fields, remainder);
+    unsigned field = match ? ones(every[bits] & ((match & -match) - 1)) - 1 : NOWHERE;
+    if (!match && run > some) field = find_field(block, entry.at, from, bits, remainder); /* which is rare */
     entry.there = field != NOWHERE;
     entry.index += entry.there ? field : 0;
     entry.at += entry.there ? field : 0;

@@ -1,24 +1,73 @@
-/* Many keys read at once, each of a block of its own. Part of the body that kernels_body.h is, which has body_read().
+/* What blocks say of keys: of one, or of many at once, each of a block of its own. Part of the body that kernels_body.h
+ * is.
  *
  * With AVX-512 eight go through the same steps side by side, each in a lane of 64 bits; their words are gathered.
- * What is rare (very long keys, many with the same quotient) is left to body_read(). */
+ * What is rare (very long keys, many with the same quotient) is left to read_list(). */
 #pragma once
 
 #include "block/kernels.h"
 #include "block/kernels_list.h"
 
-static unsigned body_read(const struct block *block, unsigned whole, uint64_t key, int64_t value[2]);
+/* ---- one key ----------------------------------------------------------------------------------------------------- */
+
+/* The count of its entry, or 0. */
+static inline __attribute__((always_inline)) int64_t read_list(const struct block *block, unsigned whole, uint64_t key)
+{
+    struct list list = list_of(block, whole, key);
+    if (list.n == 0) return 0;
+    struct entry entry = find_entry(block, &list, key);
+    struct levels levels = counts_of(block, &list);
+    return entry.there ? from_code(levels_get(block, &levels, entry.index) + 1, block_signs(block)) : 0;
+}
+
+/* A cell, as a value of a reading. */
+static inline __attribute__((always_inline)) void read_cell(const struct block *block, unsigned row, uint64_t key,
+                                                            struct reading *reading, unsigned value)
+{
+    const unsigned step = block_step(block);
+    const struct levels levels = cells_of(block);
+    uint64_t code = levels_get(block, &levels, step_cell(step, row, key));
+    reading->value[value] = from_code(code, block_signs(block));
+    reading->width[value] = step_width(step, row, key);
+}
+
+static __attribute__((noinline)) void read_rows(const struct block *block, const struct block *cap, uint64_t key,
+                                                struct reading *reading)
+{
+    reading->values = block_step(block) < STEP_CAP ? 2 : 1;
+    for (unsigned row = 0; row < reading->values; row++) read_cell(block, row, key, reading, row);
+    if (cap && cap_counts(cap)) read_cell(cap, 0, key, reading, reading->values++);
+}
+
+static void body_read(const struct block *block, const struct block *cap, unsigned whole, uint64_t key,
+                      struct reading *reading)
+{
+    const unsigned step = block_step(block);
+    reading->step = step;
+    reading->entries = block_entries(block);
+    if (!step_lists(step)) {
+        read_rows(block, cap, key, reading);
+        return;
+    }
+    const unsigned length = step_length(step, whole, key);
+    reading->values = 1;
+    reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
+    reading->value[0] = read_list(block, whole, key);
+    /* What is below 0 in a cap may hide a count: then it is no bound. */
+    if (reading->value[0] < BLOCKS_UNCAPPED || step <= STEP_LIST || !cap || !cap_counts(cap)) return;
+    if (block_signs(cap) == SIGNS_ABOVE) read_cell(cap, 0, key, reading, reading->values++);
+}
+
+/* ---- many keys --------------------------------------------------------------------------------------------------- */
 
 #if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512CD__) && defined(__AVX512DQ__)
-
-/* Bits that can be had with one access, which begins at a byte. */
-enum { AT_ONCE = 57 };
 
 /* Eight integers to be found: of n from bit `at` of each block on, coded with g, number i. */
 struct sought {
     __m512i byte;  /* where each block begins */
     __mmask8 mask; /* the lanes in use */
     __m512i at, n, g, i, v;
+    __m512i w, shift, first; /* as they are gone through; the first bits of a level */
 };
 
 #define E8(x) _mm512_set1_epi64((long long)(x))
@@ -47,66 +96,123 @@ static inline __m512i bits8(const struct block *base, __m512i start, __mmask8 ma
     return _mm512_srlv_epi64(word, _mm512_sub_epi64(at, _mm512_slli_epi64(byte, 3)));
 }
 
-/* Goes a level on, whose digits have w bits: in s the integers that have one there are left. *width_here is the width
- * of the low bits or digits of the level before. */
-static inline __attribute__((always_inline)) void level8(const struct block *base, struct sought *s,
-                                                         __m512i *width_here, __m512i *shift, unsigned w)
+/* Of the map of a level: how many ones it has, how many before number i, and the bit of that. */
+struct map8 {
+    __m512i all, before, bit;
+};
+
+static inline __attribute__((always_inline)) struct map8 map8(const struct block *base, const struct sought *s)
 {
-    const __m512i one = E8(1), stretch = E8(AT_ONCE);
-    __m512i all = E8(0), before = all, bit = all, from = s->at, left = s->n, rank = s->i;
-    for (__mmask8 more = s->mask; more;) {
-        __m512i map = _mm512_and_si512(bits8(base, s->byte, more, from), ones8(_mm512_min_epu64(left, stretch)));
+    const __m512i stretch = E8(AT_ONCE);
+    __m512i map = s->first, from = s->at, left = s->n, rank = s->i;
+    __m512i all = E8(0), before = all, bit = all;
+    for (__mmask8 more = s->mask;;) {
+        map = _mm512_and_si512(map, ones8(_mm512_min_epu64(left, stretch)));
         __m512i below = ones8(_mm512_max_epi64(rank, E8(0)));
         all = _mm512_mask_add_epi64(all, more, all, _mm512_popcnt_epi64(map));
         before = _mm512_mask_add_epi64(before, more, before, _mm512_popcnt_epi64(_mm512_and_si512(map, below)));
         /* A rank of a stretch before or behind shifts all bits out. */
         bit = _mm512_mask_or_epi64(bit, more, bit, _mm512_srlv_epi64(map, rank));
+        more = _mm512_mask_cmpgt_epu64_mask(more, left, stretch);
+        if (!more) return (struct map8){all, before, bit};
         from = _mm512_add_epi64(from, stretch);
         rank = _mm512_sub_epi64(rank, stretch);
-        more = _mm512_mask_cmpgt_epu64_mask(more, left, stretch);
         left = _mm512_sub_epi64(left, stretch);
+        map = bits8(base, s->byte, more, from);
     }
-    s->mask = _mm512_mask_test_epi64_mask(s->mask, bit, one);
-    s->at = _mm512_add_epi64(s->at, _mm512_mullo_epi64(s->n, _mm512_add_epi64(*width_here, one)));
-    s->n = all;
-    s->i = before;
-    *width_here = E8(w);
-    __m512i at = _mm512_add_epi64(_mm512_add_epi64(s->at, all), _mm512_mullo_epi64(before, *width_here));
-    __m512i digit = _mm512_and_si512(bits8(base, s->byte, s->mask, at), ones8(*width_here));
-    s->v = _mm512_mask_add_epi64(s->v, s->mask, s->v, _mm512_sllv_epi64(_mm512_add_epi64(digit, one), *shift));
-    *shift = _mm512_add_epi64(*shift, *width_here);
 }
 
-static inline __m512i low8(const struct block *base, const struct sought *s)
+/* Low bits or digits of s->w bits, which are behind a map that s->first has the first bits of. Mostly it has these
+ * too. */
+static inline __attribute__((always_inline)) __m512i digits8(const struct block *base, const struct sought *s)
 {
-    __m512i at = _mm512_add_epi64(_mm512_add_epi64(s->at, s->n), _mm512_mullo_epi64(s->i, s->g));
-    return _mm512_and_si512(bits8(base, s->byte, s->mask, at), ones8(s->g));
+    __m512i behind = _mm512_add_epi64(s->n, _mm512_mul_epu32(s->i, s->w)), bits = _mm512_srlv_epi64(s->first, behind);
+    if (_mm512_mask_cmpgt_epu64_mask(s->mask, _mm512_add_epi64(behind, s->w), E8(AT_ONCE)))
+        bits = bits8(base, s->byte, s->mask, _mm512_add_epi64(s->at, behind));
+    return _mm512_and_si512(bits, ones8(s->w));
+}
+
+/* Goes a level on, whose digits have w bits: in s the integers that have one there are left. */
+static inline __attribute__((always_inline)) void level8(const struct block *base, struct sought *s, unsigned w)
+{
+    const __m512i one = E8(1);
+    struct map8 map = map8(base, s);
+    s->mask = _mm512_mask_test_epi64_mask(s->mask, map.bit, one);
+    if (!s->mask) return;
+    s->at = _mm512_add_epi64(s->at, _mm512_mul_epu32(s->n, _mm512_add_epi64(s->w, one)));
+    s->n = map.all;
+    s->i = map.before;
+    s->w = E8(w);
+    s->first = bits8(base, s->byte, s->mask, s->at);
+    __m512i digit = _mm512_add_epi64(digits8(base, s), one);
+    s->v = _mm512_mask_add_epi64(s->v, s->mask, s->v, _mm512_sllv_epi64(digit, s->shift));
+    s->shift = _mm512_add_epi64(s->shift, s->w);
 }
 
 /* As levels_get(), of two at a time: what one waits for is time for the other. */
-static inline __attribute__((always_inline)) void levels8(const struct block *base, struct sought *a, struct sought *b)
+static inline __attribute__((always_inline)) void levels8(const struct block *base, struct sought s[2])
 {
-    __m512i width_a = a->g, shift_a = a->g, width_b = b->g, shift_b = b->g;
-    a->v = low8(base, a);
-    b->v = low8(base, b);
-    for (unsigned l = 1; l <= LEVELS && (a->mask | b->mask); l++) {
-        level8(base, a, &width_a, &shift_a, width[l]);
-        level8(base, b, &width_b, &shift_b, width[l]);
+    for (unsigned k = 0; k < 2; k++) {
+        s[k].w = s[k].shift = s[k].g;
+        s[k].first = bits8(base, s[k].byte, s[k].mask, s[k].at);
+        s[k].v = digits8(base, &s[k]);
+    }
+    for (unsigned l = 1; l <= LEVELS && (s[0].mask | s[1].mask); l++)
+        for (unsigned k = 0; k < 2; k++)
+            if (s[k].mask) level8(base, &s[k], width[l]);
+}
+
+/* As select_one(): by halves. */
+static inline __attribute__((always_inline)) __m512i select8(__m512i x, __m512i k)
+{
+    __m512i at = E8(0);
+#pragma GCC unroll 6
+    for (unsigned half = 32; half > 0; half /= 2) {
+        __m512i low = _mm512_popcnt_epi64(_mm512_and_si512(x, E8((UINT64_C(1) << half) - 1)));
+        __mmask8 above = _mm512_cmple_epu64_mask(low, k);
+        k = _mm512_mask_sub_epi64(k, above, k, low);
+        x = _mm512_mask_srli_epi64(x, above, x, half);
+        at = _mm512_mask_add_epi64(at, above, at, E8(half));
+    }
+    return at;
+}
+
+/* The first eight words of eight blocks: word by word, of each block one. */
+static inline __attribute__((always_inline)) void words8(const struct block *base, __m512i start, __m512i word[8])
+{
+    uint64_t byte[8];
+    __m512i row[8], pair[8], four[8];
+    _mm512_storeu_si512(byte, start);
+    for (unsigned i = 0; i < 8; i++) row[i] = _mm512_loadu_si512((const unsigned char *)base + byte[i]);
+    for (unsigned i = 0; i < 8; i += 2) {
+        pair[i] = _mm512_unpacklo_epi64(row[i], row[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_epi64(row[i], row[i + 1]);
+    }
+    for (unsigned i = 0; i < 8; i += 4)
+        for (unsigned k = 0; k < 2; k++) {
+            four[i + k] = _mm512_shuffle_i64x2(pair[i + k], pair[i + 2 + k], 0x88);
+            four[i + 2 + k] = _mm512_shuffle_i64x2(pair[i + k], pair[i + 2 + k], 0xdd);
+        }
+    for (unsigned k = 0; k < 4; k++) {
+        word[k] = _mm512_shuffle_i64x2(four[k], four[4 + k], 0x88);
+        word[4 + k] = _mm512_shuffle_i64x2(four[k], four[4 + k], 0xdd);
     }
 }
 
-/* As find_zero(), of two numbers at once. */
+/* As find_zeros(), of two numbers at once. */
 static inline __attribute__((always_inline)) void zeros8(const struct block *base, __m512i byte, __mmask8 mask,
                                                          const __m512i k[2], __m512i at[2])
 {
-    uint64_t word[2][8], left[2][8], to[2][8];
-    __m512i zeros = E8(0), sum = zeros, before[2] = {zeros, zeros}, found[2] = {zeros, zeros};
+    __m512i word[8], zeros = E8(0), sum = zeros, before[2] = {zeros, zeros}, found[2] = {zeros, zeros};
     __m512i start[2] = {zeros, zeros};
     __mmask8 search[2] = {mask, mask};
-    for (unsigned i = 0; search[0] | search[1]; i++) {
-        __m512i words = _mm512_mask_i64gather_epi64(E8(0), search[0] | search[1], byte, &base->word[i], 1);
+    words8(base, byte, word);
+    word[0] = _mm512_or_si512(word[0], E8((UINT64_C(1) << (BLOCK_HEAD - 1)) - 1));
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < BLOCK_WORDS; i++) {
+        if (i >= 5 && !(search[0] | search[1])) break;
+        __m512i words = i < 8 ? word[i % 8] : _mm512_mask_i64gather_epi64(E8(0), mask, byte, &base->word[i], 1);
         zeros = _mm512_andnot_si512(words, E8(-1));
-        if (i == 0) zeros = _mm512_slli_epi64(_mm512_srli_epi64(zeros, BLOCK_HEAD - 1), BLOCK_HEAD - 1);
         sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(zeros));
         for (unsigned j = 0; j < 2; j++) {
             found[j] = take8(search[j], zeros, found[j]);
@@ -115,18 +221,14 @@ static inline __attribute__((always_inline)) void zeros8(const struct block *bas
             start[j] = _mm512_mask_add_epi64(start[j], search[j], start[j], E8(64));
         }
     }
-    for (unsigned j = 0; j < 2; j++) {
-        _mm512_storeu_si512(word[j], found[j]);
-        _mm512_storeu_si512(left[j], _mm512_maskz_sub_epi64(mask, k[j], before[j]));
-        for (unsigned i = 0; i < 8; i++) to[j][i] = select_one(word[j][i] | !word[j][i], (unsigned)left[j][i]);
-        at[j] = _mm512_add_epi64(start[j], _mm512_loadu_si512(to[j]));
-    }
+    for (unsigned j = 0; j < 2; j++)
+        at[j] = _mm512_add_epi64(start[j], select8(found[j], _mm512_sub_epi64(k[j], before[j])));
 }
 
 /* Where the counts of keys are in lists, s->mask, of which those that are there stay; `rare` gets those that have yet
- * to be looked up. */
-static inline __attribute__((always_inline)) void lists8(const struct block *base, struct sought *s, __m512i head,
-                                                         unsigned whole, __m512i key, __mmask8 *rare)
+ * to be looked up. Returns how many keys one print is of. */
+static inline __attribute__((always_inline)) __m512i lists8(const struct block *base, struct sought *s, __m512i head,
+                                                            unsigned whole, __m512i key, __mmask8 *rare)
 {
     __mmask8 mask = s->mask;
     const __m512i one = E8(1), zero = E8(0);
@@ -154,50 +256,74 @@ static inline __attribute__((always_inline)) void lists8(const struct block *bas
     run = _mm512_sub_epi64(_mm512_popcnt_epi64(_mm512_xor_si512(run, _mm512_add_epi64(run, one))), one);
     __m512i low = _mm512_i64gather_epi64(bits, every, 8), high = _mm512_sllv_epi64(low, _mm512_sub_epi64(bits, one));
     __m512i some = _mm512_popcnt_epi64(_mm512_and_si512(high, E8((UINT64_C(1) << AT_ONCE) - 1)));
-    __m512i place = _mm512_sub_epi64(_mm512_mullo_epi64(index, r), _mm512_min_epu64(index, shorter));
+    __m512i place = _mm512_sub_epi64(_mm512_mul_epu32(index, r), _mm512_min_epu64(index, shorter));
     __m512i window = bits8(base, s->byte, mask, _mm512_add_epi64(start, place));
     __m512i differ = _mm512_xor_si512(window, _mm512_mullo_epi64(remainder, low));
     __m512i none = _mm512_andnot_si512(differ, _mm512_and_si512(_mm512_sub_epi64(differ, low), high));
-    none = _mm512_and_si512(none, ones8(_mm512_mullo_epi64(_mm512_min_epu64(run, some), bits)));
+    none = _mm512_and_si512(none, ones8(_mm512_mul_epu32(_mm512_min_epu64(run, some), bits)));
     __mmask8 there = _mm512_mask_test_epi64_mask(mask, none, none);
     __m512i first = _mm512_and_si512(none, _mm512_sub_epi64(zero, none));
     __m512i field = _mm512_popcnt_epi64(_mm512_and_si512(low, _mm512_sub_epi64(first, one)));
     index = _mm512_sub_epi64(_mm512_add_epi64(index, field), one);
     *rare = _mm512_mask_cmpgt_epu64_mask(mask & (__mmask8)~there, run, some);
 
-    __m512i counts = _mm512_sub_epi64(_mm512_mullo_epi64(n, r), _mm512_min_epu64(n, shorter));
+    __m512i counts = _mm512_sub_epi64(_mm512_mul_epu32(n, r), _mm512_min_epu64(n, shorter));
     s->mask = there;
     s->at = _mm512_add_epi64(start, counts);
     s->n = n;
     s->i = index;
+    return _mm512_sllv_epi64(one, _mm512_min_epu64(_mm512_add_epi64(bits, q), E8(BLOCK_PRINT)));
 }
 
-/* Where the cells of keys are in rows, s->mask. */
-static inline void rows8(struct sought *s, __m512i head, const uint64_t key[8], unsigned row)
+/* A row of cells that began with `start` of them, and the one of a hash. As row_folded(), step_cell() and
+ * step_width(). */
+struct rows {
+    __m512i cells, cell, width;
+};
+
+static inline struct rows fold8(__m512i start, __m512i folded, __m512i hash)
 {
-    uint64_t step[8], cell[8] = {0}, n[8] = {0};
-    _mm512_storeu_si512(step, step8(head));
-    for (unsigned i = 0; i < 8; i++) {
-        if (!(s->mask >> i & 1)) continue;
-        cell[i] = step_cell((unsigned)step[i], row, key[i]);
-        n[i] = step_cells((unsigned)step[i]);
-    }
-    s->at = _mm512_mask_mov_epi64(s->at, s->mask, E8(BLOCK_HEAD));
-    s->n = _mm512_mask_loadu_epi64(s->n, s->mask, n);
-    s->i = _mm512_mask_loadu_epi64(s->i, s->mask, cell);
+    __m512i from = _mm512_srlv_epi64(start, _mm512_srli_epi64(folded, 2)), half = _mm512_srli_epi64(from, 1);
+    __m512i part = _mm512_mul_epu32(_mm512_srli_epi64(from, 3), _mm512_and_si512(folded, E8(3)));
+    __m512i cells = _mm512_sub_epi64(from, part), cell = _mm512_and_si512(hash, _mm512_sub_epi64(from, E8(1)));
+    cell = _mm512_mask_sub_epi64(cell, _mm512_cmpge_epu64_mask(cell, cells), cell, half);
+    __mmask8 one = _mm512_cmplt_epu64_mask(cell, _mm512_sub_epi64(cells, half)) | _mm512_cmpge_epu64_mask(cell, half);
+    return (struct rows){cells, cell, take8(one, from, half)};
 }
 
-/* The same in caps: as step_cell(). */
-static inline void caps8(struct sought *s, __m512i head, __m512i key)
+/* The highest of 32 bits of a product. */
+static inline __m512i hash8(__m512i x, uint32_t factor, unsigned bits)
+{
+    return _mm512_srli_epi64(_mm512_slli_epi64(_mm512_mul_epu32(x, E8(factor)), 32), 64 - bits);
+}
+
+/* Where the cell of keys is in one of two rows, in the lanes of s->mask; its width. */
+static inline __m512i rows8(struct sought *s, __m512i head, __m512i key, unsigned row)
+{
+    __m512i shared = _mm512_srli_epi64(key, 64 - BLOCK_SHARED), step = _mm512_sub_epi64(step8(head), E8(STEP_SHARE));
+    __m512i turn = _mm512_srli_epi64(step, 2), part = _mm512_and_si512(step, E8(3));
+    __mmask8 odd = _mm512_test_epi64_mask(turn, E8(1));
+    __m512i folded[2] = {_mm512_slli_epi64(_mm512_srli_epi64(_mm512_add_epi64(turn, E8(1)), 1), 2),
+                         _mm512_slli_epi64(_mm512_srli_epi64(turn, 1), 2)};
+    folded[0] = _mm512_mask_add_epi64(folded[0], (__mmask8)~odd, folded[0], part);
+    folded[1] = _mm512_mask_add_epi64(folded[1], odd, folded[1], part);
+    struct rows first = fold8(E8(512), folded[0], hash8(shared, 0x9e3779b1u, 9));
+    struct rows second = fold8(E8(256), folded[1], hash8(shared, 0x85ebca6bu, 8));
+    s->at = _mm512_mask_mov_epi64(s->at, s->mask, E8(BLOCK_HEAD));
+    s->n = _mm512_mask_add_epi64(s->n, s->mask, first.cells, second.cells);
+    s->i = take8(s->mask, row ? _mm512_add_epi64(first.cells, second.cell) : first.cell, s->i);
+    return row ? second.width : first.width;
+}
+
+/* The same in caps. */
+static inline __m512i caps8(struct sought *s, __m512i head, __m512i key)
 {
     __m512i print = _mm512_srli_epi64(key, 64 - BLOCK_PRINT), folded = _mm512_sub_epi64(step8(head), E8(STEP_CAP));
-    __m512i hash = _mm512_srli_epi64(_mm512_and_si512(_mm512_mul_epu32(print, E8(0xc2b2ae35u)), E8(0xffffffff)), 23);
-    __m512i from = _mm512_srlv_epi64(E8(512), _mm512_srli_epi64(folded, 2));
-    __m512i part = _mm512_mul_epu32(_mm512_srli_epi64(from, 3), _mm512_and_si512(folded, E8(3)));
-    __m512i cell = _mm512_and_si512(hash, _mm512_sub_epi64(from, E8(1)));
+    struct rows row = fold8(E8(512), folded, hash8(print, 0xc2b2ae35u, 9));
     s->at = E8(BLOCK_HEAD);
-    s->n = _mm512_sub_epi64(from, part);
-    s->i = _mm512_mask_sub_epi64(cell, _mm512_cmpge_epu64_mask(cell, s->n), cell, _mm512_srli_epi64(from, 1));
+    s->n = row.cells;
+    s->i = row.cell;
+    return row.width;
 }
 
 static inline __m512i counts8(__m512i head, __m512i code)
@@ -214,62 +340,136 @@ static inline __m512i heads8(const struct block *base, const uint32_t block[8], 
 {
     s->byte = _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here, block)), 8);
     __m512i head = _mm512_mask_i64gather_epi64(E8(0), here, s->byte, base, 1);
+    s->mask = here;
     s->at = s->n = s->i = E8(0);
     s->g = _mm512_and_si512(_mm512_srli_epi64(head, 27), E8(31));
     return head;
 }
 
-static inline void read_eight(const struct block *base, unsigned whole, const struct asked *asked, __mmask8 here)
+/* Eight readings as they are made. */
+struct eight {
+    __mmask8 here, rows, capped, rare; /* of the lanes: all, those of rows, whose cap is part of it, yet to be read */
+    __m512i key, head, step, value[3], width[3];
+};
+
+/* Lists, and row 0. */
+static inline __attribute__((always_inline)) void
+eight_first(const struct block *base, unsigned whole, const struct asked *asked, struct eight *e, struct sought *s)
 {
-    struct sought a, b;
-    __m512i head = heads8(base, asked->block, here, &a), key = _mm512_maskz_loadu_epi64(here, asked->key),
-            other = E8(0);
-    __mmask8 lists = _mm512_mask_cmplt_epu64_mask(here, step8(head), E8(STEP_SHARE)), rows = here & (__mmask8)~lists;
-    __mmask8 rare = 0, there = 0;
-    b = a;
-    b.mask = 0;
-    if (asked->cap) {
-        other = heads8(base, asked->cap, here, &b);
-        b.mask = _mm512_mask_cmpge_epu64_mask(here, step8(other), E8(STEP_CAP));
-        caps8(&b, other, key);
+    e->key = _mm512_maskz_loadu_epi64(e->here, asked->key);
+    e->head = heads8(base, asked->block, e->here, s);
+    e->step = step8(e->head);
+    e->rare = 0;
+    __mmask8 lists = _mm512_mask_cmplt_epu64_mask(e->here, e->step, E8(STEP_SHARE)), there;
+    e->rows = e->here & (__mmask8)~lists;
+    s->mask = lists;
+    if (lists) e->width[0] = lists8(base, s, e->head, whole, e->key, &e->rare);
+    there = s->mask;
+    s->mask = e->rows;
+    if (e->rows) e->width[0] = take8(e->rows, rows8(s, e->head, e->key, 0), lists ? e->width[0] : E8(0));
+    s->mask |= there;
+}
+
+/* Row 1. */
+static inline __attribute__((always_inline)) void eight_second(const struct block *base, const struct asked *asked,
+                                                               struct eight *e, struct sought *s)
+{
+    heads8(base, asked->block, e->rows, s);
+    s->mask = _mm512_mask_cmplt_epu64_mask(e->rows, e->step, E8(STEP_CAP));
+    e->width[1] = rows8(s, e->head, e->key, 1);
+}
+
+/* Caps, of whom they are part; their heads. What is below 0 in a cap may hide a count of a list: then it is no bound. */
+static inline __attribute__((always_inline)) __m512i eight_caps(const struct block *base, const struct asked *asked,
+                                                                struct eight *e, struct sought *s)
+{
+    __mmask8 large = _mm512_cmpge_epi64_mask(e->value[0], E8(BLOCKS_UNCAPPED));
+    __mmask8 wanted = _mm512_mask_cmpgt_epu64_mask(e->here, e->step, E8(STEP_LIST)) & (e->rows | large);
+    __m512i head = heads8(base, asked->cap, wanted, s);
+    __mmask8 above = _mm512_testn_epi64_mask(head, E8(UINT64_C(3) << 32));
+    e->capped = _mm512_mask_cmpge_epu64_mask(wanted & (e->rows | above), step8(head), E8(STEP_CAP));
+    s->mask = e->capped;
+    e->width[2] = caps8(s, head, e->key);
+    return head;
+}
+
+static inline void eight_tell(const struct block *base, unsigned whole, const struct asked *asked,
+                              const struct eight *e, struct reading reading[])
+{
+    uint64_t head[8], value[3][8], wide[3][8];
+    _mm512_storeu_si512(head, e->head);
+    for (unsigned i = 0; i < 3; i++) {
+        if (i == 1 ? !e->rows : i == 2 && !e->capped) continue;
+        _mm512_storeu_si512(value[i], e->value[i]);
+        _mm512_storeu_si512(wide[i], e->width[i]);
     }
-    a.mask = lists;
-    if (lists) lists8(base, &a, head, whole, key, &rare);
-    there = a.mask;
-    if (rows) {
-        a.mask = rows;
-        rows8(&a, head, asked->key, 0);
-        a.mask |= there;
+    for (unsigned i = 0; e->here >> i & 1; i++) {
+        struct reading *to = &reading[i];
+        to->step = head[i] >> 11 & 127;
+        to->entries = head[i] >> 18 & 511;
+        to->values = 1;
+        to->value[0] = (int64_t)value[0][i];
+        to->width[0] = (uint32_t)wide[0][i];
+        for (unsigned k = 1; k < 3; k++) {
+            if (!((k == 1 ? e->rows : e->capped) >> i & 1)) continue;
+            to->value[to->values] = (int64_t)value[k][i];
+            to->width[to->values++] = (uint32_t)wide[k][i];
+        }
     }
-    __mmask8 counted = a.mask, capped = b.mask;
-    levels8(base, &a, &b);
-    a.v = _mm512_mask_add_epi64(a.v, there, a.v, E8(1));
-    _mm512_mask_storeu_epi64(asked->first, here, counts8(head, _mm512_maskz_mov_epi64(counted, a.v)));
-    if (asked->cap) _mm512_mask_storeu_epi64(asked->capped, here, counts8(other, _mm512_maskz_mov_epi64(capped, b.v)));
-    rows = _mm512_mask_cmplt_epu64_mask(rows, step8(head), E8(STEP_CAP));
-    if (rows) {
-        struct sought c = a;
-        c.mask = rows;
-        c.g = _mm512_and_si512(_mm512_srli_epi64(head, 27), E8(31));
-        rows8(&c, head, asked->key, 1);
-        b.mask = 0;
-        levels8(base, &c, &b);
-        _mm512_mask_storeu_epi64(asked->second, rows, counts8(head, c.v));
-    }
-    for (; rare; rare &= (__mmask8)(rare - 1)) {
+    for (unsigned rare = e->rare; rare; rare &= rare - 1) {
         unsigned i = (unsigned)__builtin_ctz(rare);
-        int64_t value[2];
-        body_read(&base[asked->block[i]], whole, asked->key[i], value);
-        asked->first[i] = value[0];
+        body_read(&base[asked->block[i]], asked->cap ? &base[asked->cap[i]] : NULL, whole, asked->key[i], &reading[i]);
     }
 }
 
-static void body_read_many(const struct block *base, unsigned whole, const struct asked *asked, unsigned n)
+/* The codes that were sought, as counts. */
+static inline void eight_take(struct eight e[2], const struct sought s[2], const __mmask8 found[2], unsigned value,
+                              const __m512i head[2])
 {
-    for (unsigned i = 0; i < n; i += 8) {
-        struct asked eight = {asked->block + i,  asked->cap ? asked->cap + i : NULL,   asked->key + i, asked->first + i,
-                              asked->second + i, asked->cap ? asked->capped + i : NULL};
-        read_eight(base, whole, &eight, (__mmask8)(n - i < 8 ? (1u << (n - i)) - 1 : 255));
+    for (unsigned k = 0; k < 2; k++) e[k].value[value] = counts8(head[k], _mm512_maskz_mov_epi64(found[k], s[k].v));
+}
+
+static void read_sixteen(const struct block *base, unsigned whole, const struct asked asked[2], const __mmask8 here[2],
+                         struct reading reading[])
+{
+    struct eight e[2];
+    struct sought s[2];
+    __m512i head[2];
+    __mmask8 found[2];
+    for (unsigned k = 0; k < 2; k++) {
+        e[k].here = here[k];
+        e[k].capped = 0;
+        eight_first(base, whole, &asked[k], &e[k], &s[k]);
+        found[k] = s[k].mask;
+        head[k] = e[k].head;
+    }
+    levels8(base, s);
+    for (unsigned k = 0; k < 2; k++) s[k].v = _mm512_mask_add_epi64(s[k].v, (__mmask8)~e[k].rows, s[k].v, E8(1));
+    eight_take(e, s, found, 0, head);
+    if (e[0].rows | e[1].rows) {
+        for (unsigned k = 0; k < 2; k++) eight_second(base, &asked[k], &e[k], &s[k]);
+        for (unsigned k = 0; k < 2; k++) e[k].rows = found[k] = s[k].mask;
+        levels8(base, s);
+        eight_take(e, s, found, 1, head);
+    }
+    if (asked->cap) {
+        for (unsigned k = 0; k < 2; k++) head[k] = eight_caps(base, &asked[k], &e[k], &s[k]);
+        if (e[0].capped | e[1].capped) levels8(base, s);
+        for (unsigned k = 0; k < 2; k++) found[k] = e[k].capped;
+        eight_take(e, s, found, 2, head);
+    }
+    for (unsigned k = 0; k < 2; k++) eight_tell(base, whole, &asked[k], &e[k], reading + 8 * k);
+}
+
+static void body_read_many(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
+                           struct reading reading[])
+{
+    for (unsigned i = 0; i < n; i += 16) {
+        unsigned left = n - i < 16 ? (1u << (n - i)) - 1 : 0xffff, next = left > 255 ? i + 8 : i;
+        const uint32_t *cap = asked->cap;
+        struct asked two[2] = {{asked->block + i, cap ? cap + i : NULL, asked->key + i},
+                               {asked->block + next, cap ? cap + next : NULL, asked->key + next}};
+        read_sixteen(base, whole, two, (__mmask8[]){(__mmask8)left, (__mmask8)(left >> 8)}, reading + i);
     }
 }
 
@@ -277,17 +477,11 @@ static void body_read_many(const struct block *base, unsigned whole, const struc
 
 #else
 
-static void body_read_many(const struct block *base, unsigned whole, const struct asked *asked, unsigned n)
+static void body_read_many(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
+                           struct reading reading[])
 {
-    for (unsigned i = 0; i < n; i++) {
-        int64_t value[2] = {0, 0};
-        if (body_read(&base[asked->block[i]], whole, asked->key[i], value) == 2) asked->second[i] = value[1];
-        asked->first[i] = value[0];
-        if (!asked->cap) continue;
-        value[0] = 0;
-        if (block_step(&base[asked->cap[i]]) >= STEP_CAP) body_read(&base[asked->cap[i]], whole, asked->key[i], value);
-        asked->capped[i] = value[0];
-    }
+    for (unsigned i = 0; i < n; i++)
+        body_read(&base[asked->block[i]], asked->cap ? &base[asked->cap[i]] : NULL, whole, asked->key[i], &reading[i]);
 }
 
 #endif

@@ -35,7 +35,7 @@ static lego_estimate query_item(const lego_sketch *sketch, struct hash hash, con
 
 lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size, lego_estimate *estimate)
 {
-    const lego_asking asking = LEGO_ASKING_INIT;
+    static const lego_asking asking = LEGO_ASKING_INIT;
     if (!item && size > 0) return LEGO_ERR_ARGUMENT;
     *estimate = query_item(sketch, hash_bytes(item, size, sketch->seed), item, size, &asking);
     return LEGO_OK;
@@ -43,10 +43,11 @@ lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size,
 
 lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estimate *estimate)
 {
-    const lego_asking asking = LEGO_ASKING_INIT;
+    static const lego_asking asking = LEGO_ASKING_INIT;
     unsigned char integer[8];
-    size_t size;
-    const void *bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
+    size_t size = 0;
+    const void *bytes = NULL; /* which only a top asks for */
+    if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
     *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size, &asking);
     return LEGO_OK;
 }
