@@ -53,7 +53,7 @@ DEVICE void open_keys(const struct held &h, const struct block *block, const str
         index += ones(bits);
     }
     warp_each(list.n, [&](unsigned i) {
-        unsigned bits = remainder_bits(&list, i);
+        unsigned bits = list.r - (i < list.shorter);
         key[i] |= get_bits(block, remainder_at(&list, i), bits) << (64 - q - bits);
     });
 }
@@ -113,7 +113,7 @@ DEVICE void held_open(struct held &h, const struct block *block)
     struct levels levels = {0, 0, 0};
     if (!step_lists(h.step)) levels = cells_of(block);
     else if (block_entries(block) > 0) {
-        struct list list = list_of(block, h.whole);
+        struct list list = list_of(block, h.whole, 0);
         levels = counts_of(block, &list);
         open_keys(h, block, list);
     }
