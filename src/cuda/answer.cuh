@@ -21,16 +21,13 @@ DEVICE quad operator+(const quad &a, const quad &b)
 #ifdef LEGO_ON_HOST
 #define POSTERIOR posterior_one
 #define POSTERIOR_SIGNED posterior_one_signed
-#include "model/posterior_body.h"
-#include "model/posterior_signed_body.h"
 #else
 #define POSTERIOR DEVICE posterior_one
-#define POSTERIOR_SIGNED                                                                                               \
-    __device__ __noinline__ posterior_one_signed /* which takes a thread some hundred microseconds */
+#define POSTERIOR_SIGNED __device__ __noinline__ posterior_one_signed
 #define static static __device__
+#endif
 #include "model/posterior_body.h"
 #include "model/posterior_signed_body.h"
-#endif
 #define posterior_alike posterior_one
 #define posterior_signed posterior_one_signed
 #include "sketch/answer_shared.h"
