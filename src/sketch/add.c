@@ -22,7 +22,7 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         bricks_add(&sketch->bricks, hash, count);
         return LEGO_OK;
     }
-    blocks_change(sketch, hash);
+    if (sketch->summary) blocks_change(sketch, hash);
     while (!blocks_add(&sketch->blocks, hash, count)) {
         lego_status status = grow_blocks(sketch);
         if (status != LEGO_OK) return status;
@@ -210,15 +210,6 @@ static lego_items items_of(const lego_items *items, size_t first, size_t n)
 }
 
 enum { SLICE_LEAST = 1 << 16, SLICE_BLOCK = 128 }; /* items, and items a block */
-
-/* A few items may be added to no block that tells what is learnt. */
-static void blocks_change_items(lego_sketch *sketch, const lego_items *items)
-{
-    enum { FEW = 64 };
-    if (!sketch->summary) return;
-    if (items->n > FEW) blocks_changed(sketch);
-    for (size_t i = 0; i < items->n && items->n <= FEW; i++) blocks_change(sketch, items_hash(items, i, sketch->seed));
-}
 
 /* Blocks that grow are of one thread. So where there are more, they get slices of the items until they have grown. If
  * that fails, what was added is taken away again, back the way it came, so that there is room at each step: while

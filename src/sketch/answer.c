@@ -27,13 +27,23 @@ static struct blocks_summary *summary_of(const lego_sketch *sketch)
     return none; /* what another reader has made */
 }
 
-void summary_touch(struct blocks_summary *summary, const struct blocks *blocks, uint32_t block)
+void blocks_change(lego_sketch *sketch, struct hash hash)
 {
-    uint32_t state = atomic_load_explicit(&summary->state, memory_order_relaxed);
-    if (state == SUMMARY_EMPTY) return;
-    bool kept = histogram_touch(&summary->histogram, blocks, block, &summary->touched);
+    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
+    if (!summary || atomic_load_explicit(&summary->state, memory_order_relaxed) == SUMMARY_EMPTY) return;
+    const uint32_t block = spot_of(sketch->blocks.blocks, hash).block;
+    bool kept = histogram_touch(&summary->histogram, &sketch->blocks, block, &summary->touched);
     if (kept && summary->touched.n == 0) return; /* it is none that tells anything */
     atomic_store_explicit(&summary->state, kept ? SUMMARY_TOUCHED : SUMMARY_EMPTY, memory_order_relaxed);
+}
+
+/* A few may all be of blocks that tell nothing, or of the same that do. */
+void blocks_change_items(lego_sketch *sketch, const lego_items *items)
+{
+    enum { FEW = 64 };
+    if (items->n > FEW) blocks_changed(sketch);
+    for (size_t i = 0; sketch->summary && i < items->n && items->n <= FEW; i++)
+        blocks_change(sketch, items_hash(items, i, sketch->seed));
 }
 
 /* Learns anew, if that is needed; false, and nothing is kept, if there is no memory for it. */

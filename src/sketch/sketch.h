@@ -159,9 +159,6 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
 /* What is learnt of the stream, as it is kept; NULL if there is no memory to keep it. */
 const struct learnt *blocks_learnt(const lego_sketch *sketch);
 
-/* Something is about to be added to a block. */
-void summary_touch(struct blocks_summary *summary, const struct blocks *blocks, uint32_t block);
-
 /* Many blocks have changed. */
 static inline void blocks_changed(lego_sketch *sketch)
 {
@@ -169,9 +166,6 @@ static inline void blocks_changed(lego_sketch *sketch)
     if (summary) atomic_store_explicit(&summary->state, SUMMARY_EMPTY, memory_order_relaxed);
 }
 
-/* An item is about to be added. */
-static inline void blocks_change(lego_sketch *sketch, struct hash hash)
-{
-    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
-    if (summary) summary_touch(summary, &sketch->blocks, spot_of(sketch->blocks.blocks, hash).block);
-}
+/* An item, or some, are about to be added. */
+void blocks_change(lego_sketch *sketch, struct hash hash);
+void blocks_change_items(lego_sketch *sketch, const lego_items *items);
