@@ -93,10 +93,11 @@ static inline struct spot spot_of(uint32_t blocks, struct hash hash)
 /* The hash that a whole key came from, as far as blocks know it: of the X with such a fraction there is one. */
 static inline struct hash spot_hash(uint32_t blocks, struct spot spot)
 {
+    const unsigned down = 64 - HASH_PLACE;
     lego_u128 product = (lego_u128)spot.block << 64 | spot.key << BLOCK_PRINT;
-    uint64_t unit = (uint64_t)blocks << (64 - HASH_PLACE);
-    return (struct hash){(uint64_t)((product + unit - 1) / unit) << (64 - HASH_PLACE),
-                         spot.key >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT)};
+    lego_u128 least = ((product + ((UINT64_C(1) << down) - 1)) >> down) + (blocks - 1); /* X B, rounded up */
+    uint64_t x = least >> 64 ? (uint64_t)(least / blocks) : (uint64_t)least / blocks;   /* which is a faster division */
+    return (struct hash){x << down, spot.key >> (64 - BLOCK_PRINT) << (64 - BLOCK_PRINT)};
 }
 
 /* The cap of a block, of a sketch that has all its blocks; and which blocks have it. */

@@ -101,12 +101,11 @@ static inline void put_bits(struct block *block, unsigned at, unsigned n, uint64
 #ifdef __AVX512F__
 static inline void insert_bits(struct block *block, unsigned at, unsigned end, unsigned n, uint64_t x)
 {
-    (void)end;
     const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), new = _mm512_set1_epi64((long long)x);
     const __m512i ones = _mm512_set1_epi64(-1), zeros = _mm512_setzero_si512();
     const __m128i up = _mm_cvtsi32_si128((int)n), down = _mm_cvtsi32_si128((int)(64 - n));
     __m512i below = zeros; /* what is moved of the eight words before */
-    for (unsigned i = at / 512; i < BLOCK_WORDS / 8; i++) {
+    for (unsigned i = at / 512; 512 * i < end + n; i++) {
         __m512i word = _mm512_loadu_si512(block->word + 8 * i);
         __m512i start = _mm512_sub_epi64(_mm512_set1_epi64((long long)at - 512 * (long long)i), lane);
         __m512i moves = _mm512_and_si512(word, _mm512_sllv_epi64(ones, _mm512_max_epi64(start, zeros)));
@@ -198,6 +197,44 @@ static inline __attribute__((always_inline)) struct ranked rank_in(const struct 
     return (struct ranked){ones(x) + ones(y), ones(lowest(x, rank)) + ones(lowest(y, rank > 64 ? rank - 64 : 0))};
 }
 
+/* n fields of w bits, 1 to 64, one after the other from `at` on. There is room for a multiple of 8. */
+static inline void get_fields(const struct block *block, unsigned at, unsigned w, unsigned n, uint64_t to[])
+{
+    unsigned i = 0;
+#ifdef __AVX512F__
+    const __m512i last = _mm512_set1_epi64(sizeof *block - 8), mask = _mm512_set1_epi64((1ll << w % 64) - 1);
+    const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), next = _mm512_set1_epi64(8 * w);
+    __m512i bit = _mm512_add_epi64(_mm512_set1_epi64(at), _mm512_mul_epu32(lane, _mm512_set1_epi64(w)));
+    for (; w <= AT_ONCE && i < n; i += 8) { /* as peek(), but within the block */
+        __m512i byte = _mm512_min_epu64(_mm512_srli_epi64(bit, 3), last);
+        __m512i word = _mm512_i64gather_epi64(byte, block, 1);
+        word = _mm512_srlv_epi64(word, _mm512_sub_epi64(bit, _mm512_slli_epi64(byte, 3)));
+        _mm512_storeu_si512(to + i, _mm512_and_si512(word, mask));
+        bit = _mm512_add_epi64(bit, next);
+    }
+#endif
+    for (; i < n; i++) to[i] = get_bits(block, at + i * w, w);
+}
+
+/* Where the first n ones from `from` on are, which is in the first word. There is room for 16 more. */
+static inline void find_ones(const struct block *block, unsigned from, unsigned n, uint32_t to[])
+{
+    uint64_t word = block->word[0] >> from << from;
+#ifdef __AVX512F__
+    const __m512i more = _mm512_set1_epi32(16);
+    __m512i at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    for (unsigned i = 0, w = 0; i < n; word = block->word[++w])
+        for (unsigned part = 0; part < 4 && i < n; part++, word >>= 16) {
+            _mm512_storeu_si512(to + i, _mm512_maskz_compress_epi32((__mmask16)word, at));
+            i += ones(word & 0xffff);
+            at = _mm512_add_epi32(at, more);
+        }
+#else
+    for (unsigned i = 0, w = 0; i < n; word = block->word[++w])
+        for (; word && i < n; word &= word - 1) to[i++] = 64 * w + (unsigned)__builtin_ctzll(word);
+#endif
+}
+
 /* ---- a block as it is made --------------------------------------------------------------------------------------- */
 
 /* With a word more, so that bits at the end need not be looked at. All zeros at first. */
@@ -238,4 +275,16 @@ static inline void pen_write(struct pen *pen, uint64_t x, unsigned n)
 static inline void pen_lift(const struct pen *pen)
 {
     *pen->word |= pen->ink;
+}
+
+/* Of each of n integers w bits, 1 to 63, behind the highest `skip`: four at once, where a word holds so many. */
+static inline void pen_fields(struct pen *pen, const uint64_t x[], unsigned n, unsigned skip, unsigned w)
+{
+    unsigned i = 0, down = 64 - w;
+    for (; 4 * w < 64 && i + 4 <= n; i += 4) {
+        uint64_t low = x[i] << skip >> down | x[i + 1] << skip >> down << w;
+        uint64_t high = x[i + 2] << skip >> down | x[i + 3] << skip >> down << w;
+        pen_write(pen, low | high << 2 * w, 4 * w);
+    }
+    for (; i < n; i++) pen_write(pen, x[i] << skip >> down, w);
 }

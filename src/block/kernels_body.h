@@ -58,7 +58,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
 /* How a content is coded: its integers, the best g, and how many bits all of it takes. */
 struct plan {
     uint64_t code[BLOCK_CELLS];
-    unsigned g, counts, keys, signs;
+    unsigned g, counts, keys, shorter, signs;
 };
 
 static void plan_counts(const struct content *content, struct plan *plan)
@@ -75,31 +75,32 @@ static void plan_counts(const struct content *content, struct plan *plan)
     plan->counts = levels_best(plan->code, content->n, &plan->g);
 }
 
-/* How many keys are in the quarters before this one. */
+/* How many keys are in the quarters before this one. Where the half is that has them could not be foreseen. */
 static unsigned keys_before(const struct content *content, unsigned quarter)
 {
-    unsigned low = 0, high = quarter ? content->n : 0;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (content->key[middle] >> 62 < quarter) low = middle + 1;
-        else high = middle;
+    if (quarter == 0 || content->n == 0) return 0;
+    const uint64_t *from = content->key;
+    unsigned n = content->n;
+    for (unsigned half; n > 1; n -= half) {
+        half = n / 2;
+        from = from[half - 1] >> 62 < quarter ? from + half : from;
     }
-    return low;
+    return (unsigned)(from - content->key) + (*from >> 62 < quarter);
 }
 
 static void plan_keys(const struct content *content, unsigned whole, struct plan *plan)
 {
     plan->keys = 0;
     if (!step_lists(content->step) || content->n == 0) return;
-    unsigned shorter = keys_before(content, step_quarters(content->step));
-    plan->keys = keys_size(content->n, shorter, step_print(content->step, whole));
+    plan->shorter = keys_before(content, step_quarters(content->step));
+    plan->keys = keys_size(content->n, plan->shorter, step_print(content->step, whole));
 }
 
 static void write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)
 {
     unsigned at = BLOCK_HEAD, entries = step_lists(content->step) ? content->n : 0;
     struct draft draft = {{0}};
-    if (entries > 0) at = keys_encode(&draft, content->step, whole, content->key, entries);
+    if (entries > 0) at = keys_encode(&draft, step_print(content->step, whole), plan->shorter, content->key, entries);
     levels_encode(&draft, &(struct levels){at, content->n, plan->g}, plan->code);
     draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->signs);
     memcpy(block, draft.word, sizeof *block);

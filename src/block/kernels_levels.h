@@ -228,8 +228,9 @@ static void levels_decode(const struct block *block, const struct levels *levels
         map[i] = get_bits(block, at + MANY * i, n - MANY * i < MANY ? n - MANY * i : MANY);
         more += ones(map[i]);
     }
-    memset(v, 0, words * MANY * sizeof *v);
-    for (unsigned i = 0; levels->g && i < n; i++) v[i] = get_bits(block, at + n + i * levels->g, levels->g);
+    if (levels->g) get_fields(block, at + n, levels->g, n, v);
+    unsigned filled = levels->g ? n : 0;
+    memset(v + filled, 0, (words * MANY - filled) * sizeof *v);
     at += n * (1 + levels->g);
     for (unsigned l = 1, shift = levels->g; more > 0; shift += width[l++]) {
         unsigned w = width[l], digits = at + more;
@@ -262,7 +263,7 @@ static void levels_encode(struct draft *draft, const struct levels *levels, cons
     uint64_t t[BLOCK_CELLS], map[BLOCK_CELLS / MANY];
     unsigned n = levels->n, words = many_words(n), at = levels->at, more = 0;
     struct pen pen = pen_at(draft, at + n);
-    for (unsigned i = 0; levels->g && i < n; i++) pen_write(&pen, lowest(v[i], levels->g), levels->g);
+    if (levels->g) pen_fields(&pen, v, n, 64 - levels->g, levels->g);
     pen_lift(&pen);
     for (unsigned i = 0; i < words * MANY; i++) t[i] = v[i] >> levels->g;
     for (unsigned i = 0; i < words; i++) {

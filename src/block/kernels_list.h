@@ -182,39 +182,31 @@ static inline unsigned keys_size(unsigned n, unsigned shorter, unsigned print)
 
 static void keys_decode(const struct block *block, const struct list *list, uint64_t key[])
 {
-    uint64_t word = block->word[0] >> BLOCK_HEAD << BLOCK_HEAD;
-    for (unsigned i = 0, w = 0; i < list->n; word = block->word[++w])
-        for (; word && i < list->n; word &= word - 1, i++) {
-            uint64_t quotient = MANY * w + (unsigned)__builtin_ctzll(word) - BLOCK_HEAD - i;
-            key[i] = quotient << (64 - list->q);
-        }
-    unsigned bits = list->r - 1, at = list->remainders, i = 0;
-    for (; i < list->shorter; i++, at += bits) key[i] |= get_bits(block, at, bits) << (64 - list->q - bits);
-    bits = list->r;
-    for (; i < list->n; i++, at += bits) key[i] |= get_bits(block, at, bits) << (64 - list->q - bits);
+    const unsigned n = list->n, shorter = list->shorter, r = list->r, up = 64 - list->q;
+    get_fields(block, list->remainders, r - 1, shorter, key);
+    get_fields(block, list->remainders + shorter * (r - 1), r, n - shorter, key + shorter);
+    for (unsigned i = 0; i < shorter; i++) key[i] <<= up - (r - 1);
+    for (unsigned i = shorter; i < n; i++) key[i] <<= up - r;
+    uint32_t at[BLOCK_ENTRIES + 16];
+    find_ones(block, BLOCK_HEAD, n, at);
+    for (unsigned i = 0; i < n; i++) key[i] |= (uint64_t)(at[i] - BLOCK_HEAD - i) << up;
 }
 
 /* Returns where the counts begin. */
-static unsigned keys_encode(struct draft *draft, unsigned step, unsigned whole, const uint64_t key[], unsigned n)
+static unsigned keys_encode(struct draft *draft, unsigned print, unsigned shorter, const uint64_t key[], unsigned n)
 {
-    unsigned q = quotient_bits(n), start = BLOCK_HEAD + n + (1u << q), to = start, word = 0;
+    unsigned q = quotient_bits(n), start = BLOCK_HEAD + n + (1u << q), word = 0;
     uint64_t ink = 0;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++) { /* a word is written again with each of its ones: no branch */
         unsigned at = BLOCK_HEAD + i + (unsigned)(key[i] >> (64 - q));
-        if (at / 64 != word) {
-            draft->word[word] |= ink;
-            word = at / 64;
-            ink = 0;
-        }
-        ink |= UINT64_C(1) << at % 64;
+        ink = (at / 64 == word ? ink : 0) | UINT64_C(1) << at % 64;
+        word = at / 64;
+        draft->word[word] = ink;
     }
-    draft->word[word] |= ink;
     struct pen pen = pen_at(draft, start);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned bits = step_length(step, whole, key[i]) - q;
-        pen_write(&pen, key[i] << q >> (64 - bits), bits);
-        to += bits;
-    }
+    const unsigned r = print - q;
+    pen_fields(&pen, key, shorter, q, r - 1);
+    pen_fields(&pen, key + shorter, n - shorter, q, r);
     pen_lift(&pen);
-    return to;
+    return start + n * r - shorter;
 }
