@@ -15,7 +15,7 @@ build: ## install what is missing (SETUP=no: only name it), then build build/leg
 	@[ -e build/CMakeCache.txt ] || cmake -S . -B build -DLEGO_BUILD_TESTS=OFF --log-level=WARNING
 	@cmake --build build $(jobs)
 
-gpu: ## the same into build/gpu for an NVIDIA GPU: it trains there (needs nvcc)
+gpu: ## the same into build/gpu for an NVIDIA GPU: it trains there, and liblegosketch_cuda has sketches there (needs nvcc)
 	@scripts/setup build
 	@command -v nvcc >/dev/null || { echo 'make gpu: there is no nvcc in PATH; install the CUDA toolkit' >&2; exit 1; }
 	@cmake -S . -B build/gpu -DLEGO_CUDA=ON --log-level=WARNING

@@ -3,6 +3,10 @@ include(CMakePackageConfigHelpers)
 
 install(FILES include/legosketch.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS legosketch_shared legosketch_static EXPORT legosketchTargets)
+if(LEGO_CUDA)
+  install(FILES include/legosketch_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(TARGETS legosketch_cuda EXPORT legosketchTargets)
+endif()
 if(LEGO_BUILD_CLI)
   install(TARGETS legosketch_cli)
   install(FILES docs/legosketch.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -14,7 +18,7 @@ if(TARGET legosketch_redis)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# find_package(legosketch) gives legosketch::legosketch (shared) and legosketch::static.
+# find_package(legosketch) gives legosketch::legosketch (shared) and legosketch::static, and legosketch::cuda if built.
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/legosketch)
 set(config ${CMAKE_CURRENT_BINARY_DIR}/legosketchConfigVersion.cmake)
 write_basic_package_version_file(${config} COMPATIBILITY SameMinorVersion) # 0.x: the next minor may break

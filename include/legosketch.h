@@ -55,7 +55,8 @@ typedef enum lego_status {
     LEGO_ERR_TRUNCATED, /* the bytes end too early, or go on too long */
     LEGO_ERR_CHECKSUM,  /* the bytes were damaged */
     LEGO_ERR_CORRUPT,   /* the checksum is right, the content impossible */
-    LEGO_ERR_WRITE      /* the caller's write function refused */
+    LEGO_ERR_WRITE,     /* the caller's write function refused */
+    LEGO_ERR_DEVICE     /* there is no GPU, or it failed (legosketch_cuda.h) */
 } lego_status;
 
 /* One sentence without a full stop, for any value. */

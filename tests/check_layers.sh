@@ -3,7 +3,7 @@
 #
 # The rooms of src, on libc, xxHash and (for large pages) madvise(), and on each other:
 #   core  on nothing   block  on core   model  on core, block   paper  on core, model   top  on core
-#   sketch  on core, block, model, paper, top   file  on all of these
+#   sketch  on core, block, model, paper, top   file  on all of these   cuda  on all of these and CUDA
 # The other folders:
 #   lab  on legosketch.h, legosketch_lab.h and xxHash   train  on src, CUDA and xxHash
 #   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd   bench  on legosketch.h, cli, lab, train, xxHash
@@ -41,17 +41,17 @@ foreign() {
 foreign_rooms() {
     local room=$1 allowed=legosketch.h other
     for other in "$@"; do allowed+="|$other/[a-z0-9_]+\.cuh|$other/[a-z0-9_]+\.h"; done
-    includes "src/$room" | grep '"' | grep -vE ": \"($allowed|legosketch_lab\.h)\"$" || true
+    includes "src/$room" | grep '"' | grep -vE ": \"($allowed|legosketch_(lab|cuda)\.h)\"$" || true
 }
 
 libc='assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic'
 libc+='|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|threads|time|wchar|wctype'
 posix='dirent|fcntl|getopt|poll|pthread|sched|unistd|termios|glob|sys/[a-z]*'
 vectors='[a-z]*intrin|cpuid|arm_neon' # run-time dispatch lives in src/block and src/model
-cuda='new|cmath|cstdio|cstdlib|cstring|vector|algorithm|cuda[a-z_]*|cub/[a-z_]*|cooperative_groups|mma'
+cuda='new|cmath|cstdio|cstdlib|cstring|vector|algorithm|cuda[a-z_]*|cub/[a-z_/]*|cooperative_groups|mma'
 
 system() { includes "$1" | grep '<' | grep -vE "<($2)(\.h|\.cuh)?>" || true; }
-rooms='core block model paper top sketch file'
+rooms='core block model paper top sketch file cuda'
 report 'src has other rooms than check_layers.sh knows' "$(ls -d src/*/ | sed 's|src/\(.*\)/|\1|' | grep -vxF "${rooms// /$'\n'}" || true)"
 report 'src/core includes another room' "$(foreign_rooms core)"
 report 'src/block includes more than core' "$(foreign_rooms block core)"
@@ -60,9 +60,11 @@ report 'src/paper includes more than core and model' "$(foreign_rooms paper core
 report 'src/top includes more than core' "$(foreign_rooms top core)"
 report 'src/sketch includes what it may not' "$(foreign_rooms sketch core block model paper top)"
 report 'src/file includes what it may not' "$(foreign_rooms file core block model paper top sketch)"
+report 'src/cuda includes what it may not' "$(foreign_rooms cuda core block model paper top sketch file)"
 for room in core block model paper top sketch file; do
     report "src/$room includes more than libc and xxHash" "$(system "src/$room" "$libc|pthread|sched|sys/mman|xxhash|$vectors")"
 done
+report 'src/cuda includes more than libc, xxHash and CUDA' "$(system src/cuda "$libc|pthread|xxhash|$cuda")"
 report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
 report 'train includes more than src, CUDA and xxHash' "$(foreign train $(find train src -type d) src |
     grep -vE ": ($(tr ' ' '|' <<<"$rooms"))/[a-z0-9_]+\.h$" || true; system train "$libc|$posix|xxhash|$vectors|$cuda")"
@@ -82,8 +84,8 @@ report 'bindings/postgres includes more than legosketch.h and PostgreSQL' "$(for
 # Every header says itself what it needs.
 alone() {
     local header
-    for header in include/legosketch.h include/legosketch_lab.h $(find src -name '*.h') ; do
-        "${CC:-gcc}" -std=c17 -Iinclude -Isrc -fsyntax-only -include "$header" -x c /dev/null >/dev/null 2>&1 || echo "$header"
+    for header in include/*.h $(find src -name '*.h'); do # CUDA need not be there
+        "${CC:-gcc}" -std=c17 -Iinclude -Isrc -Itests/cuda_on_host -fsyntax-only -include "$header" -x c /dev/null >/dev/null 2>&1 || echo "$header"
     done
 }
 report 'headers that do not compile alone' "$(alone)"

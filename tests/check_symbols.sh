@@ -28,6 +28,12 @@ static=$(nm -g --defined-only "$build/liblegosketch.a" | awk 'NF == 3 { print $3
 same 'legosketch.h (<) against liblegosketch.so (>)' "$declared" "$shared"
 same 'legosketch.h and legosketch_lab.h (<) against liblegosketch.a (>)' "$(sort <<<"$declared"$'\n'"$lab")" "$static"
 
+if [ -e "$build/liblegosketch_cuda.so" ]; then # the same and sketches on a GPU
+    cuda=$(functions include/legosketch_cuda.h)
+    same 'legosketch.h and legosketch_cuda.h (<) against liblegosketch_cuda.so (>)' \
+        "$(sort <<<"$declared"$'\n'"$cuda")" "$(exported "$build/liblegosketch_cuda.so")"
+fi
+
 # Whoever links the library links nothing else.
 needed=$(readelf -d "$build/liblegosketch.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|ld-linux.*)\.so' || true)
 [ -z "$needed" ] || { echo "liblegosketch.so needs more than libc:" $needed; status=1; }

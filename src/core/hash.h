@@ -46,7 +46,7 @@ void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, 
 static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t seed)
 {
     if (items->integers) return hash_u64(items->integers[i], seed);
-    const unsigned char *bytes = items->bytes;
+    const unsigned char *bytes = (const unsigned char *)items->bytes;
     return hash_bytes(bytes + items->offsets[i], (size_t)(items->offsets[i + 1] - items->offsets[i]), seed);
 }
 

@@ -21,6 +21,7 @@ const char *lego_status_message(lego_status status)
     case LEGO_ERR_CHECKSUM: return "the file is damaged: its checksum does not fit its content";
     case LEGO_ERR_CORRUPT: return "the content of the file is impossible";
     case LEGO_ERR_WRITE: return "writing failed";
+    case LEGO_ERR_DEVICE: return "there is no GPU, or it failed";
     }
     return "unknown status";
 }

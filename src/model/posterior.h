@@ -25,7 +25,8 @@ struct weighing {
 void posterior_alike(const struct learnt *learnt, const struct reading *reading, float absent,
                      const struct weighing weighing[], unsigned n, double answer[]);
 
-/* The same where counts of both signs may have been met. It takes some ten microseconds. */
+/* The same where counts of both signs may have been met, for up to SIGNED_WEIGHINGS. It takes some ten microseconds. */
+enum { SIGNED_WEIGHINGS = 3 };
 void posterior_signed(const struct learnt *learnt, const struct reading *reading, float absent,
                       const struct weighing weighing[], unsigned n, double answer[]);
 

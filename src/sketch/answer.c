@@ -84,8 +84,7 @@ void answering_start(struct answering *answering, const lego_sketch *sketch, con
     answering->sketch = sketch;
     answering->slack = slack;
     answering->learnt = NULL;
-    answering->absent = (float)(asking->absent / (1 - asking->absent));
-    answering->relative = asking->relative;
+    answering->as = asked_as_of(asking);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -98,7 +97,7 @@ static double noise_of(const struct blocks *blocks, const struct reading *readin
     return fabs((double)blocks->total) * sharers / ((double)blocks->blocks * reading->width[value]);
 }
 
-static double slack_of(const struct blocks *blocks, const struct reading *reading)
+double slack_of(const struct blocks *blocks, const struct reading *reading)
 {
     struct reads reads = {.rows = reading->values};
     for (unsigned i = 0; i < reading->values; i++) reads.noise[i] = noise_of(blocks, reading, i);
@@ -108,104 +107,28 @@ static double slack_of(const struct blocks *blocks, const struct reading *readin
 /* The same of a block that shares. */
 static double slack_shared(const struct answering *a, const struct reading *reading)
 {
-    unsigned triple = 0;
     if (!a->slack) return slack_of(&a->sketch->blocks, reading);
-    for (unsigned k = 0; k < 3; k++)
-        triple = triple * LEARN_WIDTHS + (unsigned)__builtin_ctz(reading->width[k]) - LEARN_NARROWEST;
-    double *slack = &a->slack[triple];
+    double *slack = &a->slack[width_triple(reading)];
     if (*slack < 0) *slack = slack_of(&a->sketch->blocks, reading);
     return *slack;
-}
-
-/* The least read and, for 95 % of the items, how far below it the count is at most. */
-static lego_estimate answer_bounds(const struct reading *reading, double slack)
-{
-    int64_t upper = reading_upper(reading);
-    return (lego_estimate){(double)upper, slack < (double)upper ? upper - (int64_t)slack : 0, upper};
-}
-
-/* A reading in the unit that was learnt; false if it is no multiple of it. */
-static bool in_units(const struct learnt *learnt, const struct reading *reading, struct reading *units)
-{
-    bool whole = true;
-    *units = *reading;
-    for (unsigned k = 0; k < 3 && learnt->unit > 1; k++) {
-        units->value[k] = reading->value[k] / learnt->unit;
-        whole = whole && reading->value[k] % learnt->unit == 0;
-    }
-    return whole;
-}
-
-/* Where counts of both signs share cells, these are no bounds: what 95 % of the weight is between is given instead. */
-static lego_estimate answer_signed(const struct answering *a, const struct reading *reading,
-                                   const struct weighing *weighing)
-{
-    struct weighing three[3] = {*weighing, {1, 0, 0.025f}, {1, 0, 0.975f}};
-    double answer[3];
-    struct reading units;
-    in_units(a->learnt, reading, &units);
-    posterior_signed(a->learnt, &units, a->absent, three, 3, answer);
-    for (unsigned i = 0; i < 3; i++) answer[i] = fmax(fmin(answer[i] * (double)a->learnt->unit, 0x1p62), -0x1p62);
-    return (lego_estimate){answer[0], (int64_t)fmin(answer[1], answer[0]), (int64_t)fmax(answer[2], answer[0])};
-}
-
-/* Of cells whose counts are all above 0. Who asks has mostly seen the item: it is not 0, unless it may be absent. */
-static lego_estimate answer_alike(const struct answering *a, const struct reading *reading,
-                                  const struct weighing *weighing)
-{
-    lego_estimate estimate = answer_bounds(reading, slack_shared(a, reading));
-    struct reading units;
-    if (!in_units(a->learnt, reading, &units)) return estimate; /* there is a count that no scan has met the like of */
-    posterior_alike(a->learnt, &units, a->absent, weighing, 1, &estimate.value);
-    estimate.value *= (double)a->learnt->unit;
-    if ((double)estimate.lower > estimate.value) estimate.lower = (int64_t)estimate.value;
-    return estimate;
-}
-
-/* Where no scanned block shares, but this one does, the reads are all that is known. */
-static lego_estimate answer_unlearnt(const struct answering *a, const struct reading *reading)
-{
-    int64_t least = reading_upper(reading), most = reading->value[0];
-    for (unsigned k = 1; k < 3; k++) most = reading->value[k] > most ? reading->value[k] : most;
-    if (least >= 0) return answer_bounds(reading, slack_shared(a, reading));
-    return (lego_estimate){(double)(most > 0 ? 0 : most), least, most};
-}
-
-static lego_estimate answer_shared(const struct answering *a, const struct reading *given)
-{
-    struct reading reading = *given;
-    bool zero = false, wrong = false;
-    if (!a->learnt->any) return answer_unlearnt(a, given);
-    const int sign = a->learnt->sign;
-    for (unsigned k = 0; k < 3; k++) {
-        if (sign < 0) reading.value[k] = -reading.value[k];
-        zero = zero || reading.value[k] == 0;
-        wrong = wrong || reading.value[k] < 0;
-    }
-    struct weighing weighing = {(float)(1 - a->relative), (float)a->relative * a->learnt->worth, 0.5f};
-    if (sign == 0 || wrong) return answer_signed(a, given, &weighing);
-    if (zero) return (lego_estimate){0, 0, 0};
-    lego_estimate e = answer_alike(a, &reading, &weighing);
-    return sign > 0 ? e : (lego_estimate){0 - e.value, -e.upper, -e.lower};
 }
 
 /* Where there is no memory to learn in, it is done on the stack, for each item anew. */
 static __attribute__((noinline)) lego_estimate answer_without_memory(const struct answering *a,
                                                                      const struct reading *reading)
 {
-    struct answering own = *a;
     struct learnt learnt;
     _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
     learn(&a->sketch->blocks, &learnt, room);
-    own.learnt = &learnt;
-    return answer_shared(&own, reading);
+    return answer_shared(&learnt, reading, a->as, slack_shared(a, reading));
 }
 
 lego_estimate answer_unsure(struct answering *a, const struct reading *reading)
 {
     if (step_lists(reading->step)) return answer_bounds(reading, slack_of(&a->sketch->blocks, reading));
     if (!a->learnt) a->learnt = blocks_learnt(a->sketch);
-    return a->learnt ? answer_shared(a, reading) : answer_without_memory(a, reading);
+    if (!a->learnt) return answer_without_memory(a, reading);
+    return answer_shared(a->learnt, reading, a->as, slack_shared(a, reading));
 }
 
 lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking)
