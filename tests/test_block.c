@@ -204,14 +204,14 @@ static void many_reads_are_single_ones(void)
     enum { CAPS = 64, OWN = GUARDED - CAPS };
     static struct block *base;
     if (!base) base = guarded_blocks();
-    uint64_t state = 1, known[GUARDED], key[HASHES_MOST];
-    uint32_t block[HASHES_MOST], cap[HASHES_MOST];
-    struct reading reading[HASHES_MOST];
+    uint64_t state = 1, known[GUARDED], key[MANY_MOST];
+    uint32_t block[MANY_MOST], cap[MANY_MOST];
+    struct reading reading[MANY_MOST];
     for (unsigned whole = 34; whole <= 62; whole += 7) {
         unsigned blocks = whole % 2 ? CAPS : 0, caps = whole % 2 ? 0 : OWN;
         for (unsigned i = 0; i < GUARDED; i++) known[i] = any_block(whole * 1000 + i, whole, i - caps < CAPS, &base[i]);
         for (unsigned round = 0; round < ROUNDS(5000); round++) {
-            unsigned n = (unsigned)draw_below(&state, HASHES_MOST + 1);
+            unsigned n = (unsigned)draw_below(&state, MANY_MOST + 1);
             for (unsigned i = 0; i < n; i++) {
                 block[i] = blocks + (draw_below(&state, 8) ? (uint32_t)draw_below(&state, OWN) : OWN - 1);
                 cap[i] = caps + (draw_below(&state, 8) ? (uint32_t)draw_below(&state, CAPS) : CAPS - 1);

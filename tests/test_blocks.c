@@ -187,9 +187,9 @@ static void many_readings_are_single_ones(void **unused)
         trial_stream(&t, &s);
         struct blocks blocks = blocks_of(&s, t.most);
         for (unsigned round = 0; round < 20; round++) {
-            struct spot spot[HASHES_MOST];
-            struct reading many[HASHES_MOST], one;
-            unsigned n = (unsigned)draw_below(&t.state, HASHES_MOST + 1);
+            struct spot spot[MANY_MOST];
+            struct reading many[MANY_MOST], one;
+            unsigned n = (unsigned)draw_below(&t.state, MANY_MOST + 1);
             for (unsigned i = 0; i < n; i++) {
                 bool there = draw_below(&t.state, 3) > 0;
                 spot[i] = spot_of(t.most, there ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), 99));

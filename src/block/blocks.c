@@ -110,8 +110,8 @@ void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *
 
 void blocks_read_many(const struct blocks *blocks, const struct spot spot[], unsigned n, struct reading reading[])
 {
-    uint32_t block[HASHES_MOST], cap[HASHES_MOST];
-    uint64_t key[HASHES_MOST];
+    uint32_t block[MANY_MOST], cap[MANY_MOST];
+    uint64_t key[MANY_MOST];
     const bool caps = !blocks_grow(blocks);
     for (unsigned i = 0; i < n; i++) {
         block[i] = spot[i].block;

@@ -155,7 +155,7 @@ void blocks_make_cap(struct blocks *blocks, uint32_t block);
 /* What is known of an item. */
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
 
-/* The same of n items, at most HASHES_MOST. */
+/* The same of n items, at most MANY_MOST. */
 void blocks_read_many(const struct blocks *blocks, const struct spot spot[], unsigned n, struct reading reading[]);
 
 /* The least of the values, which is never below the item's count if no count is negative. */

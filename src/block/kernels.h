@@ -8,7 +8,7 @@
 #include "block/content.h"
 #include "core/hash.h"
 
-enum { HASHES_MOST = 64 }; /* items at once */
+enum { MANY_MOST = 64 }; /* items at once */
 
 /* Of a hash blocks know 62 bits (blocks.h). They make up a *word*: 38 of its place above the 24 of its print. */
 enum { HASH_PLACE = 38 };
@@ -22,10 +22,6 @@ static inline struct hash word_hash(uint64_t word)
 {
     return (struct hash){word >> BLOCK_PRINT << (64 - HASH_PLACE), word << (64 - BLOCK_PRINT)};
 }
-
-struct hashes {
-    uint64_t lo[HASHES_MOST], hi[HASHES_MOST];
-};
 
 /* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
 enum { BLOCKS_UNCAPPED = 64 };
@@ -55,7 +51,7 @@ struct block_kernels {
     void (*read)(const struct block *block, const struct block *cap, unsigned whole, uint64_t key,
                  struct reading *reading);
 
-    /* The same of n keys, at most HASHES_MOST. */
+    /* The same of n keys, at most MANY_MOST. */
     void (*read_many)(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
                       struct reading reading[]);
 
@@ -84,10 +80,7 @@ struct block_kernels {
     /* Whether bytes from outside are a block as close() makes them. */
     bool (*valid)(const struct block *block, unsigned whole);
 
-    /* Hashes of n keys, at most HASHES_MOST, as hash_u64(). */
-    void (*hash_keys)(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes);
-
-    /* And their words, which are all that is written. */
+    /* The words of n keys, whose hashes are those of hash_u64(). */
     void (*hash_words)(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[]);
 };
 

@@ -300,6 +300,6 @@ static bool body_supported(void)
 
 const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many, body_add,
                                       body_add_on,  body_add_both,  body_add_some, body_open,      body_close,
-                                      body_settle,  body_valid,     hash_keys,     hash_words};
+                                      body_settle,  body_valid,     hash_words};
 
 #endif

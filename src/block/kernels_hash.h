@@ -1,4 +1,4 @@
-/* Many keys to hashes: hash.h says what is computed, one item at a time. Part of the body that kernels_body.h is. */
+/* Many keys to words: hash.h says what is computed, one item at a time. Part of the body that kernels_body.h is. */
 #pragma once
 
 #include "block/kernels.h"
@@ -50,17 +50,6 @@ static inline struct lanes_hash hash_lanes(const uint64_t key[], unsigned n, con
     return (struct lanes_hash){lo, hi};
 }
 
-/* What comes of keys behind the last is written too: there is room for it. */
-static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes)
-{
-    const struct hash_way way = hash_short_way(seed);
-    for (unsigned i = 0; i < n; i += 8) {
-        struct lanes_hash hash = hash_lanes(key + i, n - i, &way);
-        _mm512_storeu_si512(hashes->lo + i, hash.lo);
-        _mm512_storeu_si512(hashes->hi + i, hash.hi);
-    }
-}
-
 static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[])
 {
     const struct hash_way way = hash_short_way(seed);
@@ -73,15 +62,6 @@ static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t
 }
 
 #else
-
-static void hash_keys(const uint64_t key[], unsigned n, uint64_t seed, struct hashes *hashes)
-{
-    for (unsigned i = 0; i < n; i++) {
-        struct hash hash = hash_u64(key[i], seed);
-        hashes->lo[i] = hash.lo;
-        hashes->hi[i] = hash.hi;
-    }
-}
 
 static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[])
 {

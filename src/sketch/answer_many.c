@@ -39,9 +39,9 @@ struct asker {
 /* Items whose blocks are on their way while those before them are answered. */
 struct some {
     unsigned n;
-    uint64_t word[HASHES_MOST];
-    size_t index[HASHES_MOST]; /* which of all items it is */
-    struct spot spot[HASHES_MOST];
+    uint64_t word[MANY_MOST];
+    size_t index[MANY_MOST]; /* which of all items it is */
+    struct spot spot[MANY_MOST];
 };
 
 static size_t memory_places(size_t questions)
@@ -80,7 +80,7 @@ static void keep(struct memory *memory, uint64_t word, const lego_estimate *esti
 
 static void answer_some(struct asker *asker, const struct some *some)
 {
-    struct reading reading[HASHES_MOST];
+    struct reading reading[MANY_MOST];
     blocks_read_many(&asker->answering.sketch->blocks, some->spot, some->n, reading);
     for (unsigned i = 0; i < some->n; i++) {
         lego_estimate *estimate = &asker->estimates[some->index[i]];
@@ -119,7 +119,7 @@ static void recall_none(const uint64_t word[], size_t first, unsigned n, struct 
 static void gather_some(struct asker *asker, size_t first, unsigned n, struct some *some)
 {
     const struct blocks *blocks = &asker->answering.sketch->blocks;
-    uint64_t word[HASHES_MOST];
+    uint64_t word[MANY_MOST];
     words_of(asker->items, first, n, asker->answering.sketch->seed, blocks->kernels, word);
     for (unsigned i = 0; i < n; i++) word[i] |= FILLED;
     if (asker->memory) recall(asker->memory, word, first, n, asker->estimates, some);
@@ -135,7 +135,7 @@ static void ask_all(struct asker *asker, size_t first, size_t end)
     struct some some[2] = {{.n = 0}, {.n = 0}};
     unsigned turn = 0;
     for (size_t at = first; at < end; turn ^= 1) {
-        unsigned n = end - at < HASHES_MOST ? (unsigned)(end - at) : HASHES_MOST;
+        unsigned n = end - at < MANY_MOST ? (unsigned)(end - at) : MANY_MOST;
         gather_some(asker, at, n, &some[turn]);
         answer_some(asker, &some[turn ^ 1]);
         at += n;

@@ -18,7 +18,7 @@ static void words_of_integers(const uint64_t keys[], unsigned n, uint64_t seed, 
 
 static void words_of_texts(const void *bytes, const uint64_t offsets[], unsigned n, uint64_t seed, uint64_t word[])
 {
-    struct hash hash[HASHES_MOST];
+    struct hash hash[MANY_MOST];
     hash_texts(bytes, offsets, n, seed, hash);
     for (unsigned i = 0; i < n; i++) word[i] = hash_word(hash[i]);
 }
@@ -26,8 +26,8 @@ static void words_of_texts(const void *bytes, const uint64_t offsets[], unsigned
 void words_of(const lego_items *items, size_t first, size_t n, uint64_t seed, const struct block_kernels *kernels,
               uint64_t word[])
 {
-    for (size_t i = 0; i < n; i += HASHES_MOST) {
-        unsigned some = n - i < HASHES_MOST ? (unsigned)(n - i) : HASHES_MOST;
+    for (size_t i = 0; i < n; i += MANY_MOST) {
+        unsigned some = n - i < MANY_MOST ? (unsigned)(n - i) : MANY_MOST;
         if (items->integers) words_of_integers(items->integers + first + i, some, seed, kernels, word + i);
         else words_of_texts(items->bytes, items->offsets + first + i, some, seed, word + i);
     }

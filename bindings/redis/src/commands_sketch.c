@@ -197,7 +197,7 @@ int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (value == NULL) return REDISMODULE_OK;
     lego_status status = within ? lego_fold_within(value->sketch, size) : lego_fold(value->sketch, (uint32_t)size);
     lego_info info;
-    lego_describe(value->sketch, &info);
+    lego_measure(value->sketch, &info);
     value->budget = info.budget;
     RedisModule_CloseKey(key);
     if (status == LEGO_ERR_SHAPE && within)

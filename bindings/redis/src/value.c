@@ -53,7 +53,7 @@ lego_status value_merge(struct value *into, const struct value *from)
 uint64_t value_memory(const struct value *value)
 {
     lego_info info;
-    lego_describe(value->sketch, &info);
+    lego_measure(value->sketch, &info);
     return sizeof *value + info.bytes + info.cache_bytes;
 }
 
@@ -63,7 +63,7 @@ lego_status value_load(const char *bytes, size_t size, struct value **value)
     lego_status status = lego_load(bytes, size, NULL, &server_memory, &sketch);
     if (status != LEGO_OK) return status;
     lego_info info;
-    lego_describe(sketch, &info);
+    lego_measure(sketch, &info);
     return wrap(sketch, info.top_bytes == 0 ? 0 : TOP_DEFAULT, info.budget, value);
 }
 
