@@ -164,7 +164,7 @@ static const struct command commands[] = {
      {VERSION, .arity = 2, .key_specs = read_only, .args = key_only,
       .summary =
           "What a sketch is made of: model, seed, total, bytes, blocks, and what TOP keeps; and the error to expect.",
-      .complexity = "O(n) where n are the blocks of the sketch"}},
+      .complexity = "O(bytes)"}},
     {"lego.dump",
      command_dump,
      "readonly",
