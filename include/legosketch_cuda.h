@@ -23,7 +23,7 @@
  *
  * THE DEVICE is the one that was current when the sketch was uploaded, and must be current in every call. A sketch is
  * used by one thread at a time. On the device it takes its budget, whatever its content; of the model paper twice that.
- * Besides, adding to the model compact takes 24 bytes an item, 32 with counts, of at most 16 million at a time; and
+ * Besides, adding to the model compact takes 24 bytes an item, 32 with counts, of at most 32 million at a time; and
  * what goes over takes 8 to 32 bytes an item of two pieces there, and of ordinary memory as much pinned memory: up to
  * half a gigabyte each. All of it is kept for the next call. Few items a call are slow: each of these looks at all
  * blocks, and the first question after an addition scans.

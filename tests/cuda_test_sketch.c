@@ -14,7 +14,7 @@ enum { SKIPPED = 77, QUESTIONS = 3000 };
 #ifdef LEGO_ON_HOST
 enum { LARGE = 8 << 20, MILLION = 20000, TIMES = 1, MODELS = 1 };
 #else
-enum { LARGE = 128 << 20, MILLION = 1000000, TIMES = 5, MODELS = 2 };
+enum { LARGE = 128 << 20, MILLION = 1000000, TIMES = 3, MODELS = 2 };
 #endif
 
 static const char *const models[] = {"compact", "paper"};
@@ -257,7 +257,7 @@ static void a_large_sketch(void **unused)
 static void questions_may_be_anywhere(void **unused)
 {
     (void)unused;
-    static const size_t lengths[] = {1, 2, 127, 129, 256, 257, MILLION, 3 * MILLION + 200001};
+    static const size_t lengths[] = {1, 2, 127, 129, 256, 257, MILLION, MILLION + 200001};
     uint64_t state = 2;
     for (unsigned m = 0; m < MODELS; m++) {
         struct pair p = pair_within(models[m], 20000);
@@ -265,7 +265,8 @@ static void questions_may_be_anywhere(void **unused)
         add_to_pair(&p, &s, true, ORDINARY, ORDINARY);
         for (unsigned i = 0; i < 8; i++)
             for (enum kind a = ORDINARY; a < KINDS; a++)
-                for (enum kind b = ORDINARY; b < KINDS; b++) assert_estimates(p.cpu, p.gpu, lengths[i], NULL, a, b);
+                for (enum kind b = ORDINARY; b < KINDS; b++)
+                    if (a == b || lengths[i] < MILLION) assert_estimates(p.cpu, p.gpu, lengths[i], NULL, a, b);
         assert_int_equal(lego_cuda_query_u64s(p.gpu, s.items, 0, NULL, NULL), LEGO_OK);
         free_stream(&s);
         free_pair(&p);
@@ -364,8 +365,8 @@ static void a_full_device_changes_nothing(void **unused)
     (void)unused;
     struct pair p = pair_within("compact", LARGE);
     uint64_t state = 8;
-    struct stream_of s = make_stream(&state, 30 * MILLION, 3000, 1, false);
-    const size_t piece = s.n < 1 << 24 ? s.n : 1 << 24;
+    struct stream_of s = make_stream(&state, 60 * MILLION, 3000, 1, false);
+    const size_t piece = s.n < 1 << 25 ? s.n : 1 << 25;
     void *rest[64], *some = memory_of(DEVICE, NULL, 20 * piece); /* enough for what goes over, but not to sort it */
     unsigned parts = 0;
     for (size_t size = (size_t)1 << 37; size >= (size_t)1 << 21; size /= 2)

@@ -7,9 +7,10 @@
 
 struct cuda_blocks; /* blocks on the device */
 
-/* Items that are sorted and added at once, at most. It takes 24 bytes each, 32 with counts, and 4 a block: half a
- * gigabyte. More would be fewer looks at each block. */
-enum { CUDA_BLOCKS_AT_ONCE = 1 << 24 };
+/* Items that are sorted and added at once, at most. It takes 24 bytes each, 32 with counts, and 4 a block: a gigabyte.
+ * More would be fewer looks at each block: with half as many, 134 MB are filled at 3.7 instead of 5.8 G items a
+ * second. */
+enum { CUDA_BLOCKS_AT_ONCE = 1 << 25 };
 
 /* host has grown. */
 lego_status cuda_blocks_upload(const struct blocks *host, struct cuda_blocks **made);

@@ -13,7 +13,7 @@
 #include "cuda/status.h"
 #include "sketch/sketch.h"
 
-enum { LANES = 2, QUESTIONS_AT_ONCE = 1 << 20 };
+enum { LANES = 2, ITEMS_AT_ONCE = 1 << 24, QUESTIONS_AT_ONCE = 1 << 20 };
 
 /* One of the ways to the device: while the one carries, the device works on what came by the other. */
 struct lane {
@@ -349,7 +349,7 @@ lego_status lego_cuda_add_u64s(lego_cuda_sketch *s, const uint64_t *items, const
 {
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
     if (n == 0) return LEGO_OK;
-    struct job job = {{array_of(items, sizeof *items), array_of(counts, sizeof *counts)}, n, CUDA_BLOCKS_AT_ONCE, NULL};
+    struct job job = {{array_of(items, sizeof *items), array_of(counts, sizeof *counts)}, n, ITEMS_AT_ONCE, NULL};
     struct cuda_sums sums;
     lego_status status = make_lanes(s, &job);
     if (status == LEGO_OK) status = sum_counts(s, &job, &sums);
