@@ -164,6 +164,27 @@ static void long_batches(void **unused)
     }
 }
 
+/* Of 187 blocks at most, 11 are a divisor, but parts of 32 do not end where one of these does: such a block is of two
+ * parts, and of one thread nevertheless. */
+static void parts_of_uneven_blocks(void **unused)
+{
+    (void)unused;
+    enum { N = 33000, BLOCKS = 187, DISTINCT = 170 };
+    uint64_t state = 7;
+    struct stream_of s = make_stream(&state, N, DISTINCT, 2, false);
+    lego_sketch *alone = blocks_of(BLOCKS, NULL), *many = blocks_of(BLOCKS, NULL);
+    lego_set_threads(many, 8);
+    for (int i = 0; i < ROUNDS(300); i++) {
+        assert_int_equal(add_u64s(alone, s.items, s.counts, N), LEGO_OK);
+        assert_int_equal(add_u64s(many, s.items, s.counts, N), LEGO_OK);
+        assert_same(alone, many);
+    }
+    assert_int_equal(many->blocks.blocks, 11);
+    lego_destroy(alone);
+    lego_destroy(many);
+    free_stream(&s);
+}
+
 /* Without memory for its parts a batch is added item by item, to the same sketch. */
 static void memory_may_be_short(void **unused)
 {
@@ -259,6 +280,7 @@ int main(void)
         cmocka_unit_test(batches_with_deletions_are_single_calls),
         cmocka_unit_test(negative_blocks_are_added_to_as_items_come),
         cmocka_unit_test(long_batches),
+        cmocka_unit_test(parts_of_uneven_blocks),
         cmocka_unit_test(memory_may_be_short),
         cmocka_unit_test(many_keys_hash_as_one),
         cmocka_unit_test(parts_have_all_items),
