@@ -95,6 +95,24 @@ static void batches_that_fill_their_tables(void **unused)
     }
 }
 
+/* Items that are all of one block, and half of them of a small part of its keys: there is no room for so many near the
+ * place of each, and more are added before the table is full. */
+static void batches_of_one_block(void **unused)
+{
+    (void)unused;
+    enum { N = 4000, BLOCKS = 200, BLOCK = 70 };
+    uint64_t state = 9;
+    struct stream_of s = make_stream(&state, N, N, 2, false);
+    uint64_t key = 0;
+    for (size_t i = 0; i < N; key++) {
+        const struct spot spot = spot_of(BLOCKS, hash_u64(key, BLOCKS));
+        if (spot.block == BLOCK && (i % 2 || spot.key >> 59 == 5)) s.items[i++] = key;
+    }
+    check_batch(&s, NULL, BLOCKS);
+    check_batch(&s, s.counts, BLOCKS);
+    free_stream(&s);
+}
+
 /* Negative counts are added as they come: what a block gives up for a moment stays given up. */
 static void batches_with_deletions_are_single_calls(void **unused)
 {
@@ -277,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_single_calls),
         cmocka_unit_test(batches_that_fill_their_tables),
+        cmocka_unit_test(batches_of_one_block),
         cmocka_unit_test(batches_with_deletions_are_single_calls),
         cmocka_unit_test(negative_blocks_are_added_to_as_items_come),
         cmocka_unit_test(long_batches),
