@@ -95,6 +95,24 @@ static void batches_that_fill_their_tables(void **unused)
     }
 }
 
+/* Items that are all of one block, and half of them of a small part of its keys: there is no room for so many near the
+ * place of each, and more are added before the table is full. */
+static void batches_of_one_block(void **unused)
+{
+    (void)unused;
+    enum { N = 4000, BLOCKS = 200, BLOCK = 70 };
+    uint64_t state = 9;
+    struct stream_of s = make_stream(&state, N, N, 2, false);
+    uint64_t key = 0;
+    for (size_t i = 0; i < N; key++) {
+        const struct spot spot = spot_of(BLOCKS, hash_u64(key, BLOCKS));
+        if (spot.block == BLOCK && (i % 2 || spot.key >> 59 == 5)) s.items[i++] = key;
+    }
+    check_batch(&s, NULL, BLOCKS);
+    check_batch(&s, s.counts, BLOCKS);
+    free_stream(&s);
+}
+
 /* Negative counts are added as they come: what a block gives up for a moment stays given up. */
 static void batches_with_deletions_are_single_calls(void **unused)
 {
@@ -162,6 +180,27 @@ static void long_batches(void **unused)
         free(offsets);
         free_stream(&s);
     }
+}
+
+/* Of 187 blocks at most, 11 are a divisor, but parts of 32 do not end where one of these does: such a block is of two
+ * parts, and of one thread nevertheless. */
+static void parts_of_uneven_blocks(void **unused)
+{
+    (void)unused;
+    enum { N = 33000, BLOCKS = 187, DISTINCT = 170 };
+    uint64_t state = 7;
+    struct stream_of s = make_stream(&state, N, DISTINCT, 2, false);
+    lego_sketch *alone = blocks_of(BLOCKS, NULL), *many = blocks_of(BLOCKS, NULL);
+    lego_set_threads(many, 8);
+    for (int i = 0; i < ROUNDS(300); i++) {
+        assert_int_equal(add_u64s(alone, s.items, s.counts, N), LEGO_OK);
+        assert_int_equal(add_u64s(many, s.items, s.counts, N), LEGO_OK);
+        assert_same(alone, many);
+    }
+    assert_int_equal(many->blocks.blocks, 11);
+    lego_destroy(alone);
+    lego_destroy(many);
+    free_stream(&s);
 }
 
 /* Without memory for its parts a batch is added item by item, to the same sketch. */
@@ -256,9 +295,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_single_calls),
         cmocka_unit_test(batches_that_fill_their_tables),
+        cmocka_unit_test(batches_of_one_block),
         cmocka_unit_test(batches_with_deletions_are_single_calls),
         cmocka_unit_test(negative_blocks_are_added_to_as_items_come),
         cmocka_unit_test(long_batches),
+        cmocka_unit_test(parts_of_uneven_blocks),
         cmocka_unit_test(memory_may_be_short),
         cmocka_unit_test(many_keys_hash_as_one),
         cmocka_unit_test(parts_have_all_items),

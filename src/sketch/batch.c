@@ -183,10 +183,11 @@ static void take_parts_back(struct job *job)
 
 /* ---- on several threads ------------------------------------------------------------------------------------------ */
 
-/* Whether no block has items of two parts. */
+/* Whether no block has items of two parts: each becomes so many whole ones at most, and a part is some times as many.
+ * It stays so while they grow. */
 static bool parts_are_apart(const struct blocks *blocks, const struct parts *parts)
 {
-    return blocks->most % blocks->blocks == 0 && blocks->most / blocks->blocks <= UINT32_C(1) << parts->shift;
+    return blocks->most % blocks->blocks == 0 && (UINT32_C(1) << parts->shift) % (blocks->most / blocks->blocks) == 0;
 }
 
 /* All meet here when one wants more blocks, and the first gets them for all; false if nobody does. */

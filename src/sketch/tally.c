@@ -249,11 +249,10 @@ void tally_take_back(struct tally *tally)
 
 /* ---- from a part ------------------------------------------------------------------------------------------------- */
 
-/* Takes as many of n words as there are slots for, and returns how many. The very last slot is never filled: every
- * search ends there. */
+/* Takes as many of n words as there are slots for, and returns how many. No search goes further than TALLY_BEYOND: items
+ * can be chosen so that all belong to one place, and would else be looked for among all of them. */
 static unsigned take_some(struct tally *tally, const uint64_t *word, unsigned n, bool counted)
 {
-    const struct sum *last = &tally->slot[tally->slots + TALLY_BEYOND - 1];
     const struct ranks ranks = tally->ranks;
     const uint64_t least = tally->least | HERE, scale = tally->scale;
     uint64_t rank[AT_ONCE];
@@ -265,15 +264,25 @@ static unsigned take_some(struct tally *tally, const uint64_t *word, unsigned n,
     }
     unsigned i = 0, new = 0;
     for (; i < n; i++) {
-        struct sum *sum = at[i];
-        while (sum->rank != rank[i] && sum->rank != 0) sum++;
-        if (sum == last) break;
+        struct sum *sum = at[i], *end = sum + TALLY_BEYOND;
+        while (sum->rank != rank[i] && sum->rank != 0 && sum < end) sum++;
+        if (sum == end) break;
         new += sum->rank == 0;
         sum->rank = rank[i];
         sum->count += counted ? (int64_t)word[2 * i + 1] : 1;
     }
     tally->n += new;
     return i;
+}
+
+/* Where a place has no room for more, and the others are mostly empty, fewer slots do, which are sooner gone through. */
+static bool tally_flush_crowd(struct tally *tally)
+{
+    const bool fewer = tally->n < tally->slots / 8 && tally->slots > TALLY_LEAST;
+    if (!tally_flush(tally)) return false;
+    if (fewer) tally->slots /= 2;
+    set_number(tally);
+    return true;
 }
 
 bool tally_take(struct tally *tally, const uint64_t *word, unsigned words, bool counted)
@@ -284,7 +293,7 @@ bool tally_take(struct tally *tally, const uint64_t *word, unsigned words, bool 
         if (tally->n + n > tally->slots / 2 && !tally_flush(tally)) return false;
         n = counted ? take_some(tally, word + done, n, true) : take_some(tally, word + done, n, false);
         tally->items += n;
-        if (n == 0 && !tally_flush(tally)) return false;
+        if (n == 0 && !tally_flush_crowd(tally)) return false;
     }
     return true;
 }

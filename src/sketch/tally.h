@@ -11,7 +11,7 @@
 enum {
     TALLY_SLOTS = 1 << 14, /* at most */
     TALLY_LEAST = 1 << 8,
-    TALLY_BEYOND = 64 /* slots behind the last, since the search of a place does not go round */
+    TALLY_BEYOND = 64 /* slots behind the last, and how far from its place a sum is at most */
 };
 
 struct sum {
