@@ -12,12 +12,25 @@ void content_start(struct content *content, unsigned step)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-/* Cuts the keys for a step. Those that become equal were neighbours. */
-static void cut_keys(struct content *content, unsigned step, unsigned whole)
+/* Cuts the keys for a step. Returns whether some have become equal. */
+static bool cut_keys(struct content *content, unsigned step, unsigned whole)
+{
+    const unsigned print = step_print(step, whole), quarters = step_quarters(step);
+    const uint64_t longer = key_cut(UINT64_MAX, print), shorter = key_cut(UINT64_MAX, print - 1);
+    bool same = false;
+    for (unsigned i = 0; i < content->n; i++) {
+        content->key[i] &= content->key[i] >> 62 < quarters ? shorter : longer;
+        same |= i > 0 && content->key[i] == content->key[i - 1];
+    }
+    return same;
+}
+
+/* Adds up those that are equal, which are neighbours. */
+static void unite_keys(struct content *content)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < content->n; i++) {
-        uint64_t key = key_cut(content->key[i], step_length(step, whole, content->key[i]));
+        uint64_t key = content->key[i];
         bool same = n > 0 && content->key[n - 1] == key;
         int64_t sum = content->value[i] + (same ? content->value[n - 1] : 0);
         n -= same;
@@ -163,8 +176,9 @@ static void fold_rows(struct content *content, unsigned step)
 void content_lower(struct content *content, unsigned step, unsigned whole)
 {
     if (step == content->step) return;
-    if (step_lists(step)) cut_keys(content, step, whole);
-    else if (step_lists(content->step)) share_entries(content, step);
+    if (step_lists(step)) {
+        if (cut_keys(content, step, whole)) unite_keys(content);
+    } else if (step_lists(content->step)) share_entries(content, step);
     else fold_rows(content, step);
     content->step = step;
 }

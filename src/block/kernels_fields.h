@@ -29,7 +29,8 @@ static inline void get_fields(const struct block *block, unsigned at, unsigned w
 {
     unsigned i = 0;
 #ifdef __AVX512VBMI__
-    if (w <= AT_ONCE) { /* eight of them are in the same bits of the w bytes they take as the next eight of the next */
+    if (w <= AT_ONCE &&
+        n > 0) { /* eight of them are in the same bits of the w bytes they take as the next eight of the next */
         struct spans spans = spans_of(at % 8, w);
         const __m512i mask = _mm512_set1_epi64((1ll << w) - 1);
         for (unsigned byte = at / 8; i < n; i += 8, byte += w) {
@@ -160,6 +161,7 @@ static inline void put_eights(struct draft *draft, unsigned at, const uint64_t x
 static inline void put_fields(struct draft *draft, unsigned at, const uint64_t x[], unsigned n, unsigned skip,
                               unsigned w)
 {
+    if (n == 0) return;
 #ifdef __AVX512VBMI__
     if (w >= 8 && w <= AT_ONCE) {
         put_eights(draft, at, x, n, skip, w);

@@ -202,6 +202,12 @@ static inline unsigned many_words(unsigned n)
     return (n + MANY - 1) / MANY;
 }
 
+/* n and some of those zeros, so that vectors are full. */
+static inline unsigned many_some(unsigned n)
+{
+    return (n + 15) / 16 * 16;
+}
+
 /* Bits of the levels beyond those that 16 bits of an integer tell of. */
 static unsigned far_size(const uint64_t v[], unsigned n, unsigned g)
 {
@@ -220,7 +226,7 @@ static inline unsigned near_size(const uint16_t v[], unsigned n, unsigned g)
         least[l] = (uint16_t)(near ? reach[l] << g : 0);
         more[l] = (uint16_t)(near ? 1 + width[l] : 0);
     }
-    for (unsigned i = 0; i < many_words(n) * MANY; i++) {
+    for (unsigned i = 0; i < many_some(n); i++) {
         uint16_t bits = 0;
 #pragma GCC unroll 6
         for (unsigned l = 1; l <= 6; l++) bits = (uint16_t)(bits + (v[i] >= least[l] ? more[l] : 0));
@@ -235,7 +241,7 @@ static unsigned levels_best(const uint64_t v[], unsigned n, unsigned *best_g)
     uint16_t near[BLOCK_CELLS];
     uint64_t any = 0;
     unsigned best = UINT32_MAX;
-    for (unsigned i = 0; i < many_words(n) * MANY; i++) {
+    for (unsigned i = 0; i < many_some(n); i++) {
         near[i] = (uint16_t)(v[i] < UINT16_MAX ? v[i] : UINT16_MAX);
         any |= v[i];
     }
@@ -354,7 +360,8 @@ static void levels_encode(struct draft *draft, const struct levels *levels, cons
     struct level level = {.at = at + n * (1 + g)};
     unsigned l = 1;
     if (g) put_fields(draft, at + n, v, n, 64 - g, g);
-    for (unsigned i = 0; i < many_words(n) * MANY; i++) {
+    memset(t, 0, many_words(n) * MANY);
+    for (unsigned i = 0; i < many_some(n); i++) {
         uint64_t all = v[i] >> g, cut = 128 | (all & 7); /* which keeps the bits of the digits, and is in their reach */
         t[i] = (uint8_t)(all < cut ? all : cut);
     }
