@@ -12,12 +12,25 @@ void content_start(struct content *content, unsigned step)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-/* Cuts the keys for a step. Those that become equal were neighbours. */
-static void cut_keys(struct content *content, unsigned step, unsigned whole)
+/* Cuts the keys for a step. Returns whether some have become equal. */
+static bool cut_keys(struct content *content, unsigned step, unsigned whole)
+{
+    const unsigned print = step_print(step, whole), quarters = step_quarters(step);
+    const uint64_t longer = key_cut(UINT64_MAX, print), shorter = key_cut(UINT64_MAX, print - 1);
+    bool same = false;
+    for (unsigned i = 0; i < content->n; i++) {
+        content->key[i] &= content->key[i] >> 62 < quarters ? shorter : longer;
+        same |= i > 0 && content->key[i] == content->key[i - 1];
+    }
+    return same;
+}
+
+/* Adds up those that are equal, which are neighbours. */
+static void unite_keys(struct content *content)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < content->n; i++) {
-        uint64_t key = key_cut(content->key[i], step_length(step, whole, content->key[i]));
+        uint64_t key = content->key[i];
         bool same = n > 0 && content->key[n - 1] == key;
         int64_t sum = content->value[i] + (same ? content->value[n - 1] : 0);
         n -= same;
@@ -28,16 +41,17 @@ static void cut_keys(struct content *content, unsigned step, unsigned whole)
     content->n = n;
 }
 
-/* The first entry whose key is not below. */
+/* The first entry whose key is not below. In which half it is could not be foreseen: no branch depends on it. */
 static unsigned find_key(const struct content *content, uint64_t key)
 {
-    unsigned low = 0, high = content->n;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (content->key[middle] < key) low = middle + 1;
-        else high = middle;
+    const uint64_t *from = content->key;
+    unsigned n = content->n;
+    if (n == 0) return 0;
+    for (unsigned half; n > 1; n -= half) {
+        half = n / 2;
+        from = from[half - 1] < key ? from + half : from;
     }
-    return low;
+    return (unsigned)(from - content->key) + (*from < key);
 }
 
 static void move_entries(struct content *content, unsigned from, unsigned to)
@@ -62,7 +76,7 @@ static void add_entry(struct content *content, uint64_t key, int64_t count)
 
 /* From the end, so that the entries of `into` are moved at most once, to where there is room. Which list has the next
  * one could not be foreseen: no branch depends on it. */
-static void join_entries(struct content *into, const struct content *from, int sign)
+static void join_many(struct content *into, const struct content *from, int sign)
 {
     unsigned i = into->n, j = from->n, end = i + j, to = end;
     while (i > 0 && j > 0) {
@@ -83,6 +97,45 @@ static void join_entries(struct content *into, const struct content *from, int s
     memmove(into->key + i, into->key + to, (end - to) * sizeof *into->key);
     memmove(into->value + i, into->value + to, (end - to) * sizeof *into->value);
     into->n = i + end - to;
+}
+
+/* Copies n entries, in eights. What it writes behind them is written over later. */
+static void copy_entries(struct content *to, unsigned at, const struct content *from, unsigned first, unsigned n)
+{
+    for (unsigned i = 0; i < n; i += CONTENT_BEHIND) {
+        memcpy(to->key + at + i, from->key + first + i, CONTENT_BEHIND * sizeof *to->key);
+        memcpy(to->value + at + i, from->value + first + i, CONTENT_BEHIND * sizeof *to->value);
+    }
+}
+
+/* Where there are far fewer than in `into`: the places of theirs are found first, and what is between is copied. */
+enum { FEW = 64 };
+
+static void join_few(struct content *into, const struct content *from, int sign)
+{
+    struct content own;
+    unsigned place[FEW], i = 0, to = 0;
+    own.n = into->n;
+    copy_entries(&own, 0, into, 0, into->n);
+    for (unsigned j = 0; j < from->n; j++) place[j] = find_key(&own, from->key[j]);
+    for (unsigned j = 0; j < from->n; j++) {
+        copy_entries(into, to, &own, i, place[j] - i);
+        to += place[j] - i;
+        i = place[j];
+        bool same = i < own.n && own.key[i] == from->key[j];
+        into->key[to] = from->key[j];
+        into->value[to] = sign * from->value[j] + (same ? own.value[i] : 0);
+        to += into->value[to] != 0;
+        i += same;
+    }
+    copy_entries(into, to, &own, i, own.n - i);
+    into->n = to + own.n - i;
+}
+
+static void join_entries(struct content *into, const struct content *from, int sign)
+{
+    if (from->n <= FEW && 4 * from->n <= into->n) join_few(into, from, sign);
+    else join_many(into, from, sign);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -123,8 +176,9 @@ static void fold_rows(struct content *content, unsigned step)
 void content_lower(struct content *content, unsigned step, unsigned whole)
 {
     if (step == content->step) return;
-    if (step_lists(step)) cut_keys(content, step, whole);
-    else if (step_lists(content->step)) share_entries(content, step);
+    if (step_lists(step)) {
+        if (cut_keys(content, step, whole)) unite_keys(content);
+    } else if (step_lists(content->step)) share_entries(content, step);
     else fold_rows(content, step);
     content->step = step;
 }

@@ -6,7 +6,10 @@
 
 #include "block/block.h"
 
-enum { CONTENT_MOST = 2 * BLOCK_ENTRIES + 2 }; /* entries: those of two blocks */
+enum {
+    CONTENT_BEHIND = 8,                                   /* places behind the last entry */
+    CONTENT_MOST = 2 * BLOCK_ENTRIES + 2 + CONTENT_BEHIND /* those of two blocks */
+};
 
 struct content {
     unsigned step, n; /* entries, or cells */

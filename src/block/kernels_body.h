@@ -24,7 +24,10 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     }
     content->n = levels.n;
     if (levels.n > 0) levels_decode(block, &levels, code);
-    for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, signs);
+    if (signs == SIGNS_ABOVE)
+        for (unsigned i = 0; i < levels.n; i++) content->value[i] = (int64_t)(code[i] + lists);
+    else
+        for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, signs);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -101,33 +104,44 @@ static bool body_close(struct block *block, unsigned whole, const struct content
     return true;
 }
 
-/* Of each quarter's keys the most leading bits that two have in common. */
-static void find_common(const struct content *content, unsigned common[4])
+/* The least difference, bit by bit, of two neighbours. */
+static uint64_t least_differ(const uint64_t key[], unsigned n)
 {
-    unsigned i = 0;
-    for (unsigned quarter = 0; quarter < 4; quarter++) {
-        unsigned end = quarter < 3 ? keys_before(content, quarter + 1) : content->n;
-        uint64_t least = UINT64_MAX;
-        for (i++; i < end; i++) {
-            uint64_t differ = content->key[i] ^ content->key[i - 1];
-            least = differ < least ? differ : least;
-        }
-        common[quarter] = (unsigned)__builtin_clzll(least);
-        i = end;
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 1; i < n; i++) {
+        uint64_t differ = key[i] ^ key[i - 1];
+        least = differ < least ? differ : least;
     }
+    return least;
+}
+
+/* Of each quarter's keys: how many there are before, and the most leading bits that two have in common. */
+struct quarters {
+    unsigned before[5], common[4];
+};
+
+static struct quarters find_quarters(const struct content *content)
+{
+    struct quarters found;
+    for (unsigned i = 0; i < 4; i++) found.before[i] = keys_before(content, i);
+    found.before[4] = content->n;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned start = found.before[i], n = found.before[i + 1] - start;
+        found.common[i] = (unsigned)__builtin_clzll(least_differ(content->key + start, n));
+    }
+    return found;
 }
 
 /* The first step at which the entries of a list that does not fit do, or two of them become one. */
 static unsigned next_list(const struct content *content, unsigned whole, const struct plan *plan)
 {
-    unsigned common[4], step = content->step, n = content->n;
-    find_common(content, common);
+    const struct quarters found = find_quarters(content);
+    unsigned step = content->step, n = content->n;
     while (++step < STEP_SHARE) {
         unsigned print = step_print(step, whole), quarters = step_quarters(step);
         for (unsigned quarter = 0; quarter < 4; quarter++)
-            if (common[quarter] >= print - (quarter < quarters)) return step;
-        if (!too_many(content) && keys_size(n, keys_before(content, quarters), print) + plan->counts <= BLOCK_ROOM)
-            return step;
+            if (found.common[quarter] >= print - (quarter < quarters)) return step;
+        if (!too_many(content) && keys_size(n, found.before[quarters], print) + plan->counts <= BLOCK_ROOM) return step;
     }
     return step;
 }

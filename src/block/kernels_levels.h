@@ -2,7 +2,7 @@
  * that kernels_body.h is. */
 #pragma once
 
-#include "block/kernels_bits.h"
+#include "block/kernels_fields.h"
 #include "block/kernels_many.h"
 
 enum { LEVELS = 8 };
@@ -202,108 +202,174 @@ static inline unsigned many_words(unsigned n)
     return (n + MANY - 1) / MANY;
 }
 
-static inline unsigned levels_size(const uint64_t v[], unsigned n, unsigned g)
+/* n and some of those zeros, so that vectors are full. */
+static inline unsigned many_some(unsigned n)
 {
-    unsigned sum = n * (1 + g);
-    for (unsigned l = 1; l <= LEVELS && reach[l] << g >> g == reach[l]; l++) {
-        unsigned more = many_count(v, n, reach[l] << g);
-        if (more == 0) break;
-        sum += more * (1 + width[l]);
-    }
+    return (n + 15) / 16 * 16;
+}
+
+/* Bits of the levels beyond those that 16 bits of an integer tell of. */
+static unsigned far_size(const uint64_t v[], unsigned n, unsigned g)
+{
+    unsigned sum = 0;
+    for (unsigned l = 1; l <= LEVELS && reach[l] << g >> g == reach[l]; l++)
+        for (unsigned i = 0; reach[l] << g > UINT16_MAX && i < n; i++) sum += v[i] >= reach[l] << g ? 1u + width[l] : 0;
     return sum;
+}
+
+/* Bits of the levels of n integers, each of which is at most UINT16_MAX or stands for something that is not less. */
+static inline unsigned near_size(const uint16_t v[], unsigned n, unsigned g)
+{
+    uint16_t sum = 0, least[7], more[7];
+    for (unsigned l = 1; l <= 6; l++) {
+        bool near = reach[l] << g <= UINT16_MAX;
+        least[l] = (uint16_t)(near ? reach[l] << g : 0);
+        more[l] = (uint16_t)(near ? 1 + width[l] : 0);
+    }
+    for (unsigned i = 0; i < many_some(n); i++) {
+        uint16_t bits = 0;
+#pragma GCC unroll 6
+        for (unsigned l = 1; l <= 6; l++) bits = (uint16_t)(bits + (v[i] >= least[l] ? more[l] : 0));
+        sum = (uint16_t)(sum + bits);
+    }
+    return sum; /* of at most 23 bits each */
 }
 
 /* The least g of those that take the fewest bits, and these. */
 static unsigned levels_best(const uint64_t v[], unsigned n, unsigned *best_g)
 {
-    unsigned best = levels_size(v, n, 0);
+    uint16_t near[BLOCK_CELLS];
+    uint64_t any = 0;
+    unsigned best = UINT32_MAX;
+    for (unsigned i = 0; i < many_some(n); i++) {
+        near[i] = (uint16_t)(v[i] < UINT16_MAX ? v[i] : UINT16_MAX);
+        any |= v[i];
+    }
     *best_g = 0;
-    for (unsigned g = 1; g <= BLOCK_G_MAX && n * (1 + g) < best; g++) {
-        unsigned size = levels_size(v, n, g);
-        if (size < best) {
-            best = size;
-            *best_g = g;
-        }
+    for (unsigned g = 0; g <= BLOCK_G_MAX && n * (1 + g) < best; g++) {
+        unsigned size = n * (1 + g) + near_size(near, n, g) + (any > UINT16_MAX ? far_size(v, n, g) : 0);
+        if (size >= best) continue;
+        best = size;
+        *best_g = g;
     }
     return best;
 }
 
-/* Adds the digits of level l, w bits wide from bit `at` on, of those of 64 integers that have one there. */
-static inline void add_digits(const struct block *block, unsigned at, unsigned w, uint64_t where, unsigned shift,
+/* Digits on levels 1 to NEAR have one bit; there they are many, and beyond few. What an integer's T comes to on these
+ * levels is in 8 bits. */
+enum { NEAR = 3 };
+
+/* Of those of 64 integers that have a digit on level l, w bits wide from bit `at` on: adds it. */
+static inline void add_digits(const struct block *block, unsigned at, unsigned l, uint64_t where, unsigned g,
                               uint64_t v[])
 {
-    if (w == 1) {
-        many_add(v, where, UINT64_C(1) << shift);
-        many_add(v, spread_bits(get_bits(block, at, ones(where)), where), UINT64_C(1) << shift);
-        return;
+    for (; where; where &= where - 1, at += width[l])
+        v[__builtin_ctzll(where)] += (1 + get_bits(block, at, width[l])) << after[l] << g;
+}
+
+/* To the low bits those that levels 1 to NEAR tell. */
+static inline void add_near(const uint8_t t[], unsigned n, unsigned g, uint64_t v[])
+{
+    if (g == 0)
+        for (unsigned i = 0; i < n; i++) v[i] = t[i];
+    else
+        for (unsigned i = 0; i < n; i++) v[i] += (uint64_t)t[i] << g;
+}
+
+/* A level of all integers as it is gone through: where it begins, and how many have a digit there: those of the map. */
+struct level {
+    unsigned at, n;
+    uint64_t map[BLOCK_CELLS / MANY];
+};
+
+/* Adds the digits of level l to t, or to v where they are few, and goes to the next level. */
+static inline void decode_level(const struct block *block, unsigned l, unsigned g, struct level *level, uint8_t t[],
+                                uint64_t v[])
+{
+    const unsigned w = width[l], at = level->at, digits = at + level->n;
+    unsigned more = 0;
+    for (unsigned i = 0, rank = 0; rank < level->n; i++) {
+        uint64_t where = level->map[i];
+        unsigned here = ones(where), digit = digits + rank * w;
+        if (l <= NEAR) {
+            many_add(t + MANY * i, where, 1u << after[l]);
+            many_add(t + MANY * i, spread_bits(get_bits(block, digit, here), where), 1u << after[l]);
+        } else add_digits(block, digit, l, where, g, v + MANY * i);
+        level->map[i] = spread_bits(get_bits(block, at + rank, here), where);
+        rank += here;
+        more += ones(level->map[i]);
     }
-    for (; where; where &= where - 1, at += w) v[__builtin_ctzll(where)] += (1 + get_bits(block, at, w)) << shift;
+    level->at = digits + level->n * w;
+    level->n = more;
 }
 
 static void levels_decode(const struct block *block, const struct levels *levels, uint64_t v[])
 {
-    uint64_t map[BLOCK_CELLS / MANY]; /* of all integers: which of them have a digit on the level */
-    unsigned n = levels->n, at = levels->at, words = many_words(n), more = 0;
-    for (unsigned i = 0; i < words; i++) {
-        map[i] = get_bits(block, at + MANY * i, n - MANY * i < MANY ? n - MANY * i : MANY);
-        more += ones(map[i]);
+    uint8_t t[BLOCK_CELLS];
+    const unsigned n = levels->n, at = levels->at, g = levels->g;
+    struct level level = {.at = at + n * (1 + g)};
+    unsigned l = 1;
+    for (unsigned i = 0; MANY * i < n; i++) {
+        level.map[i] = get_bits(block, at + MANY * i, n - MANY * i < MANY ? n - MANY * i : MANY);
+        level.n += ones(level.map[i]);
+        memset(t + MANY * i, 0, MANY);
     }
-    if (levels->g) get_fields(block, at + n, levels->g, n, v);
-    unsigned filled = levels->g ? n : 0;
-    memset(v + filled, 0, (words * MANY - filled) * sizeof *v);
-    at += n * (1 + levels->g);
-    for (unsigned l = 1, shift = levels->g; more > 0; shift += width[l++]) {
-        unsigned w = width[l], digits = at + more;
-        n = more;
-        more = 0;
-        for (unsigned i = 0, rank = 0; rank < n; i++) {
-            unsigned here = ones(map[i]);
-            add_digits(block, digits + rank * w, w, map[i], shift, v + MANY * i);
-            map[i] = spread_bits(get_bits(block, at + rank, here), map[i]);
-            rank += here;
-            more += ones(map[i]);
-        }
-        at += n * (1 + w);
-    }
+    if (g) get_fields(block, at + n, g, n, v);
+    for (; l <= NEAR && level.n > 0; l++) decode_level(block, l, g, &level, t, v);
+    add_near(t, n, g, v);
+    for (; level.n > 0; l++) decode_level(block, l, g, &level, t, v);
 }
 
-/* Writes the digits of level l of those of 64 integers that have one there. */
-static inline void write_digits(struct draft *draft, unsigned at, unsigned l, uint64_t where, const uint64_t t[])
+/* Writes the digits of level l, beyond NEAR, of those of 64 integers that have one there. Returns who goes on. */
+static inline uint64_t write_digits(struct draft *draft, unsigned at, unsigned l, uint64_t where, unsigned g,
+                                    const uint64_t v[])
 {
-    if (width[l] == 1) {
-        draft_bits(draft, at, gather_bits(many_bit(t, reach[l], after[l]), where));
-        return;
+    uint64_t more = 0;
+    for (; where; where &= where - 1, at += width[l]) {
+        uint64_t t = v[__builtin_ctzll(where)] >> g;
+        draft_bits(draft, at, lowest((t - reach[l]) >> after[l], width[l]));
+        more |= l < LEVELS && t >= reach[l + 1] ? where & -where : 0;
     }
-    for (; where; where &= where - 1, at += width[l])
-        draft_bits(draft, at, lowest((t[__builtin_ctzll(where)] - reach[l]) >> after[l], width[l]));
+    return more;
+}
+
+static inline void encode_level(struct draft *draft, unsigned l, unsigned g, struct level *level, const uint8_t t[],
+                                const uint64_t v[])
+{
+    const unsigned w = width[l], at = level->at, digits = at + level->n;
+    unsigned more = 0;
+    for (unsigned i = 0, rank = 0; rank < level->n; i++) {
+        uint64_t where = level->map[i];
+        unsigned digit = digits + rank * w;
+        if (l <= NEAR) {
+            draft_bits(draft, digit, gather_bits(many_bit(t + MANY * i, (unsigned)reach[l], after[l]), where));
+            level->map[i] = many_reach(t + MANY * i, (unsigned)reach[l + 1]);
+        } else level->map[i] = write_digits(draft, digit, l, where, g, v + MANY * i);
+        draft_bits(draft, at + rank, gather_bits(level->map[i], where));
+        rank += ones(where);
+        more += ones(level->map[i]);
+    }
+    level->at = digits + level->n * w;
+    level->n = more;
 }
 
 static void levels_encode(struct draft *draft, const struct levels *levels, const uint64_t v[])
 {
-    uint64_t t[BLOCK_CELLS], map[BLOCK_CELLS / MANY];
-    unsigned n = levels->n, words = many_words(n), at = levels->at, more = 0;
-    struct pen pen = pen_at(draft, at + n);
-    if (levels->g) pen_fields(&pen, v, n, 64 - levels->g, levels->g);
-    pen_lift(&pen);
-    for (unsigned i = 0; i < words * MANY; i++) t[i] = v[i] >> levels->g;
-    for (unsigned i = 0; i < words; i++) {
-        map[i] = many_reach(t + MANY * i, 1);
-        draft_bits(draft, at + MANY * i, map[i]);
-        more += ones(map[i]);
+    uint8_t t[BLOCK_CELLS];
+    const unsigned n = levels->n, at = levels->at, g = levels->g;
+    struct level level = {.at = at + n * (1 + g)};
+    unsigned l = 1;
+    if (g) put_fields(draft, at + n, v, n, 64 - g, g);
+    memset(t, 0, many_words(n) * MANY);
+    for (unsigned i = 0; i < many_some(n); i++) {
+        uint64_t all = v[i] >> g, cut = 128 | (all & 7); /* which keeps the bits of the digits, and is in their reach */
+        t[i] = (uint8_t)(all < cut ? all : cut);
     }
-    at += n * (1 + levels->g);
-    for (unsigned l = 1; more > 0; l++) {
-        unsigned w = width[l], digits = at + more;
-        n = more;
-        more = 0;
-        for (unsigned i = 0, rank = 0; rank < n; i++) {
-            uint64_t here = map[i];
-            write_digits(draft, digits + rank * w, l, here, t + MANY * i);
-            map[i] = l < LEVELS ? many_reach(t + MANY * i, reach[l + 1]) : 0;
-            draft_bits(draft, at + rank, gather_bits(map[i], here));
-            rank += ones(here);
-            more += ones(map[i]);
-        }
-        at += n * (1 + w);
+    for (unsigned i = 0; MANY * i < n; i++) {
+        level.map[i] = many_reach(t + MANY * i, 1);
+        draft_bits(draft, at + MANY * i, level.map[i]);
+        level.n += ones(level.map[i]);
     }
+    for (; l <= NEAR && level.n > 0; l++) encode_level(draft, l, g, &level, t, v);
+    for (; level.n > 0; l++) encode_level(draft, l, g, &level, t, v);
 }

@@ -192,10 +192,17 @@ static void keys_decode(const struct block *block, const struct list *list, uint
     for (unsigned i = 0; i < n; i++) key[i] |= (uint64_t)(at[i] - BLOCK_HEAD - i) << up;
 }
 
-/* Returns where the counts begin. */
-static unsigned keys_encode(struct draft *draft, unsigned print, unsigned shorter, const uint64_t key[], unsigned n)
+/* Puts the ones of the quotients. */
+static inline void write_quotients(struct draft *draft, const uint64_t key[], unsigned n, unsigned q)
 {
-    unsigned q = quotient_bits(n), start = BLOCK_HEAD + n + (1u << q), word = 0;
+#ifdef __AVX512BW__
+    uint8_t at[2 * BLOCK_ENTRIES + 2 * 64]; /* not 0 where there is a one */
+    const unsigned words = (BLOCK_HEAD + n + (1u << q) + 63) / 64;
+    memset(at, 0, words * 64);
+    for (unsigned i = 0; i < n; i++) at[BLOCK_HEAD + i + (key[i] >> (64 - q))] = 1;
+    for (unsigned i = 0; i < words; i++) draft->word[i] = many_reach(at + 64 * i, 1);
+#else
+    unsigned word = 0;
     uint64_t ink = 0;
     for (unsigned i = 0; i < n; i++) { /* a word is written again with each of its ones: no branch */
         unsigned at = BLOCK_HEAD + i + (unsigned)(key[i] >> (64 - q));
@@ -203,10 +210,15 @@ static unsigned keys_encode(struct draft *draft, unsigned print, unsigned shorte
         word = at / 64;
         draft->word[word] = ink;
     }
-    struct pen pen = pen_at(draft, start);
-    const unsigned r = print - q;
-    pen_fields(&pen, key, shorter, q, r - 1);
-    pen_fields(&pen, key + shorter, n - shorter, q, r);
-    pen_lift(&pen);
+#endif
+}
+
+/* Returns where the counts begin. */
+static unsigned keys_encode(struct draft *draft, unsigned print, unsigned shorter, const uint64_t key[], unsigned n)
+{
+    const unsigned q = quotient_bits(n), r = print - q, start = BLOCK_HEAD + n + (1u << q);
+    write_quotients(draft, key, n, q);
+    put_fields(draft, start, key, shorter, q, r - 1);
+    put_fields(draft, start + shorter * (r - 1), key + shorter, n - shorter, q, r);
     return start + n * r - shorter;
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 enum {
-    FEW = 12,          /* additions to a block, up to which they are made one by one while there is room */
+    FEW = 3,           /* additions to a list, up to which they are made one by one while there is room, ... */
+    FEW_OF = 12,       /* ... and one more for so many entries, which are written anew otherwise */
+    FEW_OF_ROWS = 12,  /* to rows */
     FEW_OF_A_CAP = 24, /* and to a cap */
     AHEAD = 24,        /* sums whose blocks are on their way while others are added */
     AT_ONCE = 64       /* words whose slots are */
@@ -111,6 +113,11 @@ static void gather_sums(struct tally *tally)
 
 /* ---- to the blocks ----------------------------------------------------------------------------------------------- */
 
+static unsigned few_for(const struct block *block)
+{
+    return step_lists(block_step(block)) ? FEW + block_entries(block) / FEW_OF : FEW_OF_ROWS;
+}
+
 /* The sums of one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from which on
  * *i is. False if there must be more blocks first: then only the first ones are there. */
 static bool add_to_block(const struct tally *tally, unsigned *i, unsigned end)
@@ -124,7 +131,7 @@ static bool add_to_block(const struct tally *tally, unsigned *i, unsigned end)
         content.key[content.n] = key_of(tally, k);
         content.value[content.n] = tally->slot[k].count;
     }
-    if (content.n <= FEW) {
+    if (content.n <= few_for(&blocks->block[index])) {
         unsigned done =
             blocks->kernels->add_some(&blocks->block[index], blocks->whole, content.key, content.value, content.n);
         *i += done;
