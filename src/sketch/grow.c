@@ -13,38 +13,72 @@ bool blocks_whole(const struct blocks *blocks)
 
 /* ---- the same content in another number of blocks ---------------------------------------------------------------- */
 
-/* Adds those entries of a block whose items would be in `block` of `number` blocks. Within a block they stay in order:
- * equal prints are in the order of X, as blocks are. */
-static bool gather_from(const struct blocks *blocks, uint32_t from, uint32_t number, uint32_t block,
+/* A block opened, and of each entry its block and key if there were another number of blocks. Within such a block they
+ * are in order, too: equal prints are in the order of X, as blocks are. */
+struct opened {
+    uint32_t block; /* which; UINT32_MAX: none yet */
+    struct content list;
+    uint32_t home[BLOCK_ENTRIES];
+};
+
+static void open_block(const struct blocks *blocks, uint32_t number, uint32_t block, struct opened *opened)
+{
+    const unsigned whole = key_bits(number);
+    struct content *list = &opened->list;
+    if (opened->block == block) return; /* the block before had a part of it */
+    opened->block = block;
+    blocks->kernels->open(&blocks->block[block], blocks->whole, list);
+    for (unsigned i = 0; i < list->n; i++) {
+        struct spot spot = spot_of(number, spot_hash(blocks->blocks, (struct spot){block, list->key[i]}));
+        opened->home[i] = spot.block;
+        list->key[i] = key_cut(spot.key, whole);
+    }
+}
+
+/* The entries of one of those blocks, in the place of what a content has. */
+static void take_home(const struct opened *opened, uint32_t block, struct content *content)
+{
+    content_start(content, STEP_WHOLE);
+    for (unsigned i = 0; i < opened->list.n; i++) {
+        content->key[content->n] = opened->list.key[i];
+        content->value[content->n] = opened->list.value[i];
+        content->n += opened->home[i] == block;
+    }
+}
+
+/* As gather_block(). What was opened for the block before is mostly what is needed again. */
+static bool gather_next(const struct blocks *blocks, uint32_t number, uint32_t block, struct opened *opened,
                         struct content *content)
 {
-    struct content list;
-    blocks->kernels->open(&blocks->block[from], blocks->whole, &list);
-    for (unsigned i = 0; i < list.n; i++) {
-        struct spot spot = spot_of(number, spot_hash(blocks->blocks, (struct spot){from, list.key[i]}));
-        if (spot.block != block) continue;
-        if (content->n == BLOCK_ENTRIES) return false;
-        content_add(content, key_bits(number), spot.key, list.value[i]);
+    uint32_t from = (uint32_t)((uint64_t)block * blocks->blocks / number);
+    uint32_t end = (uint32_t)((((uint64_t)block + 1) * blocks->blocks + number - 1) / number);
+    open_block(blocks, number, from, opened);
+    take_home(opened, block, content);
+    while (++from < end && content->n <= BLOCK_ENTRIES) {
+        struct content more;
+        open_block(blocks, number, from, opened);
+        take_home(opened, block, &more);
+        content_join(content, &more, 1);
     }
-    return true;
+    return content->n <= BLOCK_ENTRIES;
 }
 
 bool gather_block(const struct blocks *blocks, uint32_t number, uint32_t block, struct content *content)
 {
-    uint32_t first = (uint32_t)((uint64_t)block * blocks->blocks / number);
-    uint32_t end = (uint32_t)((((uint64_t)block + 1) * blocks->blocks + number - 1) / number);
-    content_start(content, STEP_WHOLE);
-    for (uint32_t from = first; from < end; from++)
-        if (!gather_from(blocks, from, number, block, content)) return false;
-    return true;
+    struct opened opened; /* 20 KB, of which most is never written */
+    opened.block = UINT32_MAX;
+    return gather_next(blocks, number, block, &opened, content);
 }
 
 static bool fits_in(const struct blocks *blocks, uint32_t number)
 {
+    struct opened opened;
     struct content content;
     struct block made;
+    opened.block = UINT32_MAX;
     for (uint32_t i = 0; i < number; i++)
-        if (!gather_block(blocks, number, i, &content) || !blocks->kernels->close(&made, key_bits(number), &content))
+        if (!gather_next(blocks, number, i, &opened, &content) ||
+            !blocks->kernels->close(&made, key_bits(number), &content))
             return false;
     return true;
 }
@@ -71,20 +105,24 @@ static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t ca
     to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
 }
 
-/* Fills more blocks with what fewer have. Of a number that these do not divide a block can have items of two, and if
- * that is the most, can have to give up bits at once. */
-static void spread_blocks(struct blocks *to, const struct blocks *from)
+/* Fills more blocks with what fewer have; false if it does not fit. Of a number that these do not divide a block can
+ * have items of two, and if that is the most, can have to give up bits at once. */
+static bool spread_blocks(struct blocks *to, const struct blocks *from)
 {
+    struct opened opened;
     struct content content;
+    opened.block = UINT32_MAX;
     for (uint32_t i = 0; i < to->blocks; i++) {
-        gather_block(from, to->blocks, i, &content);
-        to->kernels->settle(&to->block[i], to->whole, &content);
+        bool fits = gather_next(from, to->blocks, i, &opened, &content);
+        if (!blocks_grow(to)) to->kernels->settle(&to->block[i], to->whole, &content);
+        else if (!fits || !to->kernels->close(&to->block[i], to->whole, &content)) return false;
     }
     for (uint32_t cap = 0; cap < blocks_caps(to->blocks, to->most); cap++) {
         bool lost = false;
         for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) lost |= block_step(&to->block[i]) > STEP_LIST;
         if (lost) spread_cap(to, from, cap);
     }
+    return true;
 }
 
 /* Moves the entries of a list that go to the same block as its first one, of 2^bits that the list's block becomes, and
@@ -124,31 +162,32 @@ static void split_blocks(struct blocks *to, const struct blocks *from, unsigned 
     }
 }
 
-static lego_status grow_to(lego_sketch *sketch, uint32_t number)
+/* To so many, or if it does not fit these, *fits is false and nothing has changed. */
+static lego_status grow_to(lego_sketch *sketch, uint32_t number, bool *fits)
 {
     const struct blocks *from = &sketch->blocks;
     lego_sketch made = *sketch;
     struct shape shape = sketch_shape(sketch);
     lego_status status = light_allocate(&made, &shape, number);
+    *fits = true;
     if (status != LEGO_OK) return status;
     const unsigned bits = from->whole - made.blocks.whole;
     if (number == from->blocks << bits) split_blocks(&made.blocks, from, bits);
-    else spread_blocks(&made.blocks, from);
+    else *fits = spread_blocks(&made.blocks, from);
     made.blocks.total = from->total;
     made.blocks.loose = from->loose;
-    light_free(sketch);
-    *sketch = made;
+    light_free(*fits ? sketch : &made);
+    if (*fits) *sketch = made;
     return LEGO_OK;
 }
 
 lego_status grow_blocks_to(lego_sketch *sketch, uint32_t least)
 {
-    const struct blocks *blocks = &sketch->blocks;
-    uint32_t number = least;
-    while (number % blocks->blocks != 0 && number < blocks->most && !fits_in(blocks, number))
-        number = blocks_after(number, blocks->most);
-    lego_status status = grow_to(sketch, number);
-    if (status != LEGO_OK) sketch->blocks.loose = true; /* it may have grown before for what now finds no room */
+    bool fits;
+    lego_status status = grow_to(sketch, least, &fits);
+    for (uint32_t number = least; !fits; status = grow_to(sketch, number, &fits))
+        number = blocks_after(number, sketch->blocks.most); /* the most always do */
+    if (status != LEGO_OK) sketch->blocks.loose = true;     /* it may have grown before for what now finds no room */
     return status;
 }
 
