@@ -181,15 +181,14 @@ static inline void rise_apply(struct block *block, const struct levels *levels, 
     if (rise->left > 0) grow_levels(block, levels, &rise->way, rise->left);
 }
 
-/* Puts v between integers i - 1 and i. There is room for it. */
-static inline void levels_insert(struct block *block, struct levels *levels, unsigned i, uint64_t v)
+/* Makes integer i, whose bit of the map is there, but nothing else, v. There is room for it. */
+static inline void levels_fill(struct block *block, const struct levels *levels, unsigned i, uint64_t v)
 {
-    insert_bits(block, levels->at + i, levels_end(block), 1, 0);
-    add_used(block, 1);
-    levels->n++;
-    unsigned low = levels->at + levels->n + i * levels->g;
-    insert_bits(block, low, levels_end(block), levels->g, lowest(v, levels->g));
-    add_used(block, levels->g);
+    if (levels->g) {
+        unsigned low = levels->at + levels->n + i * levels->g;
+        insert_bits(block, low, levels_end(block), levels->g, lowest(v, levels->g));
+        add_used(block, levels->g);
+    }
     struct way way = {.start = {levels->at}, .count = {levels->n}, .rank = {i}};
     if (v >> levels->g) grow_levels(block, levels, &way, v >> levels->g);
 }

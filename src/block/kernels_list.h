@@ -157,19 +157,19 @@ static inline void pass_entries(const struct block *block, const struct list *li
 }
 
 /* Puts a new entry where it belongs. There is room for it, and the quotients keep their length. */
-static inline void insert_entry(struct block *block, struct list *list, const struct entry *entry, uint64_t key,
+static inline void insert_entry(struct block *block, const struct list *list, const struct entry *entry, uint64_t key,
                                 uint64_t v)
 {
-    unsigned bits = step_length(list->step, list->whole, key) - list->q;
-    insert_bits(block, entry->at, levels_end(block), 1, 1);
-    add_used(block, 1);
-    list->remainders++;
-    unsigned at = remainder_at(list, entry->index);
-    insert_bits(block, at, levels_end(block), bits, key << list->q >> (64 - bits));
-    add_used(block, bits);
+    const unsigned bits = step_length(list->step, list->whole, key) - list->q;
     struct levels levels = counts_of(block, list);
-    levels.at += bits;
-    levels_insert(block, &levels, entry->index, v);
+    const struct insertion new[3] = {{entry->at, 1, 1},
+                                     {remainder_at(list, entry->index), bits, key << list->q >> (64 - bits)},
+                                     {levels.at + entry->index, 1, 0}};
+    insert_three(block, levels_end(block), new);
+    add_used(block, bits + 2);
+    levels.at += bits + 1;
+    levels.n++;
+    levels_fill(block, &levels, entry->index, v);
     block->word[0] += UINT64_C(1) << 18; /* an entry more */
 }
 
