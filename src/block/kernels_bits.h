@@ -151,9 +151,8 @@ static inline void insert_three(struct block *block, unsigned end, const struct 
         up[k] = _mm_cvtsi32_si128((int)sum);
         down[k] = _mm_cvtsi32_si128((int)(64 - sum));
     }
-    const unsigned first = new[0].at / 512;
-    lane = _mm512_add_epi64(lane, _mm512_set1_epi64(512 * first));
-    for (unsigned i = first; 512 * i < end + sum; i++) {
+    (void)end; /* how many words are in use could not be foreseen */
+    for (unsigned i = 0; i < BLOCK_WORDS / 8; i++) {
         __m512i word = _mm512_loadu_si512(block->word + 8 * i), before = _mm512_alignr_epi64(word, below, 7), to = word;
         for (unsigned k = 0; k < 3; k++) {
             __m512i moved = _mm512_or_si512(_mm512_sll_epi64(word, up[k]), _mm512_srl_epi64(before, down[k]));
