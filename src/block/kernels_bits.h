@@ -138,22 +138,21 @@ struct insertion {
 };
 
 #ifdef __AVX512BW__
-static inline void insert_three(struct block *block, unsigned end, const struct insertion new[3])
+static inline void insert_three(struct block *block, unsigned end, const struct insertion put[3])
 {
     const __m512i ones = _mm512_set1_epi64(-1);
     __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0), below = _mm512_setzero_si512(), from[3];
     __m128i up[3], down[3];
     unsigned place[3], sum = 0;
     for (unsigned k = 0; k < 3; k++) {
-        place[k] = new[k].at + sum;
-        sum += new[k].n;
+        place[k] = put[k].at + sum;
+        sum += put[k].n;
         from[k] = _mm512_set1_epi64(place[k]);
         up[k] = _mm_cvtsi32_si128((int)sum);
         down[k] = _mm_cvtsi32_si128((int)(64 - sum));
     }
-    const unsigned first = new[0].at / 512;
-    lane = _mm512_add_epi64(lane, _mm512_set1_epi64(512 * first));
-    for (unsigned i = first; 512 * i < end + sum; i++) {
+    (void)end; /* how many words are in use could not be foreseen */
+    for (unsigned i = 0; i < BLOCK_WORDS / 8; i++) {
         __m512i word = _mm512_loadu_si512(block->word + 8 * i), before = _mm512_alignr_epi64(word, below, 7), to = word;
         for (unsigned k = 0; k < 3; k++) {
             __m512i moved = _mm512_or_si512(_mm512_sll_epi64(word, up[k]), _mm512_srl_epi64(before, down[k]));
@@ -165,12 +164,12 @@ static inline void insert_three(struct block *block, unsigned end, const struct 
         lane = _mm512_add_epi64(lane, _mm512_set1_epi64(512));
         below = word;
     }
-    for (unsigned k = 0; k < 3; k++) put_bits(block, place[k], new[k].n, new[k].x);
+    for (unsigned k = 0; k < 3; k++) put_bits(block, place[k], put[k].n, put[k].x);
 }
 #else
-static inline void insert_three(struct block *block, unsigned end, const struct insertion new[3])
+static inline void insert_three(struct block *block, unsigned end, const struct insertion put[3])
 {
-    for (unsigned k = 3; k-- > 0; end += new[k].n) insert_bits(block, new[k].at, end, new[k].n, new[k].x);
+    for (unsigned k = 3; k-- > 0; end += put[k].n) insert_bits(block, put[k].at, end, put[k].n, put[k].x);
 }
 #endif
 

@@ -162,10 +162,10 @@ static inline void insert_entry(struct block *block, const struct list *list, co
 {
     const unsigned bits = step_length(list->step, list->whole, key) - list->q;
     struct levels levels = counts_of(block, list);
-    const struct insertion new[3] = {{entry->at, 1, 1},
+    const struct insertion put[3] = {{entry->at, 1, 1},
                                      {remainder_at(list, entry->index), bits, key << list->q >> (64 - bits)},
                                      {levels.at + entry->index, 1, 0}};
-    insert_three(block, levels_end(block), new);
+    insert_three(block, levels_end(block), put);
     add_used(block, bits + 2);
     levels.at += bits + 1;
     levels.n++;
