@@ -44,14 +44,13 @@ static void unite_keys(struct content *content)
 /* The first entry whose key is not below. In which half it is could not be foreseen: no branch depends on it. */
 static unsigned find_key(const struct content *content, uint64_t key)
 {
-    const uint64_t *from = content->key;
-    unsigned n = content->n;
+    unsigned low = 0, n = content->n;
     if (n == 0) return 0;
     for (unsigned half; n > 1; n -= half) {
         half = n / 2;
-        from = from[half - 1] < key ? from + half : from;
+        low += half & -(unsigned)(content->key[low + half - 1] < key);
     }
-    return (unsigned)(from - content->key) + (*from < key);
+    return low + (content->key[low] < key);
 }
 
 static void move_entries(struct content *content, unsigned from, unsigned to)

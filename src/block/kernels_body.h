@@ -25,7 +25,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     content->n = levels.n;
     if (levels.n > 0) levels_decode(block, &levels, code);
     if (signs == SIGNS_ABOVE)
-        for (unsigned i = 0; i < levels.n; i++) content->value[i] = (int64_t)(code[i] + lists);
+        for (unsigned i = 0; i < many_some(levels.n); i++) content->value[i] = (int64_t)(code[i] + lists);
     else
         for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, signs);
 }
@@ -56,13 +56,12 @@ static void plan_counts(const struct content *content, struct plan *plan)
 static unsigned keys_before(const struct content *content, unsigned quarter)
 {
     if (quarter == 0 || content->n == 0) return 0;
-    const uint64_t *from = content->key;
-    unsigned n = content->n;
+    unsigned low = 0, n = content->n;
     for (unsigned half; n > 1; n -= half) {
         half = n / 2;
-        from = from[half - 1] >> 62 < quarter ? from + half : from;
+        low += half & -(unsigned)(content->key[low + half - 1] >> 62 < quarter);
     }
-    return (unsigned)(from - content->key) + (*from >> 62 < quarter);
+    return low + (content->key[low] >> 62 < quarter);
 }
 
 static void plan_keys(const struct content *content, unsigned whole, struct plan *plan)

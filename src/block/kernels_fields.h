@@ -24,8 +24,9 @@ static inline struct spans spans_of(unsigned at, unsigned w)
 }
 #endif
 
-/* n fields of w bits, 1 to 64, one after the other from `at` on. There is room for a multiple of 8. */
-static inline void get_fields(const struct block *block, unsigned at, unsigned w, unsigned n, uint64_t to[])
+/* n fields of w bits, 1 to 64, one after the other from `at` on, each moved up. There is room for a multiple of 8. */
+static inline void get_fields(const struct block *block, unsigned at, unsigned w, unsigned n, unsigned up,
+                              uint64_t to[])
 {
     unsigned i = 0;
 #ifdef __AVX512VBMI__
@@ -38,11 +39,11 @@ static inline void get_fields(const struct block *block, unsigned at, unsigned w
             __m512i bytes =
                 _mm512_maskz_loadu_epi8(lowest(UINT64_MAX, left < 64 ? left : 64), (const unsigned char *)block + byte);
             __m512i word = _mm512_srlv_epi64(_mm512_permutexvar_epi8(spans.bytes, bytes), spans.shift);
-            _mm512_storeu_si512(to + i, _mm512_and_si512(word, mask));
+            _mm512_storeu_si512(to + i, _mm512_sll_epi64(_mm512_and_si512(word, mask), _mm_cvtsi32_si128((int)up)));
         }
     }
 #endif
-    for (; i < n; i++) to[i] = get_bits(block, at + i * w, w);
+    for (; i < n; i++) to[i] = get_bits(block, at + i * w, w) << up;
 }
 
 /* Where the first n ones from `from` on are, which is in the first word. There is room for 16 more. */

@@ -201,7 +201,7 @@ static inline unsigned many_words(unsigned n)
     return (n + MANY - 1) / MANY;
 }
 
-/* n and some of those zeros, so that vectors are full. */
+/* n and some of those zeros, so that vectors are full; or whatever is behind, where it does not matter. */
 static inline unsigned many_some(unsigned n)
 {
     return (n + 15) / 16 * 16;
@@ -270,9 +270,9 @@ static inline void add_digits(const struct block *block, unsigned at, unsigned l
 static inline void add_near(const uint8_t t[], unsigned n, unsigned g, uint64_t v[])
 {
     if (g == 0)
-        for (unsigned i = 0; i < n; i++) v[i] = t[i];
+        for (unsigned i = 0; i < many_some(n); i++) v[i] = t[i];
     else
-        for (unsigned i = 0; i < n; i++) v[i] += (uint64_t)t[i] << g;
+        for (unsigned i = 0; i < many_some(n); i++) v[i] += (uint64_t)t[i] << g;
 }
 
 /* A level of all integers as it is gone through: where it begins, and how many have a digit there: those of the map. */
@@ -313,7 +313,7 @@ static void levels_decode(const struct block *block, const struct levels *levels
         level.n += ones(level.map[i]);
         memset(t + MANY * i, 0, MANY);
     }
-    if (g) get_fields(block, at + n, g, n, v);
+    if (g) get_fields(block, at + n, g, n, 0, v);
     for (; l <= NEAR && level.n > 0; l++) decode_level(block, l, g, &level, t, v);
     add_near(t, n, g, v);
     for (; level.n > 0; l++) decode_level(block, l, g, &level, t, v);

@@ -180,16 +180,15 @@ static inline unsigned keys_size(unsigned n, unsigned shorter, unsigned print)
     return n + (1u << q) + n * (print - q) - shorter;
 }
 
+/* There is room for a multiple of 16. */
 static void keys_decode(const struct block *block, const struct list *list, uint64_t key[])
 {
     const unsigned n = list->n, shorter = list->shorter, r = list->r, up = 64 - list->q;
-    get_fields(block, list->remainders, r - 1, shorter, key);
-    get_fields(block, list->remainders + shorter * (r - 1), r, n - shorter, key + shorter);
-    for (unsigned i = 0; i < shorter; i++) key[i] <<= up - (r - 1);
-    for (unsigned i = shorter; i < n; i++) key[i] <<= up - r;
+    get_fields(block, list->remainders, r - 1, shorter, up - (r - 1), key);
+    get_fields(block, list->remainders + shorter * (r - 1), r, n - shorter, up - r, key + shorter);
     uint32_t at[BLOCK_ENTRIES + 16];
     find_ones(block, BLOCK_HEAD, n, at);
-    for (unsigned i = 0; i < n; i++) key[i] |= (uint64_t)(at[i] - BLOCK_HEAD - i) << up;
+    for (unsigned i = 0; i < many_some(n); i++) key[i] |= (uint64_t)(at[i] - BLOCK_HEAD - i) << up;
 }
 
 /* Puts the ones of the quotients. */
