@@ -16,18 +16,30 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
 
 /* ---- caps -------------------------------------------------------------------------------------------------------- */
 
+void cap_cells_add(struct cap_cells *cells, const struct content *list)
+{
+    for (unsigned i = 0; i < list->n; i++) cells->cell[step_cell(STEP_CAP, 0, list->key[i])] += list->value[i];
+}
+
+void cap_settle(const struct blocks *blocks, struct block *cap, const struct cap_cells *cells, struct content *room)
+{
+    content_start(room, STEP_CAP);
+    memcpy(room->value, cells->cell, sizeof cells->cell);
+    blocks->kernels->settle(cap, blocks->whole, room);
+}
+
 void blocks_make_cap(struct blocks *blocks, uint32_t block)
 {
     struct block *cap = cap_of(blocks, block);
-    struct content row, list;
+    struct cap_cells cells = {{0}};
+    struct content content;
     if (cap_counts(cap)) return;
-    content_start(&row, STEP_CAP);
     uint32_t index = cap_index(blocks, block), end = cap_end(blocks, index);
     for (uint32_t i = cap_first(index); i < end; i++) {
-        blocks->kernels->open(&blocks->block[i], blocks->whole, &list);
-        for (unsigned k = 0; k < list.n; k++) content_add(&row, blocks->whole, list.key[k], list.value[k]);
+        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+        cap_cells_add(&cells, &content);
     }
-    blocks->kernels->settle(cap, blocks->whole, &row);
+    cap_settle(blocks, cap, &cells, &content);
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */

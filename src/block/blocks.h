@@ -152,6 +152,14 @@ bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, in
 /* Makes the cap of these blocks, of their lists, if it does not count yet. */
 void blocks_make_cap(struct blocks *blocks, uint32_t block);
 
+/* The same of lists of whole keys that are looked at one by one: their entries are added to cells, and these become the
+ * cap, by way of a content that is needed no more. (Two contents would be 33 KB of a stack, below others.) */
+struct cap_cells {
+    int64_t cell[512];
+};
+void cap_cells_add(struct cap_cells *cells, const struct content *list);
+void cap_settle(const struct blocks *blocks, struct block *cap, const struct cap_cells *cells, struct content *room);
+
 /* What is known of an item. */
 void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading);
 

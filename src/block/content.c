@@ -142,12 +142,11 @@ static void join_entries(struct content *into, const struct content *from, int s
 /* Every entry to its cells. */
 static void share_entries(struct content *content, unsigned step)
 {
-    struct content rows;
-    content_start(&rows, step);
+    int64_t cell[BLOCK_CELLS] = {0};
     for (unsigned i = 0; i < content->n; i++)
-        for (unsigned row = 0; row < 2; row++) rows.value[step_cell(step, row, content->key[i])] += content->value[i];
-    content->n = rows.n;
-    memcpy(content->value, rows.value, rows.n * sizeof *rows.value);
+        for (unsigned row = 0; row < 2; row++) cell[step_cell(step, row, content->key[i])] += content->value[i];
+    content->n = step_cells(step);
+    memcpy(content->value, cell, content->n * sizeof *cell);
 }
 
 /* Folds a row of cells to another, which has had more quarters folded. */

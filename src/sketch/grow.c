@@ -96,13 +96,13 @@ uint32_t blocks_least(const struct blocks *blocks)
 /* The cap of blocks that were filled from fewer: of the whole keys that those have. */
 static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t cap)
 {
-    struct content row, list;
-    content_start(&row, STEP_CAP);
+    struct cap_cells cells = {{0}};
+    struct content list;
     for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) {
         gather_block(from, to->blocks, i, &list);
-        for (unsigned k = 0; k < list.n; k++) content_add(&row, to->whole, list.key[k], list.value[k]);
+        cap_cells_add(&cells, &list);
     }
-    to->kernels->settle(&to->block[to->blocks + cap], to->whole, &row);
+    cap_settle(to, &to->block[to->blocks + cap], &cells, &list);
 }
 
 /* Fills more blocks with what fewer have; false if it does not fit. Of a number that these do not divide a block can
