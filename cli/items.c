@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A sketch takes many items at once faster, so batches, of which there are two, are as large as is still modest: the
- * command takes about 60 MB beside the sketch, for tsv 90. Memory that a batch of long or of short lines has no use for
+ * command takes about 75 MB beside the sketch, for tsv 100. Memory that a batch of long or of short lines has no use for
  * is never touched. Where items are deleted, a sketch depends on what comes together: where batches of tsv end is for
  * ever. */
 enum {
