@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* A sketch takes many items at once faster, so batches, of which there are two, are as large as is still modest: the
- * command takes about 75 MB beside the sketch, for tsv 100. Memory that a batch of long or of short lines has no use for
- * is never touched. Where items are deleted, a sketch depends on what comes together: where batches of tsv end is for
- * ever. */
+ * command takes about 75 MB beside the sketch, for tsv 100. Memory that a batch of long or of short lines has no use
+ * for is never touched. Where items are deleted, a sketch depends on what comes together: where batches of tsv end is
+ * for ever. */
 enum {
     BATCH_SIZE = 22 << 20,        /* bytes of keys, or of items and their offsets, with which it is handed out */
     BATCH_ITEMS = BATCH_SIZE / 8, /* at most */
