@@ -249,8 +249,8 @@ void tally_take_back(struct tally *tally)
 
 /* ---- from a part ------------------------------------------------------------------------------------------------- */
 
-/* Takes as many of n words as there are slots for, and returns how many. No search goes further than TALLY_BEYOND: items
- * can be chosen so that all belong to one place, and would else be looked for among all of them. */
+/* Takes as many of n words as there are slots for, and returns how many. No search goes further than TALLY_BEYOND:
+ * items can be chosen so that all belong to one place, and would else be looked for among all of them. */
 static unsigned take_some(struct tally *tally, const uint64_t *word, unsigned n, bool counted)
 {
     const struct ranks ranks = tally->ranks;
@@ -275,7 +275,7 @@ static unsigned take_some(struct tally *tally, const uint64_t *word, unsigned n,
     return i;
 }
 
-/* Where a place has no room for more, and the others are mostly empty, fewer slots do, which are sooner gone through. */
+/* Where a place has no room for more, and the others are mostly empty, fewer slots do: they are gone through sooner. */
 static bool tally_flush_crowd(struct tally *tally)
 {
     const bool fewer = tally->n < tally->slots / 8 && tally->slots > TALLY_LEAST;
