@@ -124,7 +124,7 @@ bool histogram_touch(const struct histogram *histogram, const struct blocks *blo
 
 bool histogram_again(const struct blocks *blocks, const struct touched *touched, struct histogram *histogram)
 {
-    if (histogram->unit != 1 || find_unit(blocks) != 1) return false;
+    if (find_unit(blocks) != histogram->unit) return false;
     for (unsigned i = 0; i < touched->n; i++) {
         const struct block *was = &touched->was[i], *block = &blocks->block[touched->index[i]];
         if (step_lists(block_step(was)) && step_lists(block_step(block))) continue;
