@@ -207,16 +207,7 @@ static inline unsigned many_some(unsigned n)
     return (n + 15) / 16 * 16;
 }
 
-/* Bits of the levels beyond those that 16 bits of an integer tell of. */
-static unsigned far_size(const uint64_t v[], unsigned n, unsigned g)
-{
-    unsigned sum = 0;
-    for (unsigned l = 1; l <= LEVELS && reach[l] << g >> g == reach[l]; l++)
-        for (unsigned i = 0; reach[l] << g > UINT16_MAX && i < n; i++) sum += v[i] >= reach[l] << g ? 1u + width[l] : 0;
-    return sum;
-}
-
-/* Bits of the levels of n integers, each of which is at most UINT16_MAX or stands for something that is not less. */
+/* Bits of the levels of n integers below 2^16, or of T that stand for something that is not less, up to level 6. */
 static inline unsigned near_size(const uint16_t v[], unsigned n, unsigned g)
 {
     uint16_t sum = 0, least[7], more[7];
@@ -234,19 +225,40 @@ static inline unsigned near_size(const uint16_t v[], unsigned n, unsigned g)
     return sum; /* of at most 23 bits each */
 }
 
+/* Bits of the levels from the 7th on, which no T below 2^16 has. */
+static unsigned far_size(const uint64_t v[], unsigned n, unsigned g, uint64_t any)
+{
+    unsigned sum = 0;
+    for (unsigned l = 7; l <= LEVELS && any >> g >= reach[l]; l++) {
+        unsigned more = 0;
+        for (unsigned i = 0; i < n; i++) more += v[i] >> g >= reach[l];
+        sum += more * (1u + width[l]);
+    }
+    return sum;
+}
+
+/* The T of a g, as far as 16 bits go. Returns the bits that any of the integers has. */
+static uint64_t narrow(const uint64_t v[], unsigned n, unsigned g, uint16_t t[])
+{
+    uint64_t any = 0;
+    for (unsigned i = 0; i < many_some(n); i++) {
+        t[i] = (uint16_t)(v[i] >> g < UINT16_MAX ? v[i] >> g : UINT16_MAX);
+        any |= v[i];
+    }
+    return any;
+}
+
 /* The least g of those that take the fewest bits, and these. */
 static unsigned levels_best(const uint64_t v[], unsigned n, unsigned *best_g)
 {
-    uint16_t near[BLOCK_CELLS];
-    uint64_t any = 0;
+    uint16_t t[BLOCK_CELLS];
+    const uint64_t any = narrow(v, n, 0, t);
+    const bool small = any <= UINT16_MAX;
     unsigned best = UINT32_MAX;
-    for (unsigned i = 0; i < many_some(n); i++) {
-        near[i] = (uint16_t)(v[i] < UINT16_MAX ? v[i] : UINT16_MAX);
-        any |= v[i];
-    }
     *best_g = 0;
     for (unsigned g = 0; g <= BLOCK_G_MAX && n * (1 + g) < best; g++) {
-        unsigned size = n * (1 + g) + near_size(near, n, g) + (any > UINT16_MAX ? far_size(v, n, g) : 0);
+        if (!small && g > 0) narrow(v, n, g, t);
+        unsigned size = n * (1 + g) + near_size(t, n, small ? g : 0) + far_size(v, n, g, any);
         if (size >= best) continue;
         best = size;
         *best_g = g;
