@@ -49,6 +49,7 @@ static struct path path_of(const struct asked *row, const struct plan *plan, siz
     uint64_t budget = plan->sizes[size];
     uint32_t ranks = plan->distinct > 0 ? plan->distinct : keys_for_budget(budget);
     size_t items = row->operation == STORE ? plan->length : plan->length / (row->operation == QUERY ? 8 : 64);
+    if (row->fresh > 0 && row->fresh * YOUNG_SKETCHES < items) items = row->fresh * YOUNG_SKETCHES;
     return (struct path){.method = method,
                          .operation = row->operation,
                          .calls = row->calls,
@@ -60,7 +61,7 @@ static struct path path_of(const struct asked *row, const struct plan *plan, siz
                          .length = plan->length,
                          .ranks = ranks,
                          .crowd = row->shares ? (uint64_t)((double)budget * CROWD) : 0,
-                         .items = row->fresh > 0 ? row->fresh * YOUNG_SKETCHES : items};
+                         .items = items};
 }
 
 static const struct path *find(const struct path_list *list, const struct path *like)

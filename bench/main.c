@@ -134,7 +134,7 @@ static void choose_defaults(void)
 static bool choose_kind(int count, char **operands)
 {
     static const char *const kinds[] = {[PLAN_ASKED] = "asked", [PLAN_GROWTH] = "growth"};
-    for (int kind = PLAN_ASKED; kind <= PLAN_GROWTH && count == 1; kind++)
+    for (enum plan_kind kind = PLAN_ASKED; kind <= PLAN_GROWTH && count == 1; kind++)
         if (strcmp(operands[0], kinds[kind]) == 0) plan.kind = kind;
     return count == (plan.kind != PLAN_ALL);
 }

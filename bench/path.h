@@ -6,9 +6,11 @@
 
 enum { SIZES_MOST = 16, REPEATS_MOST = 99 };
 
+enum plan_kind { PLAN_ALL, PLAN_ASKED, PLAN_GROWTH };
+
 /* What is to be measured. */
 struct plan {
-    enum { PLAN_ALL, PLAN_ASKED, PLAN_GROWTH } kind;
+    enum plan_kind kind;
     uint64_t sizes[SIZES_MOST];
     size_t size_count;
     uint64_t length;   /* items of the stream */

@@ -82,7 +82,8 @@ static void write_plan(struct block *block, unsigned whole, const struct content
     unsigned at = BLOCK_HEAD, entries = step_lists(content->step) ? content->n : 0;
     struct draft draft = {{0}};
     if (entries > 0) at = keys_encode(&draft, step_print(content->step, whole), plan->shorter, content->key, entries);
-    levels_encode(&draft, &(struct levels){at, content->n, plan->g}, plan->code);
+    struct levels levels = {at, content->n, plan->g};
+    levels_encode(&draft, &levels, plan->code);
     draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->signs);
     memcpy(block, draft.word, sizeof *block);
 }

@@ -210,7 +210,8 @@ static struct counted count_items(const lego_items *items)
     if (!items->counts) return (struct counted){items->n, (int64_t)items->n, false};
     for (size_t i = 0; i < items->n; i++) {
         int64_t count = items->counts[i];
-        sizes += count < 0 ? -(uint64_t)count : (uint64_t)count;
+        uint64_t size = count < 0 ? -(uint64_t)count : (uint64_t)count;
+        sizes += size;
         sum += (uint64_t)count;
         all |= count;
     }
