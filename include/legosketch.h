@@ -127,7 +127,7 @@ LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
 
 /* What is known of a sketch. It takes one look at every block: a microsecond for 100 KB where they list, ten where they
- * share. Where some do, it takes a scan too, a millisecond at most, if the content has changed since the last one. */
+ * share. Where some do, it takes a scan too, about a millisecond, if the content has changed since the last one. */
 typedef struct lego_info {
     const lego_model *model;
     uint64_t seed;
@@ -181,7 +181,7 @@ typedef struct lego_items {
 } lego_items;
 
 /* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come, and both errors count alike. It changes
- * answers only where items share cells; the first of these after a change takes a scan, a millisecond at most.
+ * answers only where items share cells; the first of these after a change takes a scan, about a millisecond.
  * Sketches of the paper's model take nothing else (LEGO_ERR_MODEL). */
 typedef struct lego_asking {
     double absent;   /* how likely it is that the item never came, from 0 to below 1; above 0, an answer may be 0 */
