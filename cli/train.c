@@ -14,8 +14,9 @@
 /* A recipe in which nothing was asked for. */
 #define NOTHING_ASKED                                                                                                  \
     {                                                                                                                  \
-        .tasks = UINT64_MAX, .batch = UINT32_MAX, .n_min = UINT32_MAX, .scouts = UINT64_MAX, .rate = -1,               \
-        .alpha_max = -1, .scale_max = -1, .rate_table = -1, .scout_alpha_max = -1, .rate_end = -1                      \
+        .tasks = UINT64_MAX, .batch = UINT32_MAX, .n_min = UINT32_MAX, .scouts = UINT64_MAX, .fall = UINT32_MAX,       \
+        .rate = -1, .alpha_max = -1, .scale_min = -1, .scale_max = -1, .rate_table = -1, .scout_alpha_max = -1,        \
+        .rate_end = -1                                                                                                 \
     }
 
 static struct {
@@ -30,22 +31,21 @@ static struct {
 enum { BACKEND_CPU, BACKEND_CUDA };
 
 static const struct {
-    const char *name; /* of the preset, and of the model unless another is given */
+    const char *name; /* of the model unless another is given */
     struct recipe (*recipe)(void);
-} presets[] = {{"paper", recipe_paper},
-               {"paper", recipe_published},
-               {"paper", recipe_quick},
-               {"ms", ms_recipe_ours},
-               {"ms-published", ms_recipe_published}};
+} presets[] = {{"paper", recipe_ours},  {"paper", recipe_published}, {"paper", recipe_authors},
+               {"paper", recipe_quick}, {"ms", ms_recipe_ours},      {"ms", ms_recipe_published}};
 
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
-    {"preset", 'p', OPTION_CHOICE, "paper|published|quick|ms|ms-published", &given.preset,
-     "paper: 4000000 tasks, as models/paper.lego; published: as the paper's code does it; quick: 72000 tasks; "
-     "ms, ms-published: the meta-sketch, a competitor, 5000000 tasks (paper)"},
+    {"preset", 'p', OPTION_CHOICE, "ours|published|authors|quick|ms-ours|ms-published", &given.preset,
+     "ours: as models/paper.lego; published: the paper's text to the letter; authors: their code; each 4000000 tasks; "
+     "quick: 72000; ms-ours, ms-published: the meta-sketch, a competitor, 5000000 (ours)"},
     {"tasks", 0, OPTION_U64, "N", &given.recipe.tasks,
      "so many instead: a multiple of a step's, which are 8; of ms any number"},
     {"batch", 0, OPTION_U32, "N", &given.recipe.batch, "of ms: tasks of a step, 1 to 8 (8; published 1)"},
+    {"scale-min", 0, OPTION_REAL, "S", &given.recipe.scale_min,
+     "the least frequency of a task is from here (0.5; published 1) to 10; of ms its mean, less 1 (1)"},
     {"scale-max", 0, OPTION_REAL, "S", &given.recipe.scale_max,
      "of ms: mean frequencies of tasks up to 1 + S, their logarithms alike (600; published 2 to 11, alike themselves)"},
     {"seed", 's', OPTION_U64, "S", &given.recipe.seed, "of tasks and first weights (0)"},
@@ -65,11 +65,10 @@ static const option_entry options[] = {
     {"plain-loss", 0, OPTION_FLAG, NULL, &given.recipe.plain_loss,
      "for research: errors without the rule as their guide"},
     {"n-min", 0, OPTION_U32, "N", &given.recipe.n_min,
-     "for research: no task has fewer items (8000; published 1000; quick 10000)"},
+     "for research: no task has fewer items (8000; published and authors 1000; quick 10000)"},
     {"alpha-max", 0, OPTION_REAL, "A", &given.recipe.alpha_max, "for research: no task is of more skewness (1)"},
     {"scouts", 0, OPTION_U64, "N", &given.recipe.scouts,
-     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; published and quick "
-     "0)"},
+     "for research: so many of a step's 8 tasks, of 1000 items or more, are for the scan alone (1; other presets 0)"},
     {"scout-alpha", 0, OPTION_REAL, "A", &given.recipe.scout_alpha_max,
      "for research: the --alpha-max of scouts (1.4)"},
     {"rate", 0, OPTION_REAL, "R", &given.recipe.rate,
@@ -77,7 +76,11 @@ static const option_entry options[] = {
     {"rate-end", 0, OPTION_REAL, "R", &given.recipe.rate_end,
      "of ms: the rate falls to this in the second half (0.00001, or as --rate)"},
     {"rate-v", 0, OPTION_REAL, "R", &given.recipe.rate_table,
-     "for research: learning rate of V (0.00005; published 0.0001; quick 0.0003)"},
+     "for research: learning rate of V (0.00005; published 0.001; authors 0.0001; quick 0.0003)"},
+    {"fall", 0, OPTION_CHOICE, "stages|late|linear", &given.recipe.fall,
+     "for research: how learning rates fall to a tenth (stages; authors late; published linear)"},
+    {"last-step", 0, OPTION_FLAG, NULL, &given.recipe.last_step,
+     "for research: the model is the last step, not the average of the last fiftieth; as published and authors"},
     {"score", 0, OPTION_TEXT, "FILE", &given.score,
      "print the errors of a checkpoint's networks by the number of items in a brick, and train nothing"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress"},
@@ -258,8 +261,8 @@ const command command_train = {
             "that was stopped, by a signal or worse, goes on with --resume to the identical\n"
             "result.",
     .examples = "  legosketch train --preset quick -o quick.lego --name quick --log quick.jsonl\n"
-                "  legosketch train --preset paper --backend cuda -o paper.lego\n"
-                "  legosketch train --preset ms --backend cuda -o models/ms.lego\n"
+                "  legosketch train --preset ours --backend cuda -o paper.lego\n"
+                "  legosketch train --preset ms-ours --backend cuda -o models/ms.lego\n"
                 "  legosketch train --score quick.checkpoint\n",
     .options = options,
     .run = run,

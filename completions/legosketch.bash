@@ -30,7 +30,8 @@ _legosketch()
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
                 --resume -l --log --from-rule --fixed-v --no-normalisation --no-scan --plain-loss --n-min --alpha-max
-                --scouts --scout-alpha --rate --rate-v --batch --scale-max --rate-end --score -q --quiet -h --help' ;;
+                --scouts --scout-alpha --rate --rate-v --fall --last-step --batch --scale-min --scale-max --rate-end --score
+                -q --quiet -h --help' ;;
         lab)
             options='-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads -f
                 --format --on-error --checkpoints --quick -q --quiet -h --help' ;;
@@ -44,7 +45,8 @@ _legosketch()
     case $before in
         -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
         --on-error) values='stop skip' ;;
-        -p | --preset) values='paper published quick ms ms-published' ;;
+        --fall) values='stages late linear' ;;
+        -p | --preset) values='ours published authors quick ms-ours ms-published' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper d-lego cms cs cs-clipped lcs d-cms cu cmm tower-cm tower-cu
             salsa-cu elastic fingerprint cqf ms one exact' ;;

@@ -3,7 +3,7 @@
 
 #include "estimator.h"
 
-/* The model is a file of `legosketch train --preset ms` (train/ms_train.h); LEGO_ERR_CORRUPT if it is not. */
+/* The model is a file of `legosketch train --preset ms-ours` (train/ms_train.h); LEGO_ERR_CORRUPT if it is not. */
 lego_status ms_create(const void *model, size_t size, const lego_options *wanted, void **self);
 
 /* models/ms.lego, put there by the build (CMakeLists.txt). */

@@ -11,7 +11,7 @@ enum { VARIANTS = 7 };
 
 static struct recipe recipe_of(uint32_t n_min, uint32_t n_max, int variant)
 {
-    struct recipe r = recipe_published();
+    struct recipe r = recipe_authors();
     r.seed = 7;
     r.tasks = 800;
     r.n_min = n_min;

@@ -67,6 +67,7 @@ static void compact_models_are_in_no_file(void **unused)
 /* What a field of a paper model may be; nothing else is loaded. */
 static bool possible_field(size_t at, uint64_t x)
 {
+    if (at == 12) return x == MODEL_PLAIN; /* the same bytes, read as weights that are not normalised */
     if (at == 24) return x >= 1 && x <= ROWS_MAX;
     if (at == 28) return x >= 16 && x <= 8192 && x % 16 == 0;
     if (at == 32) return x >= 5 && x <= 4096;

@@ -61,7 +61,8 @@ class Train(Case):
             (["--scout-alpha", 1.2], {"scouts": 1, "scout_n_min": 1000, "scout_alpha_max": 1.2}),
             (["--scouts", 0], {"scouts": 0, "n_min": 8000}),
             (["--from-rule"], {"from_rule": True, "n_min": 8000}),
-            (["--preset", "published"], {"scouts": 0, "n_min": 1000, "rate_v": 0.0001, "from_rule": False}),
+            (["--preset", "published"], {"scouts": 0, "n_min": 1000, "scale_min": 1, "rate_v": 0.001, "fall": 2, "last_step": True}),
+            (["--preset", "authors"], {"scouts": 0, "n_min": 1000, "scale_min": 0.5, "rate_v": 0.0001, "fall": 1}),
             (["--preset", "quick"], {"scouts": 0, "n_min": 10000, "rate_v": 0.0003, "from_rule": True}),
         ]):
             models.add(self.train("a.lego", "--log", "log", *options))
@@ -123,7 +124,7 @@ class Train(Case):
             (["--scouts", 2], "c was made with --scouts 1, not 2"),
             (["--rate", 0.1], "c was made with --rate 0.001, not 0.1"),
             (["--preset", "published"], "c was made with --n-min 8000, not 1000"),
-            (["--preset", "ms"], "c was made for the net paper, not ms"),
+            (["--preset", "ms-ours"], "c was made for the net paper, not ms"),
         ]:
             self.fails(*QUICK, "-o", "b.lego", "--checkpoint", "c", "--resume", *other, says=says)
         self.fails(*QUICK, "-o", "b.lego", "--resume", says="there is no checkpoint b.lego.checkpoint to go on from")
@@ -180,7 +181,7 @@ class Train(Case):
     def test_wrong_usage(self):
         for arguments, says in [
             ([], "--out FILE is missing"), (["-o", "a", "--tasks", "12"], "not a multiple of 8"),
-            (["-o", "a", "--preset", "fast"], "'fast' is not one of these words: paper|published|quick"),
+            (["-o", "a", "--preset", "fast"], "'fast' is not one of these words: ours|published|authors|quick"),
             (["-o", "a", "--name", "Upper"], "cannot be called 'Upper'"),
             (["-o", "a", "--name", ""], "cannot be called ''"),
             (["-o", "a", "--name", "x" * 16], "cannot be called"), (["-o", "a", "stream.txt"], "takes no argument"),
@@ -198,7 +199,7 @@ class Train(Case):
                 self.run_program("train", *arguments, code=2, says=says)
         self.assertEqual(self.files(), [])
 
-    MS = ["train", "--preset", "ms", "--tasks", 14, "--batch", 2, "--rate", "0.001", "--scale-max", 100, "--quiet"]
+    MS = ["train", "--preset", "ms-ours", "--tasks", 14, "--batch", 2, "--rate", "0.001", "--scale-max", 100, "--quiet"]
 
     def test_meta_sketch(self):
         """A file of its own kind, the same bytes for any number of threads; few of the options."""

@@ -216,7 +216,7 @@ static void loss(void **unused)
 {
     (void)unused;
     for (uint32_t round = 0; round < 6; round++) {
-        struct losing l = {.recipe = recipe_published()};
+        struct losing l = {.recipe = recipe_authors()};
         l.recipe.plain_loss = round % 2;
         l.recipe.no_scan = round / 2 == 1;
         l.recipe.scouts = round / 2 == 2 ? 3 : 0;

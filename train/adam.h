@@ -4,22 +4,23 @@
 
 #include "paper.h"
 
-/* What the learning rate is multiplied by at a step: paper in ten stages down to a tenth; ms in the second half,
- * its logarithm evenly. */
+/* What the learning rate is multiplied by at a step: paper as its `fall` says; ms in the second half, its logarithm
+ * evenly. Tests look at steps beyond the end. */
 BOTH double recipe_fall(const struct recipe *recipe, uint64_t step)
 {
-    double steps = (double)recipe_steps(recipe), late = 2 * (double)step / steps - 1;
-    uint64_t stage = 10 * step / recipe_steps(recipe);
-    if (recipe->net == NET_PAPER) return pow(0.1, (double)(stage < 10 ? stage : 10) / 10);
+    double steps = (double)recipe_steps(recipe), done = fmin((double)step / steps, 1), late = 2 * done - 1;
+    uint64_t stage = step < recipe_steps(recipe) ? 10 * step / recipe_steps(recipe) : 10;
+    if (recipe->fall == FALL_LATE && stage > 0) stage--;
+    if (recipe->net == NET_PAPER) return recipe->fall == FALL_LINEAR ? 1 - 0.9 * done : pow(0.1, (double)stage / 10);
     return late <= 0 || recipe->rate == 0 ? 1 : pow(recipe->rate_end / recipe->rate, late);
 }
 
 /* How far the average moves towards the parameters in a step: it is over a fiftieth of a run (paper), or
- * the last step alone (ms). */
+ * the last step alone (ms, and paper where asked for). */
 BOTH double recipe_average(const struct recipe *recipe)
 {
     double steps = (double)recipe_steps(recipe);
-    return recipe->net == NET_MS || steps <= 50 ? 1 : 50 / steps;
+    return recipe->net == NET_MS || recipe->last_step || steps <= 50 ? 1 : 50 / steps;
 }
 
 /* The norm of a step's gradient that is clipped; ms clips each task instead. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char magic[8] = {'L', 'E', 'G', 'O', 'T', 'R', 'A', 'I'};
-enum { VERSION = 5, HEAD = 24, TAIL = 8 };
+enum { VERSION = 6, HEAD = 24, TAIL = 8 };
 
 static uint64_t size_of(const struct net *net)
 {

@@ -2,14 +2,14 @@
  *
  * | offset | size | field |                     (little-endian)
  * | 0      | 8    | LEGOTRAI                            |
- * | 8      | 4    | u32 version: 5                      |
+ * | 8      | 4    | u32 version: 6                      |
  * | 12     | 4    | u32 net: 0 paper, 1 ms              |
  * | 16     | 8    | u64 length of the file              |
  * | 24     | 8 each | fields of the recipe, in the order of recipe_fields: u64, or f64 of those that are no integers |
- * | 192    | 8    | u64 steps done                      |
- * | 200    | 8    | u64 steps in the sums               |
- * | 208    | 96   | 12 f64: sums of losses since the last line of the log |
- * | 304    | 4 each | f32 parameters, first and second moments, average |
+ * | 208    | 8    | u64 steps done                      |
+ * | 216    | 8    | u64 steps in the sums               |
+ * | 224    | 96   | 12 f64: sums of losses since the last line of the log |
+ * | 320    | 4 each | f32 parameters, first and second moments, average |
  * |        | 8 each | f64 statistics                    |
  * | end - 8 | 8   | u64 XXH3-64 of all before           | */
 #pragma once

@@ -8,6 +8,15 @@
 /* Rates and ranges are floats, so that the models that were trained come out again. */
 struct recipe recipe_published(void)
 {
+    struct recipe recipe = recipe_authors();
+    recipe.scale_min = 1;
+    recipe.rate_table = recipe.rate;
+    recipe.fall = FALL_LINEAR;
+    return recipe;
+}
+
+struct recipe recipe_authors(void)
+{
     return (struct recipe){.net = NET_PAPER,
                            .tasks = 4000000,
                            .batch = TRAIN_BATCH,
@@ -18,7 +27,9 @@ struct recipe recipe_published(void)
                            .scale_min = 0.5,
                            .scale_max = 10,
                            .rate = 1e-3F,
-                           .rate_table = 1e-4F};
+                           .rate_table = 1e-4F,
+                           .fall = FALL_LATE,
+                           .last_step = true};
 }
 
 void recipe_scout(struct recipe *recipe, uint64_t scouts)
@@ -28,9 +39,11 @@ void recipe_scout(struct recipe *recipe, uint64_t scouts)
     recipe->scout_alpha_max = scouts ? 1.4F : 0;
 }
 
-struct recipe recipe_paper(void)
+struct recipe recipe_ours(void)
 {
-    struct recipe recipe = recipe_published();
+    struct recipe recipe = recipe_authors();
+    recipe.fall = FALL_STAGES;
+    recipe.last_step = false;
     recipe.n_min = 8000;
     recipe_scout(&recipe, 1);
     recipe.rate_table = 5e-5F;
@@ -39,9 +52,10 @@ struct recipe recipe_paper(void)
 
 struct recipe recipe_quick(void)
 {
-    struct recipe recipe = recipe_published();
+    struct recipe recipe = recipe_ours();
     recipe.tasks = 72000;
     recipe.n_min = 10000;
+    recipe_scout(&recipe, 0);
     recipe.rate_table = 3e-4F;
     recipe.from_rule = true;
     return recipe;
@@ -83,6 +97,7 @@ static const char *problem(const struct recipe *recipe)
     if (!(longest_stream(recipe) * TRAIN_ROWS * TRAIN_UNIT < 0x1p62))
         return "a stream may be too long for its cells: fewer items, less skewness or smaller frequencies";
     if (!(recipe->rate_table >= 0 && recipe->rate_table <= 1)) return "the learning rate of V is not from 0 to 1";
+    if (recipe->fall >= FALLS) return "there is no such fall of the learning rate";
     return NULL;
 }
 
@@ -132,15 +147,15 @@ static void start(const struct recipe *recipe, struct state *state)
     }
 }
 
-/* Trained without the scan, a model's heads say 0 and the networks always decode. Trained without normalisation it is
- * of little use, since the library normalises. */
+/* Trained without the scan, a model's heads say 0 and the networks always decode. Trained without normalisation, Q is
+ * as large as it may be: 0.001, the least of V, is then 0.8 of the least weight, not 0.2. */
 static lego_status save(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
                         void *context)
 {
-    struct lego_model model = {.kind = MODEL_PAPER,
+    struct lego_model model = {.kind = recipe->no_norm ? MODEL_PLAIN : MODEL_PAPER,
                                .rows = TRAIN_ROWS,
                                .columns = TRAIN_COLUMNS,
-                               .quantum = 1024,
+                               .quantum = recipe->no_norm ? QUANTUM_MAX : 1024,
                                .table_size = TRAIN_TABLE,
                                .distinct_min = 10000,
                                .skew_max = 1};

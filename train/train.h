@@ -52,6 +52,14 @@ BOTH uint64_t task_key(uint64_t seed, uint64_t number)
 
 enum { NET_PAPER, NET_MS, NETS };
 
+/* How the learning rate of `paper` falls to a tenth, or nearly. */
+enum {
+    FALL_STAGES, /* ours: at each tenth of the run but the first by the tenth root of a tenth, so at last 0.1^0.9 */
+    FALL_LATE,   /* the authors' code: the same, but the first fall is at two tenths of the run, so at last 0.1^0.8 */
+    FALL_LINEAR, /* the paper's text: evenly from step to step */
+    FALLS
+};
+
 /* What is trained, and how. A net has no use for the fields of others, which are 0. */
 struct recipe {
     uint32_t net;
@@ -62,6 +70,8 @@ struct recipe {
     double alpha_min, alpha_max; /* skewness of a task */
     double scale_min, scale_max; /* paper: the least frequency; ms: the mean frequency less 1 */
     double rate_table;           /* paper: the learning rate of V */
+    uint32_t fall;               /* paper: one of the FALL_ above */
+    bool last_step;              /* paper: the model is the last step, not the average over the end of the run */
     uint64_t scouts;             /* paper: so many tasks of a step are scouts, 0 to 7; 0: the next two mean nothing */
     uint32_t scout_n_min;        /* n of a scout is from here to n_max, */
     double scout_alpha_max;      /* its alpha from alpha_min to here, its scale as that of others */
@@ -78,7 +88,7 @@ struct recipe_field {
     unsigned nets; /* a bit for each that has a use for it */
     size_t at;
 };
-enum { RECIPE_FIELDS = 21 };
+enum { RECIPE_FIELDS = 23 };
 extern const struct recipe_field recipe_fields[RECIPE_FIELDS];
 
 /* A field's value: an integer, or the bits of a double. */

@@ -87,6 +87,7 @@ static lego_status upload(const lego_sketch *sketch, lego_cuda_sketch *made)
 lego_status lego_cuda_upload(const lego_sketch *sketch, lego_cuda_sketch **device)
 {
     if (has_top(sketch)) return LEGO_ERR_TOP;
+    if (sketch->model->kind == MODEL_PLAIN) return LEGO_ERR_MODEL; /* an ablation has no kernels */
     const lego_allocator *a = &sketch->allocator;
     lego_cuda_sketch *made = a->alloc(a->context, sizeof *made);
     if (!made) return LEGO_ERR_MEMORY;

@@ -18,7 +18,7 @@ static uint64_t model_size(const lego_model *model)
 lego_status lego_model_save(const lego_model *model, lego_write write, void *context)
 {
     struct writer writer;
-    if (model->kind != MODEL_PAPER) return LEGO_ERR_ARGUMENT;
+    if (model->kind == MODEL_COMPACT) return LEGO_ERR_ARGUMENT;
     writer_init(&writer, write, context);
     write_head(&writer, model_magic, MODEL_VERSION, model->kind, model_size(model));
     write_int(&writer, model->rows, 4);
@@ -44,7 +44,7 @@ static bool read_model_head(const unsigned char *p, lego_model *model)
                           .distinct_min = get_float(p + 40),
                           .skew_max = get_float(p + 44)};
     memcpy(model->name, p + 48, NAME_SIZE);
-    return model->kind == MODEL_PAPER && model->rows >= 1 && model->rows <= ROWS_MAX &&
+    return (model->kind == MODEL_PAPER || model->kind == MODEL_PLAIN) && model->rows >= 1 && model->rows <= ROWS_MAX &&
            model->columns >= COLUMNS_STEP && model->columns <= COLUMNS_MAX && model->columns % COLUMNS_STEP == 0 &&
            model->quantum >= model->rows && model->quantum <= QUANTUM_MAX && model->table_size >= 1 &&
            model->table_size <= TABLE_MAX && isfinite(model->distinct_min) && isfinite(model->skew_max) &&

@@ -13,6 +13,7 @@
 enum model_kind {
     MODEL_PAPER = 1,   /* bricks (paper/bricks.h) and the paper's networks */
     MODEL_COMPACT = 2, /* blocks that list and share (block/blocks.h), all weights 1 */
+    MODEL_PLAIN = 3,   /* as paper, but embeddings are not normalised: one of the paper's ablations */
 };
 
 enum { LAYER_WIDTH_MAX = 32, SCAN_IMPLICIT = 4 };

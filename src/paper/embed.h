@@ -22,7 +22,18 @@ static inline void embed_with(const uint32_t table16[], uint32_t quantum, uint32
     }
 }
 
+/* Without normalisation the weights are Q / rows times V, so that a decoder reads V itself: decode.c multiplies weights
+ * by rows / Q, whatever they are. */
+static inline void embed_plain(const struct lego_model *model, const uint32_t index[], uint32_t weight[])
+{
+    for (uint32_t k = 0; k < model->rows; k++) {
+        uint32_t w = (model->table16[index[k]] * (model->quantum / model->rows) + 32768) >> 16;
+        weight[k] = w ? w : 1;
+    }
+}
+
 static inline void embed_weights(const struct lego_model *model, const uint32_t index[], uint32_t weight[])
 {
-    embed_with(model->table16, model->quantum, model->rows, index, weight);
+    if (model->kind == MODEL_PLAIN) embed_plain(model, index, weight);
+    else embed_with(model->table16, model->quantum, model->rows, index, weight);
 }
