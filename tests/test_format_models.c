@@ -1,5 +1,8 @@
 /* Bad bytes of models: every truncation, every flipped bit, every impossible field is a named error, and nothing stays
- * allocated. */
+ * allocated. And models of the kind that only an ablation makes. */
+#include <math.h>
+
+#include "paper/embed.h"
 #include "support.h"
 
 static lego_status load_model(const unsigned char *p, size_t size)
@@ -115,12 +118,54 @@ static void impossible_models_are_refused(void **unused)
     free(bytes.p);
 }
 
+/* A model of the ablation without normalisation: weights are V in units of rows / Q, never more than Q together, and a
+ * sketch of it keeps the laws: never below the count, and exact where an item is alone. */
+static void models_without_normalisation_count(void **unused)
+{
+    (void)unused;
+    struct bytes bytes = read_file("tests/golden/random.lego");
+    put_number(bytes.p + 12, MODEL_PLAIN, 4);
+    seal(&bytes);
+    lego_model *model;
+    assert_int_equal(lego_model_load(bytes.p, bytes.size, NULL, &model), LEGO_OK);
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct place place;
+        uint32_t weight[ROWS_MAX], sum = 0;
+        hash_place(hash_u64(i, 0), model->rows, model->table_size, &place);
+        embed_weights(model, place.index, weight);
+        for (uint32_t k = 0; k < model->rows; k++) {
+            double exact = (double)model->table[place.index[k]] * (model->quantum / model->rows);
+            assert_true(fabs(weight[k] - exact) <= 0.51 || (weight[k] == 1 && exact < 1));
+            sum += weight[k];
+        }
+        assert_true(sum <= model->quantum);
+    }
+    lego_options options = LEGO_OPTIONS_INIT;
+    options.budget = 100 << 10;
+    options.model = model;
+    lego_sketch *sketch;
+    lego_estimate e;
+    assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+    assert_int_equal(lego_add_u64(sketch, 7, 1000), LEGO_OK);
+    assert_int_equal(lego_query_u64(sketch, 7, &e), LEGO_OK);
+    assert_true(e.upper == 1000);
+    for (uint64_t i = 0; i < 20000; i++) assert_int_equal(lego_add_u64(sketch, i, 1 + (int64_t)(i % 5)), LEGO_OK);
+    for (uint64_t i = 0; i < 20000; i++) {
+        assert_int_equal(lego_query_u64(sketch, i, &e), LEGO_OK);
+        assert_true(e.upper >= 1 + (int64_t)(i % 5) + (i == 7 ? 1000 : 0) && e.value <= (double)e.upper);
+    }
+    lego_destroy(sketch);
+    lego_model_destroy(model);
+    free(bytes.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_models_are_refused),
         cmocka_unit_test(compact_models_are_in_no_file),
         cmocka_unit_test(impossible_models_are_refused),
+        cmocka_unit_test(models_without_normalisation_count),
     };
     return cmocka_run_group_tests_name("format of models", tests, NULL, NULL);
 }
