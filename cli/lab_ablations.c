@@ -1,6 +1,6 @@
-/* legosketch lab ablations: the networks without one part of the training each, as in Figure 7 of the paper, from
+/* legosketch lab ablations: the networks without one part of the training each, as in Figure 9 of the paper, from
  * checkpoints that `legosketch train --checkpoint FILE` kept. Errors are by the number of items in a brick, as `train
- * --score` has them; with --alphas on tasks of that skewness, Figure 7 has 0.7. */
+ * --score` has them; with --alphas on tasks of that skewness, Figure 9 has 0.7. */
 #include "lab.h"
 #include "progress.h"
 #include "say.h"
@@ -73,5 +73,5 @@ static lab_result run(const lab_plan *plan, record *into)
     return result;
 }
 
-const lab_experiment lab_ablations = {"ablations", "Training without one of its parts, by items in a brick", "Figure 7",
+const lab_experiment lab_ablations = {"ablations", "Training without one of its parts, by items in a brick", "Figure 9",
                                       .run = run};

@@ -1,4 +1,4 @@
-/* legosketch lab skew: how skewed the part of a stream is that one of K bricks gets, as in Figure 3 of the paper.
+/* legosketch lab skew: how skewed the part of a stream is that one of K bricks gets, as in Figure 5 of the paper.
  *
  * Theorem 4.2: around the item of sub-rank r' of a brick, whose rank in the stream is r, the sub-skewness is alpha
  * log(1 + D / r) / log(1 + 1 / r'), with D ~ Geometric(1/K) and r - r' ~ NegativeBinomial(r', 1/K). Its expectation is
@@ -124,5 +124,5 @@ static lab_result run(const lab_plan *plan, record *into)
     return LAB_DONE;
 }
 
-const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream (Theorem 4.2)", "Figure 3",
+const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream", "Figure 5, Theorem 4.2",
                                  .run = run};

@@ -32,7 +32,7 @@ class Experiments(LabCase):
         result = self.lab("real", *arguments)
         quoted = [word if word != "it's one.txt" else "'it'\\''s one.txt'" for word in arguments]
         self.assertEqual(result["command"], " ".join([PROGRAM, "lab", "real", "-q", *quoted]))
-        self.assertEqual((result["experiment"], result["figure"]), ("real", "Figure 4"))
+        self.assertEqual((result["experiment"], result["figure"]), ("real", "Figure 6"))
         self.assertEqual((result["seed"], result["seeds"]), (7, 2))
         self.assertRegex(f"legosketch {result['version']}\n".encode(), self.run_program("--version"))
         self.assertRegex(result["commit"] or "0" * 12, r"^[0-9a-f]{12}(\+changes)?$")
