@@ -13,7 +13,7 @@
 
 enum { BRICKS_MAX = 1400 };
 static const uint32_t bricks[] = {1, 4, 16, 64, 256, BRICKS_MAX};
-static const uint32_t ranks[] = {1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000};
+static const uint32_t ranks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 50, 100, 200, 500, 1000};
 enum {
     KS = sizeof bricks / sizeof *bricks,
     RANKS = sizeof ranks / sizeof *ranks,
@@ -94,7 +94,7 @@ static void simulate(const lab_plan *plan, uint32_t k, double means[RANK_MAX + 1
 static void add_row(record *into, uint32_t k, uint32_t rank, const char *how, double value)
 {
     char series[32];
-    snprintf(series, sizeof series, "K = %u", (unsigned)k);
+    snprintf(series, sizeof series, "K = %u%s", (unsigned)k, k == 1 ? ", alpha itself" : "");
     json_line row = json_begin();
     json_text(&row, "series", series);
     json_text(&row, "how", how);

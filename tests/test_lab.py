@@ -141,6 +141,8 @@ class Experiments(LabCase):
         rows = self.lab("skew", "--quick")["rows"]
         found = {(row["how"], row["bricks"], row["rank"]): row["ratio"] for row in rows}
         self.assertEqual({bricks for _, bricks, _ in found}, {1, 4, 16, 64, 256, 1400})
+        self.assertEqual({rank for _, _, rank in found}, {*range(1, 11), 20, 50, 100, 200, 500, 1000})
+        self.assertEqual({row["series"] for row in rows if row["bricks"] == 1}, {"K = 1, alpha itself"})
         for bricks, rank in [(4, 1), (4, 2), (4, 10), (16, 1), (16, 3)]:
             p, log, expected, likely = 1 / bricks, math.log, 0, (1 / bricks)**rank
             distances = [(d, p * (1 - p)**(d - 1)) for d in range(1, 40 * bricks)]
