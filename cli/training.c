@@ -277,9 +277,6 @@ static bool write_model(training *t)
 {
     if (!take_state(t) || !output_file(t->files->output, save_model, t)) return false;
     if (t->files->checkpoint != NULL && !t->files->keep_checkpoint) unlink(t->files->checkpoint);
-    if (t->run->recipe.no_norm)
-        say("%s was trained without normalisation, which the library always does: only the log tells how good it is",
-            t->files->output);
     return true;
 }
 
