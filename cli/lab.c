@@ -11,33 +11,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const lab_experiment lab_all = {.name = "all"};
+static const lab_experiment lab_all = {.name = "all", .files = LAB_STREAMS};
 static const lab_experiment *const experiments[] = {
-    &lab_real, &lab_synthetic, &lab_speed, &lab_ablations, &lab_skew, &lab_bound, &lab_scaling, &lab_bytes, &lab_all,
+    &lab_real, &lab_space, &lab_synthetic, &lab_speed, &lab_ablations,
+    &lab_skew, &lab_bound, &lab_scaling,   &lab_bytes, &lab_all,
 };
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments - 1 }; /* without `all` */
 
-static const char *folder = "lab-results", *methods, *budgets, *alphas, *checkpoints;
+static const char *folder = "lab-results", *methods, *budgets, *alphas, *models;
 static lab_plan given = {.format = -1};
 
 static const option_entry options[] = {
     {"output", 'o', OPTION_TEXT, "DIR", &folder, "folder of the results, made if it is not there (lab-results)"},
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
-     "methods of 'legosketch eval', separated by commas; one, the constant 1, is always among them (all but exact)"},
+     "methods of 'legosketch eval', separated by commas; one, the constant 1, is always among them (all but exact; of "
+     "space those of the paper, d-lego, lego and cqf)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "sizes such as 300K,600K, instead of the experiment's own"},
     {"alphas", 0, OPTION_TEXT, "LIST", &alphas,
-     "skewnesses such as 0.7,1.1, instead of the experiment's own: synthetic, bytes, bound, ablations"},
+     "skewnesses such as 0.7,1.1, instead of the experiment's own: synthetic, ablations, bound, bytes"},
     {"distinct", 'n', OPTION_U32, "N", &given.distinct,
-     "distinct items of synthetic, bytes (100000) and bound (50000)"},
+     "distinct items of synthetic, ablations, bytes (100000) and bound (50000)"},
     {"scale", 0, OPTION_REAL, "S", &given.scale,
      "size of the streams of scaling (1, quick 0.01) and speed (0.1, quick 0.02) against the paper's"},
-    {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean of so many hash seeds (3, quick 1)"},
+    {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean of so many hash seeds (3, scaling and quick 1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads to run trials on (as many as there are cores)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
-     "of the files of real (by their names: .u32, .u64, .tsv, else lines)"},
+     "of the files of real and space (by their names: .u32, .u64, .tsv, else lines)"},
     {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy, "at a malformed line: stop, or skip it (stop)"},
-    {"checkpoints", 0, OPTION_TEXT, "LIST", &checkpoints, "files for the ablations of 'lab all'"},
+    {"models", 0, OPTION_TEXT, "LIST", &models, "files for the ablations of 'lab all'"},
     {"quick", 0, OPTION_FLAG, NULL, &given.quick, "fewer points, seeds and items: minutes instead of hours"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar, and do not say what was written"},
     {0},
@@ -81,11 +83,11 @@ static const char *take_alpha(lab_plan *plan, const char *word, size_t length)
 }
 
 /* Their names live as long as the program. */
-static const char *take_checkpoint(lab_plan *plan, const char *word, size_t length)
+static const char *take_model(lab_plan *plan, const char *word, size_t length)
 {
     char *copy = strndup(word, length);
     if (copy == NULL) return "kept: memory ran out";
-    plan->checkpoints[plan->checkpoint_count++] = copy;
+    plan->models[plan->model_count++] = copy;
     return NULL;
 }
 
@@ -105,11 +107,30 @@ bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *t
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
+/* What the options say, as far as it holds for every experiment. */
+static bool read_plan(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (given.threads == 0) given.threads = cores > 0 ? (uint32_t)cores : 1;
+    return lab_list(&command_lab, &given, methods, lab_take_kind) &&
+           lab_list(&command_lab, &given, budgets, take_budget) && lab_list(&command_lab, &given, alphas, take_alpha) &&
+           lab_list(&command_lab, &given, models, take_model);
+}
+
 /* Every method but the hash table, whose error is 0 at whatever bytes it takes. */
-static void add_default_kinds(lab_plan *plan)
+static void add_every_kind(lab_plan *plan)
 {
     for (const estimator_kind *const *kind = estimator_kinds; *kind != NULL && plan->kind_count < LAB_LIST_MAX; kind++)
         if (*kind != &estimator_exact) plan->kinds[plan->kind_count++] = *kind;
+}
+
+static void add_own_kinds(lab_plan *plan, const lab_experiment *experiment)
+{
+    for (const char *const *name = experiment->methods; *name != NULL; name++) {
+        const estimator_kind *kind = estimator_find(*name, strlen(*name));
+        if (kind != NULL) plan->kinds[plan->kind_count++] = kind;
+    }
+    if (plan->kind_count == 0) add_every_kind(plan);
 }
 
 static void ensure_one(lab_plan *plan)
@@ -119,25 +140,19 @@ static void ensure_one(lab_plan *plan)
     plan->kinds[plan->kind_count++] = &estimator_one;
 }
 
-/* What the options say, as far as it holds for every experiment. */
-static bool read_plan(void)
+static uint32_t own_seeds(const lab_plan *plan, const lab_experiment *experiment)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (given.threads == 0) given.threads = cores > 0 ? (uint32_t)cores : 1;
-    if (given.seeds == 0) given.seeds = given.quick ? 1 : 3;
-    if (methods == NULL) add_default_kinds(&given);
-    if (!lab_list(&command_lab, &given, methods, lab_take_kind) ||
-        !lab_list(&command_lab, &given, budgets, take_budget) || !lab_list(&command_lab, &given, alphas, take_alpha) ||
-        !lab_list(&command_lab, &given, checkpoints, take_checkpoint))
-        return false;
-    ensure_one(&given);
-    return true;
+    if (plan->quick) return 1;
+    return experiment->seeds > 0 ? experiment->seeds : 3;
 }
 
 /* The same with what the experiment has of its own. */
 static lab_plan plan_for(const lab_experiment *experiment)
 {
     lab_plan plan = given;
+    if (plan.kind_count == 0) add_own_kinds(&plan, experiment);
+    ensure_one(&plan);
+    if (plan.seeds == 0) plan.seeds = own_seeds(&plan, experiment);
     if (plan.distinct == 0) plan.distinct = experiment->distinct;
     if (!(plan.scale > 0)) plan.scale = plan.quick ? experiment->quick_scale : experiment->scale;
     for (size_t i = 0; given.alpha_count == 0 && experiment->alphas[i] > 0; i++)
@@ -180,7 +195,7 @@ static int run_all(void)
         lab_result result = run_one(experiments[i]);
         if (result == LAB_LEFT_OUT)
             say("%s: left out, %s", experiments[i]->name,
-                experiments[i] == &lab_real ? "since no file is given" : "since no --checkpoints are given");
+                experiments[i]->files == LAB_STREAMS ? "since no file is given" : "since no --models are given");
         else failed += result != LAB_DONE;
     }
     if (failed > 0) say("%d of %d experiments failed, in part or as a whole", failed, EXPERIMENTS);
@@ -204,19 +219,20 @@ static const lab_experiment *find_experiment(const char *name)
 /* The files behind an experiment's name; false if they are not for it, which is said. */
 static bool take_files(const lab_experiment *one, int count, char **files)
 {
-    if (one == &lab_all || one == &lab_real) {
+    if (one->files == LAB_STREAMS) {
         given.files = files;
         given.file_count = count;
-    } else if (one == &lab_ablations && count > 0) { /* instead of those of the option */
-        given.checkpoint_count = 0;
-        for (int i = 0; i < count && i < LAB_LIST_MAX; i++) given.checkpoints[given.checkpoint_count++] = files[i];
+    } else if (one->files == LAB_MODELS && count > 0) { /* instead of those of the option */
+        given.model_count = 0;
+        for (int i = 0; i < count && i < LAB_LIST_MAX; i++) given.models[given.model_count++] = files[i];
     } else if (count > 0) {
         options_wrong(&command_lab, "'%s': %s takes no files", files[0], one->name);
         return false;
     }
-    if (one == &lab_real && count == 0) options_wrong(&command_lab, "real: name the files to measure on");
-    else if (one == &lab_ablations && given.checkpoint_count == 0)
-        options_wrong(&command_lab, "ablations: name checkpoints, which 'legosketch train --checkpoint' keeps");
+    if (one->files == LAB_STREAMS && one != &lab_all && count == 0)
+        options_wrong(&command_lab, "%s: name the files to measure on", one->name);
+    else if (one->files == LAB_MODELS && given.model_count == 0)
+        options_wrong(&command_lab, "%s: name models, which 'legosketch train' makes", one->name);
     else return true;
     return false;
 }
@@ -224,8 +240,8 @@ static bool take_files(const lab_experiment *one, int count, char **files)
 static int run(int count, char **operands)
 {
     if (count == 0)
-        return options_wrong(&command_lab, "which experiment? real, synthetic, speed, ablations, skew, bound, scaling, "
-                                           "bytes or all");
+        return options_wrong(&command_lab, "which experiment? real, space, synthetic, speed, ablations, skew, bound, "
+                                           "scaling, bytes or all");
     const lab_experiment *one = find_experiment(operands[0]);
     if (one == NULL || !read_plan() || !take_files(one, count - 1, operands + 1)) return EXIT_WRONG_USAGE;
     if (!make_folder(folder)) return EXIT_FAILED;
@@ -242,19 +258,23 @@ const command command_lab = {
             "(aae) and the mean relative one (are) over all distinct items, at equal total bytes,\n"
             "with the constant 1 beside. 'legosketch report' makes a page of the results.\n\n"
             "Experiments:\n"
-            "  real FILE...      errors on your streams by budget (Figure 4 of the paper)\n"
-            "  synthetic         errors on Zipf streams by skewness and budget (Figures 5, 9)\n"
-            "  speed             items stored and asked for a second (Figure 6)\n"
-            "  ablations FILE... networks trained without a part, by load (Figure 7); FILEs are\n"
-            "                    checkpoints of 'legosketch train'\n"
-            "  skew              sub-skewness by rank and bricks: theorem, simulation (Figure 3)\n"
+            "  real FILE...      errors on your streams by budget (Figure 6 of the paper)\n"
+            "  space FILE...     the same from 0.125 to 15 bytes a distinct item (Figure 2)\n"
+            "  synthetic         errors on Zipf streams by skewness and budget (Figures 7, 10)\n"
+            "  speed             items stored and asked for a second (Figure 8)\n"
+            "  ablations FILE... errors of models trained without a part, by skewness and budget,\n"
+            "                    with the rule of the first FILE beside (Figure 9); FILEs are\n"
+            "                    models of 'legosketch train'\n"
+            "  skew              sub-skewness by rank and bricks: theorem, simulation (Figure 5)\n"
             "  bound             how often the bound of Theorem 4.3 is exceeded\n"
             "  scaling           from one brick of 100 KB to 140 MB, on streams as large as the\n"
-            "                    paper's two largest\n"
+            "                    paper's two largest (Figure 6, Wiki and Webdocs), with one seed,\n"
+            "                    since among millions of items seeds hardly differ\n"
             "  bytes             errors by bytes a distinct item, 0.25 to 8\n"
             "  all [FILE...]     all of them; one that fails does not lose the others' results",
     .examples = "  legosketch lab real --budget 300K,600K words.txt.xz clicks.u32.xz\n"
                 "  legosketch lab synthetic --alphas 0.9 --methods lego,cms --seeds 5\n"
+                "  legosketch lab ablations complete.lego no-scan.lego\n"
                 "  legosketch lab scaling --scale 0.1\n"
                 "  legosketch lab all --quick -o results words.txt.xz\n"
                 "  legosketch report -o report.html results\n",

@@ -2,7 +2,7 @@
  *
  *     lab.c          the command            lab_streams.c  streams, counted exactly
  *     lab_compare.c  every method at every budget on a stream
- *     lab_errors.c   real, synthetic, scaling, bytes; the other experiments have a file each */
+ *     lab_errors.c   real, space, synthetic, ablations, scaling, bytes; the other experiments have a file each */
 #pragma once
 
 #include "metrics.h"
@@ -17,9 +17,10 @@ typedef struct lab_plan {
     const estimator_kind *kinds[LAB_LIST_MAX + 1]; /* with the constant 1 among them */
     uint64_t budgets[LAB_LIST_MAX];                /* if there are none, they follow from the stream */
     double alphas[LAB_LIST_MAX];
-    char *checkpoints[LAB_LIST_MAX];
-    size_t kind_count, budget_count, alpha_count, checkpoint_count;
+    char *models[LAB_LIST_MAX]; /* files of the ablations */
+    size_t kind_count, budget_count, alpha_count, model_count;
     const lego_model *model; /* of every method that uses one; NULL: each has its own */
+    const char *model_file;  /* it is one of several that are compared, from here: rows say which; else NULL */
     uint64_t seed;
     uint32_t seeds, distinct, threads;
     const lego_asking *asking; /* of the method lego; NULL: as ever */
@@ -35,17 +36,22 @@ typedef struct lab_plan {
  * on. */
 typedef enum lab_result { LAB_DONE, LAB_PARTIAL, LAB_FAILED, LAB_LEFT_OUT } lab_result;
 
+/* What the files behind an experiment's name are. */
+typedef enum lab_files { LAB_NO_FILES, LAB_STREAMS, LAB_MODELS } lab_files;
+
 typedef struct lab_experiment {
     const char *name, *title, *figure;
     lab_result (*run)(const lab_plan *plan, record *into);
+    lab_files files;
     /* For the plan where it has nothing. */
-    uint32_t distinct;
+    uint32_t seeds, distinct; /* seeds: 0: 3 */
     double scale, quick_scale;
-    double alphas[8]; /* up to a 0 */
+    double alphas[8];        /* up to a 0 */
+    const char *methods[16]; /* up to a NULL; without any, all but the hash table */
 } lab_experiment;
 
-extern const lab_experiment lab_real, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound, lab_scaling,
-    lab_bytes;
+extern const lab_experiment lab_real, lab_space, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound,
+    lab_scaling, lab_bytes;
 
 /* ---- lab.c: lists in options, which eval has too ---------------------------------------------------------------- */
 

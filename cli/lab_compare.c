@@ -107,12 +107,20 @@ bool lab_say(const trial *spec, const char *where, lego_status status)
     return say_status(what, status);
 }
 
-static lab_result add_row(record *into, const lab_stream *source, const point *done)
+/* Which of several models a row is of; the rule is that of one of them, and the constant 1 of none. */
+static void add_variant(json_line *row, const trial *spec, const char *file)
+{
+    json_text(row, "variant", spec->kind == &estimator_lego_paper ? lab_model_name(spec) : spec->kind->name);
+    json_text(row, "file", spec->model != NULL ? file : NULL);
+}
+
+static lab_result add_row(const lab_plan *plan, record *into, const lab_stream *source, const point *done)
 {
     json_line row = json_begin();
     bool ok = !lab_full(&done->spec, done->status) && lab_say(&done->spec, source->name, done->status);
     json_text(&row, "stream", source->name);
     if (source->alpha >= 0) json_real(&row, "alpha", source->alpha);
+    if (plan->model_file != NULL) add_variant(&row, &done->spec, plan->model_file);
     lab_fields(&row, &done->spec, ok ? &done->result : NULL, exact_total(source->content.truth));
     if (ok) json_real(&row, "bytes_per_key", (double)done->spec.budget / fmax((double)done->result.n, 1));
     else json_text(&row, "error", lab_reason(&done->spec, done->status));
@@ -135,7 +143,7 @@ lab_result lab_compare(const lab_plan *plan, record *into, const lab_stream *sou
     }
     run_trials(plan, source, points, trials);
     lab_result result = LAB_DONE;
-    for (size_t i = 0; i < trials; i++) result = lab_worse(result, add_row(into, source, &points[i]));
+    for (size_t i = 0; i < trials; i++) result = lab_worse(result, add_row(plan, into, source, &points[i]));
     free(points);
     return result;
 }

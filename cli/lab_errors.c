@@ -1,5 +1,7 @@
-/* legosketch lab real, synthetic, scaling, bytes: errors of every method on a few streams, each at a few budgets. */
+/* legosketch lab real, space, synthetic, ablations, scaling, bytes: errors on a few streams, each at a few budgets, of
+ * every method or of the paper's with several models. */
 #include "lab.h"
+#include "load.h"
 #include "say.h"
 
 #include <math.h>
@@ -30,33 +32,68 @@ static lab_result compare(const lab_plan *plan, record *into, size_t streams, op
     return result;
 }
 
-/* ---- real: your streams, as in Figure 4 of the paper ------------------------------------------------------------- */
+/* ---- real: your streams, as in Figure 6 of the paper ------------------------------------------------------------- */
 
 /* Bytes a distinct item, so that streams of every size have the same load, up to the next whole KB, as in the reference
  * figures for some of these streams. Those of a small stream may all be the least budget. */
+static size_t add_load(double bytes_per_key, double distinct, uint64_t *budgets, size_t count)
+{
+    uint64_t bytes = ((uint64_t)(bytes_per_key * distinct) / 1024 + 1) * 1024;
+    bytes = bytes < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : bytes;
+    if (count == 0 || bytes > budgets[count - 1]) budgets[count++] = bytes;
+    return count;
+}
+
 static size_t by_load(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX])
 {
     static const double bytes_per_key[] = {0.5, 1, 2, 4};
     (void)plan;
     size_t count = 0;
-    for (size_t b = 0; b < sizeof bytes_per_key / sizeof *bytes_per_key; b++) {
-        uint64_t bytes = (uint64_t)(bytes_per_key[b] * distinct);
-        bytes = (bytes / 1024 + 1) * 1024;
-        bytes = bytes < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : bytes;
-        if (count == 0 || bytes > budgets[count - 1]) budgets[count++] = bytes;
-    }
+    for (size_t b = 0; b < sizeof bytes_per_key / sizeof *bytes_per_key; b++)
+        count = add_load(bytes_per_key[b], distinct, budgets, count);
     return count;
+}
+
+static lab_result compare_files(const lab_plan *plan, record *into, choose_budgets *choose)
+{
+    if (plan->file_count == 0) return LAB_LEFT_OUT;
+    return compare(plan, into, (size_t)plan->file_count, lab_stream_file, choose);
 }
 
 static lab_result run_real(const lab_plan *plan, record *into)
 {
-    if (plan->file_count == 0) return LAB_LEFT_OUT;
-    return compare(plan, into, (size_t)plan->file_count, lab_stream_file, by_load);
+    return compare_files(plan, into, by_load);
 }
 
-const lab_experiment lab_real = {"real", "Errors on real streams, by budget", "Figure 4", .run = run_real};
+const lab_experiment lab_real = {"real", "Errors on real streams, by budget", "Figure 6", .run = run_real,
+                                 .files = LAB_STREAMS};
 
-/* ---- synthetic: Zipf streams, as in Figures 5 and 9 -------------------------------------------------------------- */
+/* ---- space: the same streams with far too few bytes and with far more than they need, as in Figure 2 ------------- */
+
+static size_t by_space(const lab_plan *plan, double distinct, uint64_t budgets[LAB_LIST_MAX])
+{
+    static const double bytes_per_key[] = {0.125, 0.25, 0.5, 1, 1.5, 2, 2.5, 3.75, 5, 7.5, 10, 15};
+    size_t count = 0;
+    for (size_t b = 0; b < sizeof bytes_per_key / sizeof *bytes_per_key; b += plan->quick ? 3 : 1)
+        count = add_load(bytes_per_key[b], distinct, budgets, count);
+    return count;
+}
+
+static lab_result run_space(const lab_plan *plan, record *into)
+{
+    return compare_files(plan, into, by_space);
+}
+
+/* The methods of the paper, ours, and the exact one that needs least. */
+const lab_experiment lab_space = {
+    .name = "space",
+    .title = "Space and accuracy: errors on real streams, from few bytes to plenty",
+    .figure = "Figure 2",
+    .run = run_space,
+    .files = LAB_STREAMS,
+    .methods = {"cms", "cs", "lcs", "ms", "d-cms", "lego-paper", "d-lego-paper", "d-lego", "lego", "cqf", "one"}};
+
+/* ---- synthetic: Zipf streams, as in Figures 7 and 10 ------------------------------------------------------------- */
 
 static bool open_zipf(lab_stream *self, const lab_plan *plan, size_t i)
 {
@@ -80,10 +117,43 @@ static lab_result run_synthetic(const lab_plan *plan, record *into)
 
 const lab_experiment lab_synthetic = {.name = "synthetic",
                                       .title = "Errors on Zipf streams, by skewness and budget",
-                                      .figure = "Figures 5 and 9",
+                                      .figure = "Figures 7 and 10",
                                       .run = run_synthetic,
                                       .distinct = 100000,
                                       .alphas = {0.5, 0.7, 0.9, 1.1, 1.3, 1.5}};
+
+/* ---- ablations: models that were trained without a part, as whole sketches, as in Figure 9 ----------------------- */
+
+/* Rows of the first also have the rule, of its weights, and the constant 1. */
+static lab_result compare_model(const lab_plan *given, record *into, const char *file, bool first)
+{
+    lab_plan plan = *given;
+    plan.model_file = file;
+    plan.kinds[0] = &estimator_lego_paper;
+    plan.kinds[1] = &estimator_rule;
+    plan.kinds[2] = &estimator_one;
+    plan.kind_count = first ? 3 : 1;
+    lab_result result = load_model(file, &plan.model) ? compare(&plan, into, plan.alpha_count, open_zipf, as_published)
+                                                      : lab_unusable(into, file);
+    load_close(); /* one at a time is loaded */
+    return result;
+}
+
+static lab_result run_ablations(const lab_plan *plan, record *into)
+{
+    lab_result result = plan->model_count > 0 ? LAB_DONE : LAB_LEFT_OUT;
+    for (size_t i = 0; i < plan->model_count; i++)
+        result = lab_worse(result, compare_model(plan, into, plan->models[i], record_rows(into) == 0));
+    return result;
+}
+
+const lab_experiment lab_ablations = {.name = "ablations",
+                                      .title = "Training without one of its parts: errors by skewness and budget",
+                                      .figure = "Figure 9",
+                                      .run = run_ablations,
+                                      .files = LAB_MODELS,
+                                      .distinct = 100000,
+                                      .alphas = {0.7, 0.9, 1.1}};
 
 /* ---- bytes: one scale for all streams, where the paper's figures have budgets of a given stream each ------------- */
 
@@ -144,7 +214,8 @@ static lab_result run_scaling(const lab_plan *plan, record *into)
 
 const lab_experiment lab_scaling = {.name = "scaling",
                                     .title = "Errors from one brick of 100 KB to 140 MB",
-                                    .figure = "Figure 4, Wiki and Webdocs",
+                                    .figure = "Figure 6, Wiki and Webdocs",
                                     .run = run_scaling,
+                                    .seeds = 1, /* of millions of items: seeds differ in the third digit */
                                     .scale = 1,
                                     .quick_scale = 0.01};

@@ -1,4 +1,4 @@
-/* legosketch lab skew: how skewed the part of a stream is that one of K bricks gets, as in Figure 3 of the paper.
+/* legosketch lab skew: how skewed the part of a stream is that one of K bricks gets, as in Figure 5 of the paper.
  *
  * Theorem 4.2: around the item of sub-rank r' of a brick, whose rank in the stream is r, the sub-skewness is alpha
  * log(1 + D / r) / log(1 + 1 / r'), with D ~ Geometric(1/K) and r - r' ~ NegativeBinomial(r', 1/K). Its expectation is
@@ -13,7 +13,7 @@
 
 enum { BRICKS_MAX = 1400 };
 static const uint32_t bricks[] = {1, 4, 16, 64, 256, BRICKS_MAX};
-static const uint32_t ranks[] = {1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000};
+static const uint32_t ranks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 50, 100, 200, 500, 1000};
 enum {
     KS = sizeof bricks / sizeof *bricks,
     RANKS = sizeof ranks / sizeof *ranks,
@@ -94,7 +94,7 @@ static void simulate(const lab_plan *plan, uint32_t k, double means[RANK_MAX + 1
 static void add_row(record *into, uint32_t k, uint32_t rank, const char *how, double value)
 {
     char series[32];
-    snprintf(series, sizeof series, "K = %u", (unsigned)k);
+    snprintf(series, sizeof series, "K = %u%s", (unsigned)k, k == 1 ? ", alpha itself" : "");
     json_line row = json_begin();
     json_text(&row, "series", series);
     json_text(&row, "how", how);
@@ -124,5 +124,5 @@ static lab_result run(const lab_plan *plan, record *into)
     return LAB_DONE;
 }
 
-const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream (Theorem 4.2)", "Figure 3",
+const lab_experiment lab_skew = {"skew", "Sub-skewness of a brick's part of a stream", "Figure 5, Theorem 4.2",
                                  .run = run};

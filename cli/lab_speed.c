@@ -1,4 +1,4 @@
-/* legosketch lab speed: items stored and asked for a second, method by method, as in Figure 6 of the paper: on a stream
+/* legosketch lab speed: items stored and asked for a second, method by method, as in Figure 8 of the paper: on a stream
  * of the shape of Wiki, on a CPU and on a GPU. Methods are on one core, one item a call; the Lego sketch also in
  * batches, on one core and on all; and what the published code does stands beside. */
 #include "lab.h"
@@ -227,4 +227,4 @@ static lab_result run(const lab_plan *plan, record *into)
 }
 
 const lab_experiment lab_speed = {
-    "speed", "Items stored and asked for a second, by method", "Figure 6", run, .scale = 0.1, .quick_scale = 0.02};
+    "speed", "Items stored and asked for a second, by method", "Figure 8", run, .scale = 0.1, .quick_scale = 0.02};

@@ -176,8 +176,7 @@ static bool add_figure(text *page, const view *what, const cJSON *result, const 
 /* The heading of a panel: what it is, and how large the stream is if its rows say so. */
 static void add_heading(text *page, const view *what, const cJSON *row, const char *panel)
 {
-    bool skewness = strcmp(what->panel, "alpha") == 0 || strcmp(what->panel, "skewness") == 0;
-    bool model = strcmp(what->panel, "model") == 0;
+    bool skewness = strcmp(what->panel, "alpha") == 0, model = strcmp(what->panel, "model") == 0;
     page_put(page, skewness ? "<h3>skewness " : model ? "<h3>model " : "<h3>", panel, "");
     double n = number_of(row, "n"), total = number_of(row, "N");
     if (n > 0 && total > 0) text_print(page, " <span class=soft>N = %.0f items, n = %.0f distinct</span>", total, n);

@@ -43,12 +43,17 @@ static bool has_points(const view *what, const pivot *data, size_t series)
     return false;
 }
 
+/* A tic has its label unless that of one before it is so near, as a part of the axis, that they would overlap. */
 static void add_tics(text *script, const view *what, const pivot *data)
 {
+    const double nearest = 0.045;
+    double span = log(data->x[data->point_count - 1]) - log(data->x[0]), last = -INFINITY;
     text_print(script, what->bars ? "set xtics rotate by 90 right (" : "set xtics rotate by -40 (");
     for (size_t i = 0; i < data->point_count; i++) {
+        bool labelled = what->bars || log(data->x[i]) - last >= nearest * span;
+        if (labelled && !what->bars) last = log(data->x[i]);
         text_print(script, "%s", i > 0 ? ", " : "");
-        add_name(script, data->label[i]);
+        add_name(script, labelled ? data->label[i] : "");
         text_print(script, " %.9g", what->bars ? (double)i : data->x[i]);
     }
     text_print(script, ")\n");

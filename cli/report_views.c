@@ -16,8 +16,6 @@
     }
 #define BY_METHOD(name, field) .experiment = name, .panel = field, .series = "method"
 #define BY_BUDGET .x = "budget", .x_label = "bytes of memory", .sizes = true
-#define BY_LOAD                                                                                                        \
-    .experiment = "ablations", .panel = "skewness", .series = "variant", .x = "load", .x_label = "items in a brick"
 /* Of bench: what grows is a panel, which has a field of its own for where it is. */
 #define TIME_BY(field, ...)                                                                                            \
     {                                                                                                                  \
@@ -33,6 +31,7 @@
 
 const view report_views[] = {
     ERRORS(BY_METHOD("real", "stream"), BY_BUDGET),
+    ERRORS(BY_METHOD("space", "stream"), BY_BUDGET),
     ERRORS(BY_METHOD("synthetic", "alpha"), BY_BUDGET),
     {.experiment = "speed",
      .panel = "device",
@@ -43,10 +42,7 @@ const view report_views[] = {
      .x_label = "",
      .y_label = "million items a second",
      .bars = true},
-    {BY_LOAD, .y = "aae", .title = "AAE of the networks", .y_label = AAE},
-    {BY_LOAD, .y = "are", .title = "ARE of the networks", .y_label = ARE},
-    {BY_LOAD, .y = "rule_aae", .title = "AAE of the rule", .y_label = AAE},
-    {BY_LOAD, .y = "rule_are", .title = "ARE of the rule", .y_label = ARE},
+    ERRORS(.experiment = "ablations", .panel = "alpha", .series = "variant", BY_BUDGET),
     {"skew", "how", "series", "rank", "ratio", "Sub-skewness", "rank of the item in its brick", "times alpha",
      .linear = true},
     {"bound", "model", "stream", "times", "share", "Share of items beyond", "eps, in multiples of 1 / d2",

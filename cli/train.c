@@ -2,6 +2,7 @@
 #include "ms_train.h"
 #include "options.h"
 #include "output.h"
+#include "paper.h"
 #include "say.h"
 #include "train_score.h"
 #include "training.h"

@@ -34,7 +34,7 @@ _legosketch()
                 -q --quiet -h --help' ;;
         lab)
             options='-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads -f
-                --format --on-error --checkpoints --quick -q --quiet -h --help' ;;
+                --format --on-error --models --quick -q --quiet -h --help' ;;
         report) options='-o --output -r --reference -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
@@ -61,14 +61,14 @@ _legosketch()
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
         -s | --seed | --seeds | -t | --threads | --blocks | -k | --items | --columns | -n | --distinct | -a | --alpha \
-            | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --checkpoints) return ;;
+            | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --models) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$word"))
     elif [[ $command == lab ]] && ((COMP_CWORD == 2)); then
-        COMPREPLY=($(compgen -W 'real synthetic speed ablations skew bound scaling bytes all' -- "$word"))
+        COMPREPLY=($(compgen -W 'real space synthetic speed ablations skew bound scaling bytes all' -- "$word"))
     elif [[ $command == gen ]]; then
         COMPREPLY=($(compgen -W 'zipf' -- "$word"))
     elif [[ $command != demo && $command != train ]]; then

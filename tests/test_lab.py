@@ -1,4 +1,4 @@
-"""lab of the command: what each experiment writes, against eval, train --score and the formulas; and what goes wrong.
+"""lab of the command: what each experiment writes, against eval and the formulas; and what goes wrong.
 
 SPDX-License-Identifier: MIT
 """
@@ -8,7 +8,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import PROGRAM, Case, words
 
 SHARED_FIELDS = ("method", "model", "budget", "bytes", "n", "N", "aae", "are")
-EXPERIMENTS = ["ablations", "bound", "bytes", "real", "scaling", "skew", "speed", "synthetic"]
+FIGURES = {"ablations": "Figure 9", "bound": "Theorem 4.3", "bytes": "no figure of the paper", "real": "Figure 6",
+           "scaling": "Figure 6, Wiki and Webdocs", "skew": "Figure 5, Theorem 4.2", "space": "Figure 2",
+           "speed": "Figure 8", "synthetic": "Figures 7 and 10"}
 
 
 class LabCase(Case):
@@ -32,7 +34,7 @@ class Experiments(LabCase):
         result = self.lab("real", *arguments)
         quoted = [word if word != "it's one.txt" else "'it'\\''s one.txt'" for word in arguments]
         self.assertEqual(result["command"], " ".join([PROGRAM, "lab", "real", "-q", *quoted]))
-        self.assertEqual((result["experiment"], result["figure"]), ("real", "Figure 4"))
+        self.assertEqual((result["experiment"], result["figure"]), ("real", "Figure 6"))
         self.assertEqual((result["seed"], result["seeds"]), (7, 2))
         self.assertRegex(f"legosketch {result['version']}\n".encode(), self.run_program("--version"))
         self.assertRegex(result["commit"] or "0" * 12, r"^[0-9a-f]{12}(\+changes)?$")
@@ -82,6 +84,25 @@ class Experiments(LabCase):
         self.assertLess(rows[0]["aae"], 1e-6)
         self.assertEqual((rows[1]["aae"], rows[1]["are"]), (2, 2 / 3))
 
+    def test_space(self):
+        """From an eighth of a byte a distinct item to 15, of the methods of its own unless others are asked for."""
+        self.write("a.tsv", b"".join(b"%d\t%d\n" % (i, 1 + i % 7) for i in range(40000)))
+        sizes = [0.125, 0.25, 0.5, 1, 1.5, 2, 2.5, 3.75, 5, 7.5, 10, 15]
+        budgets = [max(int(size * 40000) // 1024 + 1, 4) << 10 for size in sizes]
+        rows = self.lab("space", "--methods", "cms", "--seeds", "1", "a.tsv")["rows"]
+        self.assertEqual([row["budget"] for row in rows if row["method"] == "cms"], budgets)
+        self.assertEqual({row["method"] for row in rows}, {"cms", "one"})
+        rows = self.lab("space", "--quick", "a.tsv", says="ms at 5K on a is left out")["rows"]
+        self.assertEqual(sorted({row["budget"] for row in rows}), budgets[::3])
+        self.assertEqual({row["method"] for row in rows} - {"d-lego-paper"},
+                         {"cms", "cs", "lcs", "ms", "d-cms", "lego-paper", "d-lego", "lego", "cqf", "one"})
+        self.assertEqual([row["error"] for row in rows if row["method"] == "cqf" and "aae" not in row][0],
+                         "the stream does not fit")
+        options = ["--methods", "d-cms,lego,one", "--budget", "8K,32K"]
+        self.write("words.txt", b"\n".join(words(20000)))
+        self.assertEqual(self.shared(self.lab("space", "--seeds", "1", *options, "words.txt")["rows"]),
+                         self.eval_rows(*options, "words.txt"))
+
     def test_synthetic_is_gen_and_eval(self):
         options = ["--methods", "rule,cms,one", "--budget", "4K,8K", "--seeds", "2"]
         rows = self.lab("synthetic", *options, "--alphas", "0.7,1.2", "--distinct", "3000")["rows"]
@@ -109,7 +130,9 @@ class Experiments(LabCase):
                     self.assertGreaterEqual(row["aae"], 0)
 
     def test_scaling(self):
-        rows = self.lab("scaling", "--quick", "--scale", "0.001", "--methods", "cms")["rows"]
+        result = self.lab("scaling", "--scale", "0.001", "--methods", "cms")
+        self.assertEqual(result["seeds"], 1)
+        rows = result["rows"]
         for name, distinct, total in (("wiki-like", 9380, 24981), ("webdocs-like", 5268, 299887)):
             mine = [row for row in rows if row["stream"] == name and row["method"] == "cms"]
             budgets = [row["budget"] for row in mine]
@@ -141,6 +164,8 @@ class Experiments(LabCase):
         rows = self.lab("skew", "--quick")["rows"]
         found = {(row["how"], row["bricks"], row["rank"]): row["ratio"] for row in rows}
         self.assertEqual({bricks for _, bricks, _ in found}, {1, 4, 16, 64, 256, 1400})
+        self.assertEqual({rank for _, _, rank in found}, {*range(1, 11), 20, 50, 100, 200, 500, 1000})
+        self.assertEqual({row["series"] for row in rows if row["bricks"] == 1}, {"K = 1, alpha itself"})
         for bricks, rank in [(4, 1), (4, 2), (4, 10), (16, 1), (16, 3)]:
             p, log, expected, likely = 1 / bricks, math.log, 0, (1 / bricks)**rank
             distances = [(d, p * (1 - p)**(d - 1)) for d in range(1, 40 * bricks)]
@@ -178,43 +203,57 @@ class Experiments(LabCase):
         self.assertEqual(checked, 8)
 
     def test_ablations(self):
+        """Models as eval has them, each by the name in it; the rule of the first and the constant 1 once."""
         train = ["train", "--preset", "quick", "--tasks", "8", "--n-min", "2000", "-q"]
-        self.run_program(*train, "-o", "a.lego", "--checkpoint", "whole")
-        self.run_program(*train, "-o", "b.lego", "--checkpoint", "part", "--no-scan", "--plain-loss")
-        result = self.lab("ablations", "--quick", "whole", "part")
-        variants = [row["variant"] for row in result["rows"]]
-        self.assertEqual(variants, ["complete"] * 6 + ["no scan, plain loss"] * 6)
-        self.assertEqual([row["load"] for row in result["rows"][:6]], [3000, 5300, 8300, 16700, 33300, 50000])
-        for row in result["rows"]:
-            self.assertEqual((row["trained_tasks"], row["trained_seed"], row["skewness"]), (8, 0, "0.5 to 1"))
-            self.assertGreater(row["rule_aae"], 0)
-        fixed = self.lab("ablations", "--quick", "--alphas", "0.7", "whole")["rows"]
-        self.assertEqual({row["skewness"] for row in fixed}, {"0.7"})
+        self.run_program(*train, "-o", "a.lego", "--name", "complete")
+        self.run_program(*train, "-o", "b.lego", "--name", "no-normalis.", "--no-normalisation")
+        options = ["--budget", "100K,300K", "--seeds", "2", "--seed", "3"]
+        result = self.lab("ablations", *options, "-n", "3000", "--alphas", "0.7,1.2", "a.lego", "paper", "b.lego")
+        rows = result["rows"]
+        kinds = {"complete": ("a.lego", "lego-paper"), "rule": ("a.lego", "rule"), "one": (None, "one"),
+                 "paper": ("paper", "lego-paper"), "no-normalis.": ("b.lego", "lego-paper")}
+        self.assertEqual({row["variant"]: (row["file"], row["method"]) for row in rows}, kinds)
+        for alpha in ("0.7", "1.2"):
+            stream = self.run_program("gen", "zipf", "-n", "3000", "-a", alpha, "-f", "u32")
+            for variant, (file, method) in kinds.items():
+                ours = self.shared(row for row in rows if (row["variant"], row["alpha"]) == (variant, float(alpha)))
+                asked = [*options, "--methods", method, "-m", file or "a.lego", "-f", "u32"]
+                for mine, wanted in zip(ours, self.eval_rows(*asked, data=stream), strict=True):
+                    for field in ("aae", "are"):  # summed in another order
+                        self.assertAlmostEqual(mine.pop(field), wanted.pop(field), 6)
+                    self.assertEqual(mine, wanted)
+        rows = self.lab("ablations", "--quick", "-n", "2000", "paper")["rows"]
+        self.assertEqual({(row["alpha"], row["budget"]) for row in rows},
+                         {(alpha, size << 10) for alpha in (0.7, 0.9, 1.1) for size in (300, 900, 2100)})
         self.write("none", b"LEGOTRAI")
-        self.run_program("lab", "ablations", "-q", "--quick", "none", "part", code=1,
-                         says="(?s)none .*some of it failed")
+        self.run_program("lab", "ablations", "-q", "--quick", "-n", "2000", "none", "b.lego", code=1,
+                         says="(?s)none is not a model.*some of it failed")
         result = json.loads(self.read("lab-results/ablations.json"))
         self.assertEqual(result["failures"], ["none could not be used"])
-        self.assertEqual(len(result["rows"]), 6)
+        self.assertEqual({row["variant"] for row in result["rows"]}, {"no-normalis.", "rule", "one"})
 
     def test_all(self):
         """One stream cannot be read: the rest of it and the others' results are there, and the status tells."""
         self.write("a.txt", b"\n".join(words(300)))
         self.run_program("lab", "all", "--quick", "-q", "-n", "2000", "--alphas", "0.9", "--scale", "0.0005",
                          "--methods", "cms", "--budget", "8K", "a.txt", "missing.txt", code=1,
-                         says="(?s)missing.txt: No such file.*ablations: left out.*1 of 8 experiments failed")
+                         says="(?s)missing.txt: No such file.*ablations: left out.*2 of 9 experiments failed")
         self.assertEqual(sorted(os.listdir(self.folder / "lab-results")),
-                         sorted(f"{name}.json" for name in EXPERIMENTS if name != "ablations"))
-        real = json.loads(self.read("lab-results/real.json"))
-        self.assertEqual({row["stream"] for row in real["rows"]}, {"a"})
-        self.assertEqual(real["failures"], ["missing.txt could not be used"])
+                         sorted(f"{name}.json" for name in FIGURES if name != "ablations"))
+        for name in FIGURES.keys() - {"ablations"}:
+            result = json.loads(self.read(f"lab-results/{name}.json"))
+            self.assertEqual((result["experiment"], result["figure"]), (name, FIGURES[name]))
+            if name in ("real", "space"):
+                self.assertEqual({row["stream"] for row in result["rows"]}, {"a"})
+                self.assertEqual(result["failures"], ["missing.txt could not be used"])
 
 
 class WrongInput(LabCase):
     def test_wrong_usage(self):
         for arguments, says in [
             ([], "which experiment"), (["reel"], "no experiment 'reel'; did you mean 'real'"),
-            (["real"], "name the files"), (["ablations"], "name checkpoints"), (["skew", "x"], "skew takes no files"),
+            (["real"], "real: name the files"), (["space"], "space: name the files"), (["ablations"], "name models"),
+            (["skew", "x"], "skew takes no files"),
             (["bytes", "--methods", "lego,cmz"], "'cmz' is not a method"),
             (["bytes", "--methods", ""], "'' is not a method"),
             (["synthetic", "--budget", "1K"], "'1K' is not a budget: the least is 4K"),

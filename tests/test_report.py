@@ -15,9 +15,10 @@ HOSTILE = "<script>alert('x')</script>\"&`id`$(id)\n'; system 'id' #"
 ERRORS = ("aae", "are")
 VIEWS = {
     "real": ("stream", "method", "budget", ERRORS),
+    "space": ("stream", "method", "budget", ERRORS),
     "synthetic": ("alpha", "method", "budget", ERRORS),
     "speed": ("device", "operation", "method", ("millions_per_second",)),
-    "ablations": ("skewness", "variant", "load", (*ERRORS, "rule_aae", "rule_are")),
+    "ablations": ("alpha", "variant", "budget", ERRORS),
     "skew": ("how", "series", "rank", ("ratio",)),
     "bound": ("model", "stream", "times", ("share",)),
     "scaling": ("stream", "method", "budget", ERRORS),
@@ -82,9 +83,9 @@ class Report(Case):
                                   text=True)
             if done.returncode != 0:
                 raise RuntimeError(done.stderr)
-        run("train", "--preset", "quick", "--tasks", "8", "-q", "-o", "a.lego", "--checkpoint", "checkpoint")
+        run("train", "--preset", "quick", "--tasks", "8", "-q", "-o", "a.lego", "--name", "complete")
         run("lab", "all", "--quick", "-q", "-o", "results", "-n", "5000", "--alphas", "0.7,0.9", "--scale", "0.001",
-            "--methods", "lego,cms", "--checkpoints", "checkpoint", "a <b>.txt")
+            "--methods", "lego,cms", "--models", "a.lego,paper", "a <b>.txt")
 
     def setUp(self):
         super().setUp()

@@ -136,7 +136,7 @@ class Train(Case):
             ("empty", b"", "is not a checkpoint"), ("text", b"hello world" * 99, "is not a checkpoint"),
             ("short", kept[:-1], "ends too early"), ("long", kept + b"x", "goes on too long"),
             ("earlier", kept[:8] + b"\1" + kept[9:], "another version"),
-            ("later", kept[:8] + b"\6" + kept[9:], "another version"),
+            ("later", kept[:8] + b"\7" + kept[9:], "another version"),
             ("damaged", kept[:9000] + b"\xff\xff" + kept[9002:], "checksum is wrong"),
         ]:
             self.write(name, data)
@@ -165,8 +165,8 @@ class Train(Case):
         self.train("a.lego", "--checkpoint", "c")
         subprocess.run(["cp", "c", "broken"], cwd=self.folder, check=True)
         broken = bytearray(self.read("c"))
-        broken[192:200] = bytes(8)  # step 0 again
-        broken[304 + 4 * 5000:304 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
+        broken[208:216] = bytes(8)  # step 0 again
+        broken[320 + 4 * 5000:320 + 4 * 5200] = b"\xff\xff\x7f\x7f" * 200  # the largest float
         try:
             import xxhash
         except ImportError:
