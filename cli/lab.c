@@ -109,7 +109,7 @@ bool lab_list(const command *self, lab_plan *plan, const char *list, lab_take *t
 static void add_default_kinds(lab_plan *plan)
 {
     for (const estimator_kind *const *kind = estimator_kinds; *kind != NULL && plan->kind_count < LAB_LIST_MAX; kind++)
-        if (*kind != &estimator_exact) plan->kinds[plan->kind_count++] = *kind;
+        if (!(*kind)->by_name_only) plan->kinds[plan->kind_count++] = *kind;
 }
 
 static void ensure_one(lab_plan *plan)
