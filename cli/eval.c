@@ -17,17 +17,17 @@ static bool json;
 static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
      "of lego (the sketch), rule (its upper bound), lego-paper (with the paper's model), d-lego (with an eighth for "
-     "the most frequent items), cms (Count-Min), cs (Count sketch), cs-clipped (at least 1), lcs (learned C-sketch), "
-     "d-cms (Count-Min behind the paper's filter), cu (conservative update), cmm (Count-Mean-Min), tower-cm, "
-     "tower-cu, salsa-cu, elastic, fingerprint (a cuckoo table of the best widths in hindsight), cqf (a counting "
-     "quotient filter of the best remainder in hindsight), ms (the meta-sketch), one (the constant 1), exact (a hash "
-     "table) "
-     "(lego,rule,lego-paper,cms,one,exact)"},
+     "the most frequent items), d-lego-paper (lego-paper behind the paper's filter), d-lego-quarter (the same, with a "
+     "quarter for the filter; in the lab only where it is named), cms (Count-Min), cs (Count sketch), cs-clipped (at "
+     "least 1), lcs (learned C-sketch), d-cms (Count-Min behind the paper's filter), d-cms-quarter (as above), cu "
+     "(conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, fingerprint (a cuckoo table "
+     "of the best widths in hindsight), cqf (a counting quotient filter of the best remainder in hindsight), ms (the "
+     "meta-sketch), one (the constant 1), exact (a hash table) (lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &model,
-     "model of lego, rule, d-lego (the default model) and lego-paper (paper)"},
+     "model of lego, rule, d-lego (the default model), lego-paper, d-lego-paper and d-lego-quarter (paper)"},
     {"relative", 0, OPTION_REAL, "W", &asking.relative,
      "what relative error is worth to lego against absolute, from 0, nothing, to 1, all (0.5)"},
     {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
@@ -49,7 +49,7 @@ static bool print_result(const exact_table *truth, const trial *spec, const metr
     }
     char budget[VALUE_TEXT];
     const char *name = lab_model_name(spec);
-    printf("%-11s %-10s %8s ", spec->kind->name, name != NULL ? name : "-", value_print_size(budget, spec->budget));
+    printf("%-14s %-10s %8s ", spec->kind->name, name != NULL ? name : "-", value_print_size(budget, spec->budget));
     if (result == NULL) printf("%12s %12s %12s\n", "-", "-", "-");
     else printf("%12" PRIu64 " %12.4f %12.4f\n", result->bytes, result->aae, result->are);
     return true;
@@ -96,7 +96,7 @@ static int run(int count, char **operands)
     if (!json) {
         printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n",
                exact_total(read.truth), exact_size(read.truth), given.seeds, given.seeds == 1 ? "" : "s");
-        printf("%-11s %-10s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
+        printf("%-14s %-10s %8s %12s %12s %12s\n", "method", "model", "budget", "bytes", "AAE", "ARE");
     }
     bool ok = run_trials(&read);
     content_free(&read);
@@ -111,10 +111,10 @@ const command command_eval = {
             "each for every distinct item once, and prints the mean absolute error (AAE) and\n"
             "the mean relative error (ARE) over the items whose count is not 0. bytes are\n"
             "those really used. INPUT is read as by 'legosketch build'. Methods whose answers\n"
-            "depend on the order (d-lego, d-cms, cu, tower-cu, salsa-cu, elastic, fingerprint)\n"
-            "get the stream as it comes, which is kept, 4 bytes an item; from tsv, it is\n"
-            "shuffled. Where the stream does not fit into cqf there is - instead of errors,\n"
-            "or with --json an error.",
+            "depend on the order (d-..., cu, tower-cu, salsa-cu, elastic, fingerprint) get the\n"
+            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.\n"
+            "Where the stream does not fit into cqf there is - instead of errors, or with\n"
+            "--json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
                 "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n"
                 "  legosketch eval --methods lego,one --relative 0.9 --budget 300K words.txt.xz\n",

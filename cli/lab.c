@@ -121,7 +121,7 @@ static bool read_plan(void)
 static void add_every_kind(lab_plan *plan)
 {
     for (const estimator_kind *const *kind = estimator_kinds; *kind != NULL && plan->kind_count < LAB_LIST_MAX; kind++)
-        if (*kind != &estimator_exact) plan->kinds[plan->kind_count++] = *kind;
+        if (!(*kind)->by_name_only) plan->kinds[plan->kind_count++] = *kind;
 }
 
 static void add_own_kinds(lab_plan *plan, const lab_experiment *experiment)

@@ -18,6 +18,7 @@ typedef struct estimator_kind {
     bool seedless;     /* it does not hash, so a mean over several seeds makes no sense */
     bool in_order;     /* its answers depend on the order of the stream: it wants one occurrence after another */
     bool insert_only;  /* it cannot delete: LEGO_ERR_ARGUMENT for a negative count */
+    bool by_name_only; /* the lab measures it only where it is named */
 
     /* A method that is one table, which begins with an estimator_table, has these sizes and none of the next three
      * functions: it is made of zeros, with as many units behind the header as the rest of the budget holds. Without
@@ -44,10 +45,11 @@ typedef struct estimator_table {
 
 #define ESTIMATOR_TABLE(type, size) .header = sizeof(type), .unit = (size)
 
-extern const estimator_kind estimator_lego, estimator_rule, estimator_lego_paper, estimator_d_lego, estimator_cms,
-    estimator_cs, estimator_cs_clipped, estimator_lcs, estimator_d_cms, estimator_cu, estimator_cmm, estimator_tower_cm,
-    estimator_tower_cu, estimator_salsa_cu, estimator_elastic, estimator_fingerprint, estimator_cqf, estimator_ms,
-    estimator_one, estimator_exact;
+extern const estimator_kind estimator_lego, estimator_rule, estimator_lego_paper, estimator_d_lego,
+    estimator_d_lego_paper, estimator_d_lego_quarter, estimator_cms, estimator_cs, estimator_cs_clipped, estimator_lcs,
+    estimator_d_cms, estimator_d_cms_quarter, estimator_cu, estimator_cmm, estimator_tower_cm, estimator_tower_cu,
+    estimator_salsa_cu, estimator_elastic, estimator_fingerprint, estimator_cqf, estimator_ms, estimator_one,
+    estimator_exact;
 
 /* Every kind, in the order of a table, ended by NULL. */
 extern const estimator_kind *const estimator_kinds[];

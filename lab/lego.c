@@ -1,6 +1,6 @@
 /* The Lego sketch as an estimator: with its model's decoder (`lego`), with the rule alone (`rule`), which is the upper
  * bound that every sketch gives, with the paper's model (`lego-paper`), and with an eighth of the budget for the most
- * frequent items (`d-lego`, after the paper's name for a sketch behind a filter). */
+ * frequent items (`d-lego`, after the paper's name for a sketch behind a filter; filtered.c has the paper's own). */
 #include "estimator.h"
 
 static lego_status create(const lego_options *wanted, void **self)

@@ -7,9 +7,9 @@ import collections, json, lzma, operator, os, random, struct, sys, unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_cli import FIELDS, SHARED, Case, words
 
-METHODS = ["lego", "rule", "lego-paper", "d-lego", "cms", "cs", "cs-clipped", "lcs", "d-cms", "cu", "cmm", "tower-cm", "tower-cu",
-           "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
-IN_ORDER = ["d-lego", "d-cms", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
+METHODS = ["lego", "rule", "lego-paper", "d-lego", "d-lego-paper", "d-lego-quarter", "cms", "cs", "cs-clipped", "lcs", "d-cms",
+           "d-cms-quarter", "cu", "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
+IN_ORDER = ["d-lego", "d-lego-paper", "d-lego-quarter", "d-cms", "d-cms-quarter", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
 
 
 class Gen(Case):
