@@ -24,8 +24,8 @@ static lab_plan given = {.format = -1};
 static const option_entry options[] = {
     {"output", 'o', OPTION_TEXT, "DIR", &folder, "folder of the results, made if it is not there (lab-results)"},
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
-     "methods of 'legosketch eval', separated by commas; one, the constant 1, is always among them (all but exact; of "
-     "space those of the paper, d-lego, lego and cqf)"},
+     "methods of 'legosketch eval', separated by commas; one, the constant 1, is always among them (all but exact and "
+     "the quarters; of space those of the paper, d-lego, lego and cqf)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "sizes such as 300K,600K, instead of the experiment's own"},
     {"alphas", 0, OPTION_TEXT, "LIST", &alphas,
      "skewnesses such as 0.7,1.1, instead of the experiment's own: synthetic, ablations, bound, bytes"},
@@ -117,7 +117,7 @@ static bool read_plan(void)
            lab_list(&command_lab, &given, models, take_model);
 }
 
-/* Every method but the hash table, whose error is 0 at whatever bytes it takes. */
+/* Every method but the hash table, whose error is 0 at whatever bytes it takes, and what is a variant of another. */
 static void add_every_kind(lab_plan *plan)
 {
     for (const estimator_kind *const *kind = estimator_kinds; *kind != NULL && plan->kind_count < LAB_LIST_MAX; kind++)
@@ -126,9 +126,9 @@ static void add_every_kind(lab_plan *plan)
 
 static void add_own_kinds(lab_plan *plan, const lab_experiment *experiment)
 {
-    for (const char *const *name = experiment->methods; *name != NULL; name++) {
-        const estimator_kind *kind = estimator_find(*name, strlen(*name));
-        if (kind != NULL) plan->kinds[plan->kind_count++] = kind;
+    while (experiment->kinds[plan->kind_count] != NULL) {
+        plan->kinds[plan->kind_count] = experiment->kinds[plan->kind_count];
+        plan->kind_count++;
     }
     if (plan->kind_count == 0) add_every_kind(plan);
 }

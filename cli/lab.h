@@ -46,8 +46,8 @@ typedef struct lab_experiment {
     /* For the plan where it has nothing. */
     uint32_t seeds, distinct; /* seeds: 0: 3 */
     double scale, quick_scale;
-    double alphas[8];        /* up to a 0 */
-    const char *methods[16]; /* up to a NULL; without any, all but the hash table */
+    double alphas[8];                /* up to a 0 */
+    const estimator_kind *kinds[16]; /* up to a NULL; without any, all but those that are only measured by name */
 } lab_experiment;
 
 extern const lab_experiment lab_real, lab_space, lab_synthetic, lab_speed, lab_ablations, lab_skew, lab_bound,

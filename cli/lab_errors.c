@@ -85,13 +85,14 @@ static lab_result run_space(const lab_plan *plan, record *into)
 }
 
 /* The methods of the paper, ours, and the exact one that needs least. */
-const lab_experiment lab_space = {
-    .name = "space",
-    .title = "Space and accuracy: errors on real streams, from few bytes to plenty",
-    .figure = "Figure 2",
-    .run = run_space,
-    .files = LAB_STREAMS,
-    .methods = {"cms", "cs", "lcs", "ms", "d-cms", "lego-paper", "d-lego-paper", "d-lego", "lego", "cqf", "one"}};
+const lab_experiment lab_space = {.name = "space",
+                                  .title = "Space and accuracy: errors on real streams, from few bytes to plenty",
+                                  .figure = "Figure 2",
+                                  .run = run_space,
+                                  .files = LAB_STREAMS,
+                                  .kinds = {&estimator_cms, &estimator_cs, &estimator_lcs, &estimator_ms,
+                                            &estimator_d_cms, &estimator_lego_paper, &estimator_d_lego_paper,
+                                            &estimator_d_lego, &estimator_lego, &estimator_cqf, &estimator_one}};
 
 /* ---- synthetic: Zipf streams, as in Figures 7 and 10 ------------------------------------------------------------- */
 
