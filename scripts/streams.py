@@ -3,9 +3,10 @@
 Kinds: `issue` (those a decoder was once found wrong on), `kept-out` (others like them, which no choice may look at), `zipf`,
 `real` (oltp and war_and_peace are kept out too) and `large` (10^6 items). All are the same every time. Real streams are the
 files that $LAB_FILES names, else those in ../shared/data, else those in build/streams, where scripts/fetch-streams puts them:
-`python3 scripts/streams.py` prints their paths. $LEGOSKETCH names another program than build/legosketch.
+`python3 scripts/streams.py` prints their paths, `… counts DIR` writes the counts of their items. $LEGOSKETCH names another
+program than build/legosketch.
 """
-import collections, json, lzma, math, os, pathlib, random, struct, subprocess, sys, tempfile
+import array, collections, json, lzma, math, os, pathlib, random, struct, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "reference"
@@ -232,6 +233,8 @@ def chosen(names):
     if unknown:
         raise SystemExit(f"no such stream or kind: {', '.join(sorted(unknown))}; scripts/fetch-streams fetches real ones")
     if "real" in names and not MAKERS["real"]:
+        if names == ["real"]:
+            raise SystemExit(NONE)
         print(NONE, file=sys.stderr)
     for kind, makers in MAKERS.items():
         for name, make in makers.items():
@@ -240,4 +243,8 @@ def chosen(names):
 
 
 if __name__ == "__main__":
-    print(*real_paths(needed=True).values(), sep="\n")
+    if sys.argv[1:2] == ["counts"]:  # for scripts/small-sketches
+        for name, path in real_paths(needed=True).items():
+            pathlib.Path(sys.argv[2], name).write_bytes(array.array("i", real(path).counts.values()).tobytes())
+    else:
+        print(*real_paths(needed=True).values(), sep="\n")

@@ -37,7 +37,7 @@ class Clone(unittest.TestCase):
             self.assertEqual(self.run_script(name, code=1)[1], "real streams are not there: run scripts/fetch-streams\n")
         self.assertIn("run scripts/fetch-streams", self.run_script("compare-baselines", "--peers", code=1)[1])
         for name in ("check-bounds", "check-monotone"):
-            self.assertIn("run scripts/fetch-streams", self.run_script(name)[1])
+            self.assertIn("run scripts/fetch-streams", self.run_script(name, code=1)[1])
 
     def test_no_program(self):
         said = self.run_script("compare-published", code=1, program="/nowhere/legosketch")[1]
