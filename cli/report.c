@@ -184,7 +184,7 @@ const command command_report = {
             "apt-get install gnuplot-nox. A file in DIR that is damaged is named and left out.",
     .examples = "  legosketch lab all --quick words.txt\n"
                 "  legosketch report -o report.html\n"
-                "  legosketch report -o report.html --reference ../shared/reference results\n",
+                "  legosketch report -o report.html --reference reference results\n",
     .options = options,
     .run = run,
 };

@@ -1,12 +1,15 @@
-"""Streams to measure the decoding of shared blocks on, and ways to measure it with build/legosketch.
+"""Streams to measure on, where the real ones are, and ways to measure with build/legosketch.
 
 Kinds: `issue` (those a decoder was once found wrong on), `kept-out` (others like them, which no choice may look at), `zipf`,
-`real` (../shared/data; oltp and war_and_peace are kept out too) and `large` (10^6 items). All are the same every time.
-$LEGOSKETCH names another program than build/legosketch.
+`real` (oltp and war_and_peace are kept out too) and `large` (10^6 items). All are the same every time. Real streams are the
+files that $LAB_FILES names, else those in ../shared/data, else those in build/streams, where scripts/fetch-streams puts them:
+`python3 scripts/streams.py` prints their paths, `… counts DIR` writes the counts of their items. $LEGOSKETCH names another
+program than build/legosketch.
 """
-import collections, json, lzma, math, os, pathlib, random, struct, subprocess, tempfile
+import array, collections, json, lzma, math, os, pathlib, random, struct, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "reference"
 PROGRAM = os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")
 FLOOR = 0.0005    # errors below it count as it
 SMALLEST = 4096   # bytes: the least budget
@@ -20,10 +23,24 @@ folder = tempfile.TemporaryDirectory()
 
 def run(*arguments, input=b""):
     """What the command prints. What it complains of is seen, and ends the script."""
-    done = subprocess.run([PROGRAM, *map(str, arguments)], input=input, stdout=subprocess.PIPE)
+    try:
+        done = subprocess.run([PROGRAM, *map(str, arguments)], input=input, stdout=subprocess.PIPE)
+    except FileNotFoundError:
+        raise SystemExit(f"there is no {PROGRAM}: run make")
     if done.returncode != 0:
         raise SystemExit(f"legosketch {' '.join(map(str, arguments))}: exit status {done.returncode}")
     return done.stdout.decode()
+
+
+def form(path):
+    """What --format is told; a .txt has an item a line."""
+    return path.name.split(".")[1].replace("txt", "lines")
+
+
+def evaluate(path, methods, budgets, *more):
+    """Rows of `eval`."""
+    text = run("eval", "-q", "--json", "-f", form(path), "--methods", ",".join(methods), "-b", ",".join(map(str, budgets)), *more, path)
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def offers(command, option):
@@ -134,17 +151,36 @@ def burst(counts, by):
     return Stream(counts, by * rounds, points=(3,))
 
 
+NONE = "real streams are not there: run scripts/fetch-streams"
+
+
+def real_paths(needed=False):
+    """{name: path}. Where some are needed and there are none, it ends the script."""
+    folders = ROOT.parent / "shared" / "data", ROOT / "build" / "streams"
+    found = list(map(pathlib.Path, os.environ.get("LAB_FILES", "").split()))
+    found = found or next(filter(None, (sorted(folder.glob("*.xz")) for folder in folders)), [])
+    if needed and not found:
+        raise SystemExit(NONE)
+    return {path.name.split(".")[0]: path for path in found}
+
+
+def real_among(names):
+    """(name, path) of those of the names that are there; of others it says that they are not."""
+    paths = real_paths(needed=True)
+    for name in names:
+        if name in paths:
+            yield name, paths[name]
+        else:
+            print(f"{name} is left out: it is not there (scripts/fetch-streams)", file=sys.stderr)
+
+
 def real_items(path):
     """The items of a file as text."""
-    data = lzma.open(path).read()
+    data = lzma.open(path).read() if path.suffix == ".xz" else path.read_bytes()
     if ".txt" in path.name:
         return data.decode().split("\n")[:-1]
     size, code = (4, "I") if ".u32" in path.name else (8, "Q")
     return [str(item) for item in struct.unpack(f"<{len(data) // size}{code}", data)]
-
-
-def real_paths():
-    return {path.name.split(".")[0]: path for path in sorted((ROOT.parent / "shared" / "data").glob("*.xz"))}
 
 
 def real(path):
@@ -195,8 +231,20 @@ def chosen(names):
     names = names.split(",")
     unknown = set(names) - set(MAKERS) - {name for makers in MAKERS.values() for name in makers}
     if unknown:
-        raise SystemExit(f"no such stream or kind: {', '.join(sorted(unknown))}")
+        raise SystemExit(f"no such stream or kind: {', '.join(sorted(unknown))}; scripts/fetch-streams fetches real ones")
+    if "real" in names and not MAKERS["real"]:
+        if names == ["real"]:
+            raise SystemExit(NONE)
+        print(NONE, file=sys.stderr)
     for kind, makers in MAKERS.items():
         for name, make in makers.items():
             if kind in names or name in names:
                 yield kind, name, make()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["counts"]:  # for scripts/small-sketches
+        for name, path in real_paths(needed=True).items():
+            pathlib.Path(sys.argv[2], name).write_bytes(array.array("i", real(path).counts.values()).tobytes())
+    else:
+        print(*real_paths(needed=True).values(), sep="\n")

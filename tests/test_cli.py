@@ -1,7 +1,7 @@
 """The command legosketch, tested as its users meet it: through arguments, files, pipes and exit codes.
 
-Takes the program from $LEGOSKETCH (default build/legosketch) and makes its data on the fly. Where ../shared/data lies
-beside the project, figures of eval are also checked against those known for real streams.
+Takes the program from $LEGOSKETCH (default build/legosketch) and makes its data on the fly. Where real streams
+are (scripts/streams.py), figures of eval are also checked against those known for them.
 
 SPDX-License-Identifier: MIT
 """
@@ -11,7 +11,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = str(Path(os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")).resolve())
-SHARED = ROOT.parent / "shared"
 COMMANDS = ["build", "query", "top", "merge", "fold", "info", "gen", "eval", "demo", "train", "lab", "report"]
 FIELDS = ["method", "model", "budget", "bytes", "n", "N", "aae", "are"]
 SANITIZED = b"__asan_init" in Path(PROGRAM).read_bytes() or b"__tsan_init" in Path(PROGRAM).read_bytes()

@@ -5,8 +5,13 @@ SPDX-License-Identifier: MIT
 import collections, json, lzma, operator, os, random, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import FIELDS, SHARED, Case, words
+from test_cli import FIELDS, ROOT, Case, words
 
+sys.path.insert(0, str(ROOT / "scripts"))
+import streams
+
+STREAMS = streams.real_paths()
+PEERS = streams.REFERENCE / "real_peers.json"
 METHODS = ["lego", "rule", "lego-paper", "d-lego", "d-lego-paper", "d-lego-quarter", "cms", "cs", "cs-clipped", "lcs", "d-cms",
            "d-cms-quarter", "cu", "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
 IN_ORDER = ["d-lego", "d-lego-paper", "d-lego-quarter", "d-cms", "d-cms-quarter", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
@@ -207,25 +212,25 @@ class Eval(Case):
         for name, value in zip(("aae", "are"), wanted):
             self.assertLess(abs(row[name] - value), 0.05 * value, (row, wanted))
 
-    @unittest.skipUnless((SHARED / "data").is_dir(), f"no real streams: {SHARED / 'data'} is not there")
+    @unittest.skipUnless({"mathoverflow", "war_and_peace"} <= set(STREAMS), "real streams are not there")
     def test_real_streams(self):
-        peers = json.loads((SHARED / "reference" / "real_peers.json").read_text())
-        for name, form, suffix in (("mathoverflow", "u64", "u64"), ("war_and_peace", "lines", "txt")):
+        peers = json.loads(PEERS.read_text())
+        for name, form in (("mathoverflow", "u64"), ("war_and_peace", "lines")):
             known = peers[name]
             sizes = list(known["budgets"])
             rows = self.rows("-f", form, "--methods", "cms,one", "--seeds", "5",
-                             "--budget", ",".join(size[:-1] for size in sizes), SHARED / "data" / f"{name}.{suffix}.xz")
+                             "--budget", ",".join(size[:-1] for size in sizes), STREAMS[name])
             for size, cms, one in zip(sizes, rows[::2], rows[1::2], strict=True):
                 self.assertEqual((cms["n"], cms["N"]), (known["n"], known["N"]))
                 self.check_close(cms, known["budgets"][size]["cms"])
                 self.assertEqual([round(one[key], 4) for key in ("aae", "are")], known["always_1"])
 
-    @unittest.skipUnless((SHARED / "data").is_dir(), f"no real streams: {SHARED / 'data'} is not there")
+    @unittest.skipUnless({"mathoverflow", "war_and_peace"} <= set(STREAMS), "real streams are not there")
     def test_other_implementations(self):
         """They shuffled the stream, and so does eval if it gets counts. scripts/compare-baselines has all seven streams."""
         methods = ["cs-clipped", "cu", "tower-cm", "tower-cu", "salsa-cu", "elastic"]
-        known = json.loads((SHARED / "reference" / "real_peers.json").read_text())["mathoverflow"]["budgets"]
-        data = lzma.decompress((SHARED / "data" / "mathoverflow.u64.xz").read_bytes())
+        known = json.loads(PEERS.read_text())["mathoverflow"]["budgets"]
+        data = lzma.decompress(STREAMS["mathoverflow"].read_bytes())
         table = b"".join(b"%d\t%d\n" % pair for pair in collections.Counter(struct.unpack(f"<{len(data) // 8}Q", data)).items())
         rows = self.rows("-f", "tsv", "--methods", ",".join(methods), "--seeds", "3",
                          "--budget", ",".join(size[:-1] for size in known), data=table)
