@@ -238,9 +238,8 @@ class Eval(Case):
             theirs = list(known.values())[at // len(methods)][row["method"].replace("-", "_").replace("clipped", "clipped1")]
             self.check_close(row, theirs)
 
-    @unittest.skipUnless((SHARED / "reference").is_dir(), f"no published figures: {SHARED / 'reference'} is not there")
     def test_published_figures(self):
-        published = json.loads((SHARED / "reference" / "synthetic.json").read_text())
+        published = json.loads((streams.REFERENCE / "synthetic.json").read_text())
         for alpha in ("0.5", "0.9"):
             table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
             rows = self.rows("-f", "tsv", "--methods", "cms,cs,lcs,d-cms", "--seeds", "3", "--budget", "300K,600K", data=table)
