@@ -11,7 +11,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import streams
 
 STREAMS = streams.real_paths()
-PEERS = streams.REFERENCE / "real_peers.json"
 METHODS = ["lego", "rule", "lego-paper", "d-lego", "cms", "cs", "cs-clipped", "lcs", "d-cms", "cu", "cmm", "tower-cm", "tower-cu",
            "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
 IN_ORDER = ["d-lego", "d-cms", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
@@ -214,7 +213,7 @@ class Eval(Case):
 
     @unittest.skipUnless({"mathoverflow", "war_and_peace"} <= set(STREAMS), "real streams are not there")
     def test_real_streams(self):
-        peers = json.loads(PEERS.read_text())
+        peers = json.loads((streams.REFERENCE / "real_peers.json").read_text())
         for name, form in (("mathoverflow", "u64"), ("war_and_peace", "lines")):
             known = peers[name]
             sizes = list(known["budgets"])
@@ -229,7 +228,7 @@ class Eval(Case):
     def test_other_implementations(self):
         """They shuffled the stream, and so does eval if it gets counts. scripts/compare-baselines has all seven streams."""
         methods = ["cs-clipped", "cu", "tower-cm", "tower-cu", "salsa-cu", "elastic"]
-        known = json.loads(PEERS.read_text())["mathoverflow"]["budgets"]
+        known = json.loads((streams.REFERENCE / "real_peers.json").read_text())["mathoverflow"]["budgets"]
         data = lzma.decompress(STREAMS["mathoverflow"].read_bytes())
         table = b"".join(b"%d\t%d\n" % pair for pair in collections.Counter(struct.unpack(f"<{len(data) // 8}Q", data)).items())
         rows = self.rows("-f", "tsv", "--methods", ",".join(methods), "--seeds", "3",
@@ -238,9 +237,8 @@ class Eval(Case):
             theirs = list(known.values())[at // len(methods)][row["method"].replace("-", "_").replace("clipped", "clipped1")]
             self.check_close(row, theirs)
 
-    @unittest.skipUnless((SHARED / "reference").is_dir(), f"no published figures: {SHARED / 'reference'} is not there")
     def test_published_figures(self):
-        published = json.loads((SHARED / "reference" / "synthetic.json").read_text())
+        published = json.loads((streams.REFERENCE / "synthetic.json").read_text())
         for alpha in ("0.5", "0.9"):
             table = self.run_program("gen", "zipf", "--alpha", alpha, "--format", "tsv")
             rows = self.rows("-f", "tsv", "--methods", "cms,cs,lcs,d-cms", "--seeds", "3", "--budget", "300K,600K", data=table)
