@@ -11,7 +11,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import streams
 
 STREAMS = streams.real_paths()
-PEERS = streams.REFERENCE / "real_peers.json"
 METHODS = ["lego", "rule", "lego-paper", "d-lego", "d-lego-paper", "d-lego-quarter", "cms", "cs", "cs-clipped", "lcs", "d-cms",
            "d-cms-quarter", "cu", "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
 IN_ORDER = ["d-lego", "d-lego-paper", "d-lego-quarter", "d-cms", "d-cms-quarter", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
@@ -214,7 +213,7 @@ class Eval(Case):
 
     @unittest.skipUnless({"mathoverflow", "war_and_peace"} <= set(STREAMS), "real streams are not there")
     def test_real_streams(self):
-        peers = json.loads(PEERS.read_text())
+        peers = json.loads((streams.REFERENCE / "real_peers.json").read_text())
         for name, form in (("mathoverflow", "u64"), ("war_and_peace", "lines")):
             known = peers[name]
             sizes = list(known["budgets"])
@@ -229,7 +228,7 @@ class Eval(Case):
     def test_other_implementations(self):
         """They shuffled the stream, and so does eval if it gets counts. scripts/compare-baselines has all seven streams."""
         methods = ["cs-clipped", "cu", "tower-cm", "tower-cu", "salsa-cu", "elastic"]
-        known = json.loads(PEERS.read_text())["mathoverflow"]["budgets"]
+        known = json.loads((streams.REFERENCE / "real_peers.json").read_text())["mathoverflow"]["budgets"]
         data = lzma.decompress(STREAMS["mathoverflow"].read_bytes())
         table = b"".join(b"%d\t%d\n" % pair for pair in collections.Counter(struct.unpack(f"<{len(data) // 8}Q", data)).items())
         rows = self.rows("-f", "tsv", "--methods", ",".join(methods), "--seeds", "3",
