@@ -60,6 +60,25 @@ class Clone(unittest.TestCase):
         self.assertRegex(out, r"(?m)^     all .* 1\.0\d+$|^     all .* 0\.9\d+$")
 
 
+    def test_tables_of_the_lab(self):
+        """lab-tables and compare-claim print what results say, and what makes them where there are none."""
+        self.assertIn("lab space -o", self.run_script("lab-tables", "space", code=1)[1])
+        self.assertIn("'legosketch lab space' makes it", self.run_script("compare-claim", code=1)[1])
+        self.assertIn("no experiment 'spice'", self.run_script("lab-tables", "spice", code=2)[1])
+        folder = self.root / "build" / "lab"
+        folder.mkdir(parents=True)
+        rows = [{"stream": "a", "method": method, "budget": 1000 * size, "n": 1000, "N": 5000, "aae": aae / size, "are": 0.1}
+                for method, aae in (("lego-paper", 1), ("cms", 4), ("one", 3)) for size in (1, 5)]
+        rows.append({"stream": "a", "method": "ms", "budget": 1000, "error": "too small"})
+        head = {"figure": "Figure 2", "commit": "c", "date": "2026-01-01T", "seconds": 1}
+        (folder / "space.json").write_text(json.dumps({**head, "rows": rows}))
+        out = self.run_script("lab-tables", "space")[0]
+        self.assertIn("| `lego-paper` | 1 / 0.1 | 0.2 / 0.1 |", out)
+        self.assertIn("| `ms` | fits 0 of 1 | fits 0 of 1 |", out)
+        out = self.run_script("compare-claim")[0]
+        self.assertRegex(out, r"0\.250.*1 of 1")  # one point of 2.5 to 15 bytes
+
+
 class Streams(unittest.TestCase):
     def test_conversions(self):
         self.assertEqual(fetch.baskets(b"1 2 \n3 \n4 5\n", most=2), struct.pack("<3I", 1, 2, 3))
