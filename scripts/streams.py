@@ -158,6 +158,9 @@ def real_paths(needed=False):
     """{name: path}. Where some are needed and there are none, it ends the script."""
     folders = ROOT.parent / "shared" / "data", ROOT / "build" / "streams"
     found = list(map(pathlib.Path, os.environ.get("LAB_FILES", "").split()))
+    for path in found:
+        if not path.exists():
+            raise SystemExit(f"$LAB_FILES: there is no {path}")
     found = found or next(filter(None, (sorted(folder.glob("*.xz")) for folder in folders)), [])
     if needed and not found:
         raise SystemExit(NONE)
