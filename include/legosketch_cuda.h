@@ -43,7 +43,8 @@ extern "C" {
 
 typedef struct lego_cuda_sketch lego_cuda_sketch;
 
-/* A copy on the device of a sketch that keeps no top (LEGO_ERR_TOP). The copy has the sketch's allocator and model. */
+/* A copy on the device of a sketch that keeps no top (LEGO_ERR_TOP) and whose model normalises, as all built-in ones do
+ * (LEGO_ERR_MODEL). The copy has the sketch's allocator and model. */
 LEGO_API lego_status lego_cuda_upload(const lego_sketch *sketch, lego_cuda_sketch **device);
 
 /* An ordinary sketch of the same content. */
