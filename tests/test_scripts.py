@@ -67,9 +67,9 @@ class Clone(unittest.TestCase):
         self.assertIn("no experiment 'spice'", self.run_script("lab-tables", "spice", code=2)[1])
         folder = self.root / "build" / "lab"
         folder.mkdir(parents=True)
-        rows = [{"stream": "a", "method": method, "budget": 1000 * size, "n": 1000, "N": 5000, "aae": aae / size, "are": 0.1}
+        rows = [{"stream": "a", "method": method, "budget": (10 * size + 1) << 10, "n": 10240, "N": 50000, "aae": aae / size, "are": 0.1}
                 for method, aae in (("lego-paper", 1), ("cms", 4), ("one", 3)) for size in (1, 5)]
-        rows.append({"stream": "a", "method": "ms", "budget": 1000, "error": "too small"})
+        rows.append({"stream": "a", "method": "ms", "budget": 11 << 10, "error": "too small"})
         head = {"figure": "Figure 2", "commit": "c", "date": "2026-01-01T", "seconds": 1}
         (folder / "space.json").write_text(json.dumps({**head, "rows": rows}))
         out = self.run_script("lab-tables", "space")[0]
