@@ -36,7 +36,7 @@ demo: build ## build, then sketch millions of items and compare with the truth
 bench: build ## build, then measure the speed of everything; build/bench --help has options
 	@build/bench
 
-lab: ## ten minutes of every experiment of the paper, then the report; LAB_FILES='...' adds streams of your own
+lab: ## ten minutes of every experiment of the paper, then the report; LAB_FILES='...' for streams of your own
 	@scripts/setup lab
 	@$(MAKE) build
 	@scripts/lab --quick

@@ -16,9 +16,10 @@ static bool json;
 
 static const option_entry options[] = {
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
-     "of lego (the sketch), rule (its upper bound), lego-paper (with the paper's model), d-lego (with an eighth for "
-     "the most frequent items), d-lego-paper (lego-paper behind the paper's filter), d-lego-quarter (the same, with a "
-     "quarter for the filter; in the lab only where it is named), cms (Count-Min), cs (Count sketch), cs-clipped (at "
+     "of lego (the sketch), rule (its upper bound), lego-paper and rule-paper (the same with the paper's model), "
+     "d-lego "
+     "(with an eighth for the most frequent items), d-lego-paper (lego-paper behind the paper's filter), "
+     "d-lego-quarter (the same, with a quarter for the filter), cms (Count-Min), cs (Count sketch), cs-clipped (at "
      "least 1), lcs (learned C-sketch), d-cms (Count-Min behind the paper's filter), d-cms-quarter (as above), cu "
      "(conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, fingerprint (a cuckoo table "
      "of the best widths in hindsight), cqf (a counting quotient filter of the best remainder in hindsight), ms (the "

@@ -24,8 +24,8 @@ static lab_plan given = {.format = -1};
 static const option_entry options[] = {
     {"output", 'o', OPTION_TEXT, "DIR", &folder, "folder of the results, made if it is not there (lab-results)"},
     {"methods", 0, OPTION_TEXT, "LIST", &methods,
-     "methods of 'legosketch eval', separated by commas; one, the constant 1, is always among them (all but exact and "
-     "the quarters; of space those of the paper, d-lego, lego and cqf)"},
+     "methods of 'legosketch eval', separated by commas; one, the constant 1, is always among them (all but exact, "
+     "rule-paper and the quarters; of space those of the paper, d-lego, lego and cqf)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "sizes such as 300K,600K, instead of the experiment's own"},
     {"alphas", 0, OPTION_TEXT, "LIST", &alphas,
      "skewnesses such as 0.7,1.1, instead of the experiment's own: synthetic, ablations, bound, bytes"},
@@ -269,7 +269,7 @@ const command command_lab = {
             "  bound             how often the bound of Theorem 4.3 is exceeded\n"
             "  scaling           from one brick of 100 KB to 140 MB, on streams as large as the\n"
             "                    paper's two largest (Figure 6, Wiki and Webdocs), with one seed,\n"
-            "                    since among millions of items seeds hardly differ\n"
+            "                    since three would take hours\n"
             "  bytes             errors by bytes a distinct item, 0.25 to 8\n"
             "  all [FILE...]     all of them; one that fails does not lose the others' results",
     .examples = "  legosketch lab real --budget 300K,600K words.txt.xz clicks.u32.xz\n"

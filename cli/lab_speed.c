@@ -164,7 +164,7 @@ static json_line begin_row(const char *method, const char *device, int query, un
     return row;
 }
 
-/* The authors' code as it was published, measured on a machine with an H200 (../shared/paper/facts.md); of the paper's
+/* The authors' code as it was published, measured on a machine with an H200 (reference/README.md); of the paper's
  * own figure no numbers are known but that the sketch stores 6.90 times and answers 12.47 times as fast as MS. */
 static void add_published(record *into)
 {

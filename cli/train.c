@@ -40,7 +40,8 @@ static const struct {
 static const option_entry options[] = {
     {"out", 'o', OPTION_TEXT, "FILE", &given.output, "write the model here; - is standard output"},
     {"preset", 'p', OPTION_CHOICE, "ours|published|authors|quick|ms-ours|ms-published", &given.preset,
-     "ours: as models/paper.lego; published: the paper's text to the letter; authors: their code; each 4000000 tasks; "
+     "ours: as models/paper.lego; published: as the paper's text says; authors: as their code does; each 4000000 "
+     "tasks; "
      "quick: 72000; ms-ours, ms-published: the meta-sketch, a competitor, 5000000 (ours)"},
     {"tasks", 0, OPTION_U64, "N", &given.recipe.tasks,
      "so many instead: a multiple of a step's, which are 8; of ms any number"},

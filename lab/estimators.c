@@ -4,15 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-const estimator_kind *const estimator_kinds[] = {
-    &estimator_lego,        &estimator_rule,         &estimator_lego_paper,
-    &estimator_d_lego,      &estimator_d_lego_paper, &estimator_d_lego_quarter,
-    &estimator_cms,         &estimator_cs,           &estimator_cs_clipped,
-    &estimator_lcs,         &estimator_d_cms,        &estimator_d_cms_quarter,
-    &estimator_cu,          &estimator_cmm,          &estimator_tower_cm,
-    &estimator_tower_cu,    &estimator_salsa_cu,     &estimator_elastic,
-    &estimator_fingerprint, &estimator_cqf,          &estimator_ms,
-    &estimator_one,         &estimator_exact,        NULL};
+const estimator_kind *const estimator_kinds[] = {&estimator_lego,
+                                                 &estimator_rule,
+                                                 &estimator_lego_paper,
+                                                 &estimator_rule_paper,
+                                                 &estimator_d_lego,
+                                                 &estimator_d_lego_paper,
+                                                 &estimator_d_lego_quarter,
+                                                 &estimator_cms,
+                                                 &estimator_cs,
+                                                 &estimator_cs_clipped,
+                                                 &estimator_lcs,
+                                                 &estimator_d_cms,
+                                                 &estimator_d_cms_quarter,
+                                                 &estimator_cu,
+                                                 &estimator_cmm,
+                                                 &estimator_tower_cm,
+                                                 &estimator_tower_cu,
+                                                 &estimator_salsa_cu,
+                                                 &estimator_elastic,
+                                                 &estimator_fingerprint,
+                                                 &estimator_cqf,
+                                                 &estimator_ms,
+                                                 &estimator_one,
+                                                 &estimator_exact,
+                                                 NULL};
 
 const estimator_kind *estimator_find(const char *name, size_t length)
 {

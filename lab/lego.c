@@ -1,6 +1,7 @@
 /* The Lego sketch as an estimator: with its model's decoder (`lego`), with the rule alone (`rule`), which is the upper
- * bound that every sketch gives, with the paper's model (`lego-paper`), and with an eighth of the budget for the most
- * frequent items (`d-lego`, after the paper's name for a sketch behind a filter; filtered.c has the paper's own). */
+ * bound that every sketch gives, both with the paper's model (`lego-paper`, `rule-paper`), and with an eighth of the
+ * budget for the most frequent items (`d-lego`, after the paper's name for a sketch behind a filter; filtered.c has the
+ * paper's own). */
 #include "estimator.h"
 
 static lego_status create(const lego_options *wanted, void **self)
@@ -66,5 +67,7 @@ const estimator_kind estimator_lego = {"lego", SKETCH, .create = create, .estima
 const estimator_kind estimator_rule = {"rule", SKETCH, .create = create, .estimate = bound};
 const estimator_kind estimator_lego_paper = {"lego-paper", .model = "paper", SKETCH, .create = create,
                                              .estimate = decode};
+const estimator_kind estimator_rule_paper = {"rule-paper", .model = "paper", .by_name_only = true,
+                                             SKETCH,       .create = create, .estimate = bound};
 const estimator_kind estimator_d_lego = {"d-lego", .in_order = true, SKETCH, .create = create_with_top,
                                          .estimate = decode};

@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import streams
 
 STREAMS = streams.real_paths()
-METHODS = ["lego", "rule", "lego-paper", "d-lego", "d-lego-paper", "d-lego-quarter", "cms", "cs", "cs-clipped", "lcs", "d-cms",
+METHODS = ["lego", "rule", "lego-paper", "rule-paper", "d-lego", "d-lego-paper", "d-lego-quarter", "cms", "cs", "cs-clipped", "lcs", "d-cms",
            "d-cms-quarter", "cu", "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
 IN_ORDER = ["d-lego", "d-lego-paper", "d-lego-quarter", "d-cms", "d-cms-quarter", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
 

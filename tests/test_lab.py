@@ -94,7 +94,7 @@ class Experiments(LabCase):
         self.assertEqual({row["method"] for row in rows}, {"cms", "one"})
         rows = self.lab("space", "--quick", "a.tsv", says="ms at 5K on a is left out")["rows"]
         self.assertEqual(sorted({row["budget"] for row in rows}), budgets[::3])
-        self.assertEqual({row["method"] for row in rows}, {"cms", "cs", "lcs", "ms", "d-cms", "lego-paper", "d-lego-paper",
+        self.assertEqual({row["method"] for row in rows}, {"cms", "cs", "lcs", "ms", "d-cms", "lego-paper", "rule-paper", "d-lego-paper",
                                                            "d-lego", "lego", "cqf", "one"})
         self.assertEqual([row["error"] for row in rows if row["method"] == "cqf" and "aae" not in row][0],
                          "the stream does not fit")

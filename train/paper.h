@@ -52,7 +52,8 @@ struct losses {
     double error[3], guide[3];   /* AAE, ARE, MSE of the network and of the rule */
 };
 
-/* The recipe of the paper's text, to the letter (section 5.1, appendix D): 4,000,000 tasks, seed 0, n 1000 to 50000,
+/* The recipe of the paper's text (section 5.1, appendix C) as far as it gives one; loss, gradients and networks are
+ * those of the authors' code (docs/reproduction.md has what differs). 4,000,000 tasks, seed 0, n 1000 to 50000,
  * alpha 0.5 to 1, lengths of 1 to 10 times the least, all rates 1e-3 and falling linearly to 1e-4. */
 struct recipe recipe_published(void);
 
