@@ -16,7 +16,7 @@
 /* To be told apart on white and on black. */
 static const char *const colours[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd",
                                       "#17a2b8", "#b8860b", "#e377c2", "#8c8c8c", "#8c564b"};
-enum { COLOURS = sizeof colours / sizeof *colours };
+enum { COLOURS = sizeof colours / sizeof *colours, MARKS = COLOURS + 1 }; /* so that two of a colour differ in marks */
 
 /* ---- the script ------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static void add_series(text *script, const view *what, const pivot *data)
         if (!has_points(what, data, s)) continue;
         text_print(script, "%s $data%zu with ", before, s);
         if (what->bars) text_print(script, "boxes");
-        else text_print(script, "linespoints lw 1.6 ps 0.6 pt %zu dt %d", 4 + s % 10, data->published[s] ? 2 : 1);
+        else text_print(script, "linespoints lw 1.6 ps 0.6 pt %zu dt %d", 4 + s % MARKS, data->published[s] ? 2 : 1);
         text_print(script, " lc rgb '%s' title ", colours[s % COLOURS]);
         add_name(script, data->series[s]);
         before = ",";
