@@ -126,7 +126,7 @@ LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
  * it. */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
 
-/* What is known of a sketch. It takes one look at every block: below 0.1 milliseconds a MB where they list, 2.6 where
+/* What is known of a sketch. It takes one look at every block: below 0.1 milliseconds a MB where they list, 2.4 where
  * they share (scripts/time-looks). Where some do, it takes a scan too, about a millisecond, if the content has changed
  * since the last one. */
 typedef struct lego_info {
