@@ -28,6 +28,7 @@ PyMODINIT_FUNC PyInit__core(void)
     sketch_type = (PyTypeObject *)PyType_FromSpec(&sketch_spec);
     if (sketch_type == NULL || PyModule_AddType(module, sketch_type) < 0 || errors_start(module) < 0 ||
         PyModule_AddStringConstant(module, "version", LEGO_VERSION) < 0 ||
+        PyModule_AddIntMacro(module, LEGO_ERR_MODEL) < 0 || PyModule_AddIntMacro(module, LEGO_ERR_SEED) < 0 ||
         PyModule_AddIntMacro(module, LEGO_ERR_SHAPE) < 0 || PyModule_AddIntMacro(module, LEGO_ERR_TOP) < 0)
         Py_CLEAR(module);
     return module;

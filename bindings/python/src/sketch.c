@@ -126,6 +126,14 @@ static PyObject *sketch_copy(PyObject *self, PyObject *unused)
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
+static PyObject *refuse_count(PyObject *count)
+{
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Format(PyExc_TypeError, "a count is an int, not %R", count);
+    else if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_OverflowError, "a count is from -2**63 to 2**63 - 1, not %R", count);
+    return NULL;
+}
+
 static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
     Sketch *sketch = (Sketch *)self;
@@ -136,7 +144,7 @@ static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize
         return NULL;
     }
     int64_t count = n + named == 2 ? PyLong_AsLongLong(arguments[1]) : 1;
-    if (count == -1 && PyErr_Occurred()) return NULL;
+    if (count == -1 && PyErr_Occurred()) return refuse_count(arguments[1]);
     struct item item;
     if (item_read(arguments[0], &item) < 0) return NULL;
     lock_write(sketch);
@@ -194,6 +202,20 @@ static PyObject *sketch_bounds(PyObject *self, PyObject *const *arguments, Py_ss
     lego_estimate estimate;
     if (ask_one((Sketch *)self, arguments, n, names, &estimate) < 0) return NULL;
     return Py_BuildValue("LL", (long long)estimate.lower, (long long)estimate.upper);
+}
+
+/* sketch[item] */
+static PyObject *sketch_subscript(PyObject *self, PyObject *item)
+{
+    return sketch_estimate(self, &item, 1, NULL);
+}
+
+/* item in sketch: whether it may have come */
+static int sketch_contains(PyObject *self, PyObject *item)
+{
+    lego_estimate estimate;
+    if (ask_one((Sketch *)self, &item, 1, NULL, &estimate) < 0) return -1;
+    return estimate.lower != 0 || estimate.upper != 0;
 }
 
 /* ---- two sketches, and the size of one --------------------------------------------------------------------------- */
@@ -283,8 +305,10 @@ static PyMemberDef members[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, sketch_new},  {Py_tp_dealloc, sketch_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_members, members}, {Py_tp_getset, sketch_facts},    {0},
+    {Py_tp_new, sketch_new},           {Py_tp_dealloc, sketch_dealloc},
+    {Py_tp_methods, methods},          {Py_tp_members, members},
+    {Py_tp_getset, sketch_facts},      {Py_mp_subscript, sketch_subscript},
+    {Py_sq_contains, sketch_contains}, {0},
 };
 
 PyType_Spec sketch_spec = {

@@ -8,8 +8,7 @@ enum fact {
     DISTINCT,
     EXACT,
     LISTING,
-    EXPECTED_AAE,
-    EXPECTED_ARE,
+    EXPECTED,
     BYTES,
     BUDGET,
     CACHE_BYTES,
@@ -34,8 +33,7 @@ static PyObject *get_fact(PyObject *self, void *closure)
     case DISTINCT: return PyFloat_FromDouble(info.distinct);
     case EXACT: return PyBool_FromLong(info.exact);
     case LISTING: return PyFloat_FromDouble(info.listing);
-    case EXPECTED_AAE: return PyFloat_FromDouble(info.expected_aae);
-    case EXPECTED_ARE: return PyFloat_FromDouble(info.expected_are);
+    case EXPECTED: return Py_BuildValue("dd", info.expected_aae, info.expected_are);
     case BYTES: return PyLong_FromUnsignedLongLong(info.bytes);
     case BUDGET: return PyLong_FromUnsignedLongLong(info.budget);
     case CACHE_BYTES: return PyLong_FromUnsignedLongLong(info.cache_bytes);
@@ -87,14 +85,7 @@ PyGetSetDef sketch_facts[] = {
     {"exact", get_fact, NULL, "Whether every answer is the item's count: all of them are listed.", (void *)EXACT},
     {"listing", get_fact, NULL, "The share of the blocks that list their items, from 0 to 1; 0 for bricks.",
      (void *)LISTING},
-    {"expected_aae", get_fact, NULL,
-     "About what the estimates' mean absolute error is, over the distinct items; NaN for bricks, and where it is too "
-     "crowded to tell.",
-     (void *)EXPECTED_AAE},
-    {"expected_are", get_fact, NULL,
-     "About what the estimates' mean relative error is, over the distinct items; NaN for bricks, and where it is too "
-     "crowded to tell.",
-     (void *)EXPECTED_ARE},
+    {"_expected", get_fact, NULL, NULL, (void *)EXPECTED},
     {"bytes", get_fact, NULL, "All bytes that the sketch takes now, at most its budget.", (void *)BYTES},
     {"budget", get_fact, NULL,
      "The least budget that makes a sketch which can grow as far; with top=top_budget if it has a top.",
