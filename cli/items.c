@@ -31,7 +31,11 @@ static inline bool is_counted(item_format format)
 
 lego_items items_view(const item_batch *batch)
 {
-    return (lego_items){batch->n, batch->keys, batch->bytes, batch->offsets, batch->counts};
+    return (lego_items){.n = batch->n,
+                        .integers = batch->keys,
+                        .bytes = batch->bytes,
+                        .offsets = batch->offsets,
+                        .counts = batch->counts};
 }
 
 static bool open_batch(item_batch *batch, item_format format)

@@ -126,6 +126,15 @@ LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
  * it. */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
 
+/* What the items of a sketch are, as far as it was told: lego_add() counts bytes, lego_add_u64() integers. Both may be
+ * in one sketch, but an integer and its 8 bytes are one item, and nothing tells of a single item which it was. */
+typedef enum lego_kind {
+    LEGO_ITEMS_NONE = 0,
+    LEGO_ITEMS_BYTES = 1,
+    LEGO_ITEMS_INTEGERS = 2,
+    LEGO_ITEMS_MIXED = 3
+} lego_kind;
+
 /* What is known of a sketch. It takes one look at every block: below 0.1 milliseconds a MB where they list, 2.4 where
  * they share (scripts/time-looks). Where some do, it takes a scan too, about a millisecond, if the content has changed
  * since the last one. */
@@ -133,6 +142,8 @@ typedef struct lego_info {
     const lego_model *model;
     uint64_t seed;
     int64_t total;        /* the stream's length: the sum of all counts */
+    lego_kind items;      /* what was counted, or came with a sketch that was merged, since it was made or cleared; a
+                             file knows it of sketches that are not empty */
     double distinct;      /* about how many distinct items that is, but for those that were deleted */
     int exact;            /* every answer is the item's count: all of them are listed */
     double listing;       /* the share of the blocks that list their items, from 0 to 1; 0 for bricks */
@@ -178,7 +189,8 @@ typedef struct lego_items {
     const uint64_t *integers; /* NULL: the items are bytes */
     const void *bytes;
     const uint64_t *offsets;
-    const int64_t *counts; /* how often each comes; NULL: once. Questions ignore it */
+    const int64_t *counts; /* how often each comes; NULL: once. Questions ignore it, and the kind */
+    lego_kind kind;        /* what they are, where some of the bytes are those of integers; 0: what is said above */
 } lego_items;
 
 /* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come, and both errors count alike. It changes

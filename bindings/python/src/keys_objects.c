@@ -27,8 +27,8 @@ static PyObject *split(PyObject *pair, int64_t *count)
     return *count == -1 && PyErr_Occurred() ? NULL : PyTuple_GetItem(pair, 0);
 }
 
-/* Copies an item behind the text so far, which it makes longer. */
-static int append(struct keys *keys, PyObject *object, size_t *used)
+/* Copies an item behind the text so far, which it makes longer, and adds what it is. */
+static int append(struct keys *keys, PyObject *object, size_t *used, lego_kind *kind)
 {
     struct gathered *to = &keys->gathered;
     struct item item;
@@ -40,6 +40,7 @@ static int append(struct keys *keys, PyObject *object, size_t *used)
     item_release(&item);
     if (!room) return PyErr_NoMemory(), -1;
     keys->kinds |= (unsigned)item.kind;
+    *kind |= item.kind == ITEM_INT ? LEGO_ITEMS_INTEGERS : LEGO_ITEMS_BYTES;
     *used += size;
     return 0;
 }
@@ -58,7 +59,7 @@ static int next_objects(struct keys *keys, struct chunk *chunk)
         if (object != NULL && !is_null(object)) {
             to->offsets[n] = used;
             to->row[n] = (uint32_t)rows;
-            failed = append(keys, object, &used);
+            failed = append(keys, object, &used, &chunk->items.kind);
             n++;
         }
         rows++;

@@ -49,13 +49,14 @@ PyDoc_STRVAR(
     "add_many(keys, counts=None)\n--\n\n"
     "Count every key once, or as often as `counts` says. Keys are a numpy array or any buffer of integers or strings, "
     "an Arrow array, a pandas\nor polars Series, or anything that gives items; nulls are ignored. Arrays of 64-bit "
-    "integers are not copied.\n\n"
+    "integers are not copied.\nWithout counts it is update(): a mapping has its own.\n\n"
     "    >>> from array import array\n"
     "    >>> s = Sketch()\n"
     "    >>> s.add_many(array('q', [1, 2, 2]))\n"
     "    >>> s.add_many(['one', 'two'], [10, 20])\n"
+    "    >>> s.add_many({'two': 3})\n"
     "    >>> s.estimate(2), s.estimate('two'), s.total\n"
-    "    (2.0, 20.0, 33)\n");
+    "    (2.0, 23.0, 36)\n");
 
 PyDoc_STRVAR(update_doc, "update(items)\n--\n\n"
                          "Count items as collections.Counter does: once each, or a mapping's with their counts.\n\n"

@@ -12,7 +12,7 @@
 /* ---- counts: one for each key ------------------------------------------------------------------------------------ */
 
 struct counts {
-    const int64_t *all;   /* NULL: each item once */
+    const int64_t *all;
     struct keys in_place; /* where they are, or the copy: */
     int64_t *copy;
 };
@@ -69,7 +69,6 @@ static int copy_count_objects(struct counts *counts, PyObject *object, size_t le
 static int counts_open(struct counts *counts, PyObject *object, size_t length)
 {
     memset(counts, 0, sizeof *counts);
-    if (object == Py_None) return 0;
     if (keys_open(&counts->in_place, object, KEYS_STREAM) < 0) {
         if (PyErr_ExceptionMatches(PyExc_TypeError)) /* it spoke of items */
             PyErr_SetString(PyExc_TypeError, "counts are integers, one for each key");
@@ -125,31 +124,44 @@ static PyObject *add_all(Sketch *sketch, struct keys *keys, const int64_t *count
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords)
+/* As dict.update() does: what has keys() is a mapping. A pandas Series has them too, and a DataFrame, so these come
+ * first. */
+static bool is_mapping(PyObject *object)
 {
-    static char *names[] = {"keys", "counts", NULL};
-    PyObject *object, *count = Py_None, *result = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:add_many", names, &object, &count)) return NULL;
-    struct keys keys;
-    if (keys_open(&keys, object, count == Py_None ? KEYS_STREAM : KEYS_SIZED) < 0) return NULL;
-    struct counts counts;
-    if (counts_open(&counts, count, (size_t)keys.length) == 0) result = add_all((Sketch *)self, &keys, counts.all);
-    counts_close(&counts);
-    keys_close(&keys);
-    return result;
+    return PyDict_Check(object) ||
+           (!keys_has(object, "dtype") && !keys_has(object, "columns") && keys_has(object, "keys"));
 }
 
 PyObject *sketch_update(PyObject *self, PyObject *items)
 {
     struct keys keys;
-    /* As dict.update() does: what has keys() is a mapping. A pandas Series has them too, so arrays come first. */
-    bool mapping = PyDict_Check(items) || (!keys_has(items, "dtype") && keys_has(items, "keys"));
+    bool mapping = is_mapping(items);
     PyObject *pairs = mapping ? PyObject_CallMethod(items, "items", NULL) : Py_NewRef(items);
     if (pairs == NULL) return NULL;
     int failed = keys_open(&keys, pairs, mapping ? KEYS_PAIRS : KEYS_STREAM);
     Py_DECREF(pairs);
     if (failed) return NULL;
     PyObject *result = add_all((Sketch *)self, &keys, NULL);
+    keys_close(&keys);
+    return result;
+}
+
+PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"keys", "counts", NULL};
+    PyObject *object, *count = Py_None, *result = NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:add_many", names, &object, &count)) return NULL;
+    if (count == Py_None) return sketch_update(self, object);
+    if (is_mapping(object)) {
+        PyErr_SetString(PyExc_TypeError, "a mapping has the counts of its items already: leave counts out, or give its "
+                                         "keys, as in add_many(list(mapping), counts)");
+        return NULL;
+    }
+    struct keys keys;
+    if (keys_open(&keys, object, KEYS_SIZED) < 0) return NULL;
+    struct counts counts;
+    if (counts_open(&counts, count, (size_t)keys.length) == 0) result = add_all((Sketch *)self, &keys, counts.all);
+    counts_close(&counts);
     keys_close(&keys);
     return result;
 }

@@ -94,6 +94,14 @@ def test_update_as_counter_does():
     assert {w: ways[0].estimate(w) for w in expected} == expected
 
 
+def test_a_mapping_has_its_counts(batched, counted):
+    for mapping in (dict, OrderedDict, UserDict, Counter):
+        assert batched(mapping({"a": 3, 7: 2})) == counted(["a", 7], [3, 2])
+        with pytest.raises(TypeError, match="leave counts out"):
+            batched(mapping({"a": 3}), [1])
+    assert list(counted("aab").estimate_many({"a": 5, "c": 5})) == [2, 0]  # asked for, a mapping is its keys
+
+
 def test_nulls_of_lists(batched, counted):
     keys = ["a", None, "b", math.nan, "a"]
     assert batched(keys) == counted(["a", "b", "a"])
