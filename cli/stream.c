@@ -187,14 +187,15 @@ static bool read_file(stream *self, const char *path)
 /* Whether the files can be read together, as they are named. */
 static bool check_names(const stream *self, char *const *paths, int count)
 {
-    bool first = format_is_raw(layout_of(self->how, paths[0]).format);
+    const char *first = self->into;
+    lego_kind first_kind = self->kind;
     for (int i = 0; i < count; i++) {
         bool raw = format_is_raw(layout_of(self->how, paths[i]).format);
+        lego_kind kind = raw ? LEGO_ITEMS_INTEGERS : LEGO_ITEMS_BYTES;
         if (raw && self->how->column != NULL) return say("%s has raw keys by its name, and no columns", paths[i]);
-        if (raw != first)
-            return say("%s has raw keys by its name and %s has text: they do not go into one sketch; -f says what both "
-                       "are",
-                       paths[raw ? i : 0], paths[raw ? 0 : i]);
+        if (!say_mixed(first, first_kind, paths[i], kind)) return false;
+        first = paths[i];
+        first_kind = kind;
     }
     return true;
 }

@@ -67,6 +67,8 @@ typedef bool (*stream_sink)(void *context, stream *from, const item_batch *batch
 struct stream {
     const reading *how;
     const char *output; /* what must not be among the input; NULL: standard output */
+    const char *into;   /* a sketch that has items of a kind, of which the input has to be; NULL: there is none */
+    lego_kind kind;
     bool quiet;
     bool prompt;       /* give batches as soon as there is something, for a person or program that waits for answers */
     const char *label; /* of the progress bar */

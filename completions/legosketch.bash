@@ -5,8 +5,9 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query top merge fold info gen eval demo train lab report help'
+    local commands='count build query top merge fold info gen eval demo train lab report help'
     local input='-f --format --column --delimiter --no-header --keep-cr --keep-nul --on-error'
+    local rows='--csv --json --header'
     local options='' values=''
     COMPREPLY=()
 
@@ -15,11 +16,12 @@ _legosketch()
         return
     fi
     case $command in
+        count) options="-k --items --above $rows $input -b --budget -q --quiet -h --help" ;;
         build)
-            options="-o --output -b --budget --top -m --model -s --seed $input -t --threads --blocks --columns -q --quiet
-                -h --help" ;;
-        query) options='-f --format --absent --relative --json --keep-cr --keep-nul -m --model -h --help' ;;
-        top) options='-k --items -f --format --json -m --model -h --help' ;;
+            options="-o --output -b --budget --top -m --model -s --seed $input -a --append -t --threads --blocks --columns
+                -q --quiet -h --help" ;;
+        query) options="-f --format --absent --relative $rows --keep-cr --keep-nul -m --model -h --help" ;;
+        top) options="-k --items --above $rows -m --model -h --help" ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -b --budget -k --blocks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
@@ -46,7 +48,7 @@ _legosketch()
         -f | --format)
             case $command in
                 gen) values='lines tsv u32 u64' ;;
-                query | top) values='lines u32 u64' ;;
+                query) values='lines u32 u64' ;;
                 *) values='lines tsv csv uniq u32 u64' ;;
             esac ;;
         --on-error) values='stop skip' ;;
@@ -66,7 +68,7 @@ _legosketch()
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
         -s | --seed | --seeds | -t | --threads | --blocks | -k | --items | --columns | -n | --distinct | -a | --alpha \
-            | --column | --delimiter | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --models) return ;;
+            | --column | --delimiter | --above | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --models) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))

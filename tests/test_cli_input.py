@@ -125,9 +125,8 @@ class Names(Case):
         self.run_program("build", "-o", "out", "a.txt", "b.tsv")
         self.assertEqual(self.query("out", "x", "y"), {b"x": 4, b"y": 1})
         self.run_program("build", "-o", "out", "--column", "m", "c.csv")
-        self.fails("build", "-o", "none", "a.txt", "d.u64", says="d.u64 has raw keys by its name and a.txt has text: "
-                                                                 "they do not go into one sketch")
-        self.fails("build", "-o", "none", "d.u64", "-", data=b"x\n", says="d.u64 has raw keys by its name and - has text")
+        self.fails("build", "-o", "none", "a.txt", "d.u64", says="a.txt has text and d.u64 has integers: they do not go")
+        self.fails("build", "-o", "none", "d.u64", "-", data=b"x\n", says="d.u64 has integers and - has text")
         self.assertNotIn("none", self.files())
 
     def test_uniq(self):
