@@ -13,9 +13,9 @@ static struct {
     const char *output, *model;
     uint64_t budget, top, seed;
     uint32_t threads, blocks, columns;
-    int format, policy;
+    reading how;
     bool quiet;
-} given = {.budget = 1 << 20, .threads = 1};
+} given = {.budget = 1 << 20, .threads = 1, .how = READING_INIT};
 
 static const option_entry options[] = {
     {OPTION_OUTPUT(&given.output)},
@@ -26,10 +26,7 @@ static const option_entry options[] = {
      "'legosketch top' to list"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "a built-in model or a .lego file (the default model)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "seed of the hash; only sketches of one seed merge (0)"},
-    {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
-     "lines: an item a line; tsv: item TAB count, the count signed; u32, u64: raw little-endian keys (lines)"},
-    {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy,
-     "at a malformed line: stop and write nothing, or skip it (stop)"},
+    OPTIONS_READING(given.how),
     {"threads", 't', OPTION_U32, "T", &given.threads,
      "threads that count, besides one that reads; the sketch does not depend on it (1)"},
     {"blocks", 0, OPTION_U32, "K", &given.blocks, "for research: so many blocks or bricks, whatever the budget"},
@@ -99,8 +96,8 @@ static void say_made(const lego_sketch *sketch, uint64_t items)
     lego_info info;
     char distinct[SHAPE_TEXT];
     lego_describe(sketch, &info);
-    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, given.format == FORMAT_TSV ? "lines" : "items",
-        say_distinct(distinct, &info), info.bytes, info.exact ? ", every count exact" : "");
+    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, "items", say_distinct(distinct, &info), info.bytes,
+        info.exact ? ", every count exact" : "");
 }
 
 static int run(int count, char **operands)
@@ -109,10 +106,11 @@ static int run(int count, char **operands)
         return options_wrong(&command_build, "--budget has to be from 4K to 64G");
     if (given.columns > 0 && given.blocks == 0)
         return options_wrong(&command_build, "--columns needs --blocks K: how many bricks?");
+    if (!reading_check(&command_build, &given.how)) return EXIT_WRONG_USAGE;
     target into;
-    if (!output_check(given.output) || !create(&into.sketch)) return EXIT_FAILED;
-    stream from = {.format = (item_format)given.format,
-                   .policy = (on_error)given.policy,
+    if (!output_check(given.output, given.model) || !create(&into.sketch)) return EXIT_FAILED;
+    stream from = {.how = &given.how,
+                   .output = given.output,
                    .quiet = given.quiet,
                    .label = "build",
                    .work = add_batch,
@@ -129,14 +127,17 @@ const command command_build = {
     .summary = "count a stream into a sketch",
     .synopsis = "-o FILE [OPTION...] [INPUT...]",
     .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
-            "one is \"-\", into a sketch, which grows as it must, up to its budget. Files named\n"
-            ".gz, .xz or .zst are decompressed. A line may have up to 16 MiB; an empty line is\n"
-            "the empty item. FILE is replaced in one step at the end, or not at all. Which\n"
-            "items --top keeps depends on the order in which they come.",
+            "one is \"-\", into a sketch, which grows as it must, up to its budget. What is\n"
+            "compressed (gzip, xz, zstd, bzip2) is decompressed, whatever its name. A line ends\n"
+            "in LF or CR LF and may have up to 16 MiB; an empty line is the empty item. FILE is\n"
+            "replaced in one step at the end, or not at all. Which items --top keeps depends on\n"
+            "the order in which they come.",
     .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"
-                "  legosketch build -o day.sketch --format u64 clicks-*.u64.xz\n"
+                "  legosketch build -o day.sketch clicks-*.u64.xz\n"
+                "  legosketch build -o cities.sketch --column city orders.csv.gz\n"
                 "  legosketch build --top -o words.sketch words.txt && legosketch top words.sketch\n"
                 "  zcat access.log.gz | cut -d' ' -f1 | legosketch build -o ips.sketch\n"
+                "  sort words.txt | uniq -c | legosketch build -o words.sketch -f uniq\n"
                 "  printf 'apple\\t3\\npear\\t-1\\n' | legosketch build -o fruit.sketch --format tsv\n",
     .options = options,
     .output = &given.output,

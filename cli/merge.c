@@ -83,7 +83,8 @@ static bool merge_file(lego_sketch *into, const char *first, const char *path)
 static int run(int count, char **operands)
 {
     lego_sketch *into;
-    if (!output_check(given.output) || !load_sketch(operands[0], given.model, &into, NULL)) return EXIT_FAILED;
+    if (!output_check(given.output, given.model) || !load_sketch(operands[0], given.model, &into, NULL))
+        return EXIT_FAILED;
     bool ok = true;
     for (int i = 1; i < count && ok; i++) ok = merge_file(into, operands[0], operands[i]);
     ok = ok && output_sketch(given.output, into);

@@ -13,6 +13,7 @@
 static struct {
     const char *model;
     lego_asking asking;
+    reading how;
     int format;
     bool json;
 } given = {.asking = LEGO_ASKING_INIT};
@@ -28,6 +29,7 @@ static const option_entry options[] = {
     {"relative", 0, OPTION_REAL, "W", &given.asking.relative,
      "what relative error is worth against absolute, from 0, nothing, to 1, all (0.5)"},
     {"json", 0, OPTION_FLAG, NULL, &given.json, "print an object a line: item, estimate, lower, upper"},
+    OPTIONS_KEEP(given.how),
     {OPTION_MODEL(&given.model)},
     {0},
 };
@@ -97,7 +99,8 @@ static int run(int count, char **operands)
     if (!load_sketch(operands[0], given.model, &sketch, NULL)) return EXIT_FAILED;
     bool ok = can_answer(sketch, operands[0]);
     if (ok && count == 1) {
-        stream from = {.format = format, .quiet = true, .prompt = true, .sink = answer_batch, .context = sketch};
+        given.how.format = format;
+        stream from = {.how = &given.how, .quiet = true, .prompt = true, .sink = answer_batch, .context = sketch};
         ok = stream_read(&from, NULL, 0);
     }
     for (int i = 1; i < count && ok; i++) ok = answer_word(sketch, format, operands[i]);

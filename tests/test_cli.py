@@ -31,9 +31,10 @@ class Case(unittest.TestCase):
 
     def run_program(self, *arguments, data=b"", code=0, says=None, **more):
         """Returns what it prints; says is a pattern that standard error must match, None that it must be empty."""
-        done = subprocess.run([PROGRAM, *map(as_bytes, arguments)], input=as_bytes(data), cwd=self.folder,
-                              env=ENVIRONMENT, stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE,
-                              timeout=120, **more)
+        if "stdin" not in more:
+            more["input"] = as_bytes(data)
+        done = subprocess.run([PROGRAM, *map(as_bytes, arguments)], cwd=self.folder, env=ENVIRONMENT,
+                              stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, timeout=120, **more)
         message = done.stderr.decode(errors="replace")
         self.assertEqual(done.returncode, code, f"{arguments}: {message}")
         if says is None:
@@ -112,7 +113,7 @@ class Usage(Case):
             (["build", "-o", "x", "--threads", "0"], "'0' is not a whole number"),
             (["build", "-o", "x", "--seed", "-1"], "'-1' is not a whole number"),
             (["build", "-o", "x", "--seed", "18446744073709551616"], "is not a whole number"),
-            (["build", "-o", "x", "--format", "csv"], "'csv' is not one of these words: lines\\|tsv\\|u32\\|u64"),
+            (["build", "-o", "x", "--format", "xml"], r"'xml' is not one of these words: lines\|tsv\|csv\|uniq\|u32\|u64"),
             (["build", "-o", "x", "--on-error", "panic"], "stop\\|skip"),
             (["query"], "none is named"),
             (["query", "-"], "cannot both come from standard input"),
@@ -164,7 +165,8 @@ class Documents(Case):
         self.assertIn(f'"{self.run_program("--version").decode().strip()}"', page)
         sections = dict(re.findall(r"(?ms)^\.SS (\w+)(?: zipf)?\n(.*?)(?=^\.S[SH] )", page))
         for command in COMMANDS:
-            tagged = "\n".join(re.findall(r"(?m)^\.TP\n(.*)", sections[command]))
+            text = sections[command] + (sections["Input"] if "Options of Input, above" in sections[command] else "")
+            tagged = "\n".join(re.findall(r"(?m)^\.TP\n(.*)", text))
             found = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", tagged))
             self.assertEqual(found, self.options(command) - {"-h", "--help"}, command)
 
@@ -180,7 +182,7 @@ class Documents(Case):
         self.assertEqual(complete(""), {*COMMANDS, "help", "--help", "--version"})
         for command in COMMANDS:
             self.assertEqual(complete(command, "-"), self.options(command), command)
-        self.assertEqual(complete("build", "--format", ""), {"lines", "tsv", "u32", "u64"})
+        self.assertEqual(complete("build", "--format", ""), {"lines", "tsv", "csv", "uniq", "u32", "u64"})
         self.write("a.sketch", "")
         self.assertEqual(complete("info", "a"), {"a.sketch"})
 
@@ -232,19 +234,20 @@ class Formats(Case):
         items = [draw.randbytes(draw.choice(sizes)).replace(b"\n", b"-") for _ in range(2000)]
         stream = draw.choices(items, k=1000000)  # over 16 MB, so of several batches and many blocks
         counts = collections.Counter(stream)
-        wanted = self.build("a", b"".join(b"%s\t%d\n" % pair for pair in counts.items()), "--format", "tsv")
+        keep = ["--keep-cr", "--keep-nul"]
+        wanted = self.build("a", b"".join(b"%s\t%d\n" % pair for pair in counts.items()), "--format", "tsv", *keep)
         self.write("in", b"\n".join(stream) + b"\n")
-        self.assertEqual(self.build("b", b"", "in"), wanted)
-        self.assertEqual(self.build("b", self.read("in")), wanted)
+        self.assertEqual(self.build("b", b"", *keep, "in"), wanted)
+        self.assertEqual(self.build("b", self.read("in"), *keep), wanted)
         keys = [draw.randrange(2**32) for _ in range(3000)] * 300
         narrow = self.build("a", struct.pack(f"<{len(keys)}I", *keys), "--format", "u32")
         self.assertEqual(narrow, self.build("b", struct.pack(f"<{len(keys)}Q", *keys), "--format", "u64"))
 
     def test_odd_items(self):
-        self.build("a", b"\n\nx\ty\r\n\0\xff\0\nlast", "--budget", "64K")
-        self.assertEqual(self.query("a", "", b"x\ty\r", "last", "x\ty", "x"),
-                         {b"": 2, b"x\ty\r": 1, b"last": 1, b"x\ty": 0, b"x": 0})
-        self.assertEqual(self.query("a", data=b"\0\xff\0\n\nlast"), {b"\0\xff\0": 1, b"": 2, b"last": 1})
+        self.build("a", b"\n\nx\ty\n\0\xff\0\nlast", "--budget", "64K", "--keep-nul")
+        self.assertEqual(self.query("a", "", b"x\ty", "last", "x"), {b"": 2, b"x\ty": 1, b"last": 1, b"x": 0})
+        self.assertEqual(self.query("a", data=b"\0\xff\0\n\nlast", options=["--keep-nul"]),
+                         {b"\0\xff\0": 1, b"": 2, b"last": 1})
         self.assertEqual(self.query("a", "--", "-x"), {b"-x": 0})
 
     def test_tsv(self):
@@ -317,7 +320,7 @@ class Formats(Case):
 class Malformed(Case):
     BAD = [(2, "no tab", b"bad"), (4, "nothing after the last tab", b"z\t"), (5, "not a whole number", b"w\t1x"),
            (6, "not a whole number", b"w\t 1"), (7, "does not fit into 64 bits", b"v\t9223372036854775808"),
-           (8, "does not fit into 64 bits", b"v\t-9223372036854775809"), (9, "carriage return", b"u\t5\r"),
+           (8, "does not fit into 64 bits", b"v\t-9223372036854775809"), (9, "not a whole number", b"u\t5\r "),
            (10, "sign without digits", b"s\t-"), (11, "a sum could leave 64 bits", b"q\t9223372036854775807")]
 
     def test_tsv(self):

@@ -86,7 +86,7 @@ def by_command(case, items):
         command.append("--format=u64")
         given = b"".join(raw(item) for item, _ in items)
     else:
-        command.append("--format=tsv")
+        command += ["--format=tsv", "--keep-nul"]
         given = b"".join(b"%s\t%d\n" % (raw(item), count) for item, count in items)
     return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout
 
