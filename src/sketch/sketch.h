@@ -7,6 +7,7 @@
  *     answer*.c             answers from blocks
  *     combine.c             merge, subtract, fold
  *     describe.c            what a look at all blocks tells
+ *     suggest.c             what budget it takes
  *
  * It may include core, block, model, paper and top. */
 #pragma once
