@@ -18,7 +18,7 @@ build: ## install what is missing (SETUP=no: only name it), then build build/leg
 gpu: ## the same into build/gpu for an NVIDIA GPU: it trains there, and liblegosketch_cuda has sketches there (needs nvcc)
 	@scripts/setup build
 	@command -v nvcc >/dev/null || { echo 'make gpu: there is no nvcc in PATH; install the CUDA toolkit' >&2; exit 1; }
-	@cmake -S . -B build/gpu -DLEGO_CUDA=ON --log-level=WARNING
+	@[ -e build/gpu/CMakeCache.txt ] || cmake -S . -B build/gpu -DLEGO_CUDA=ON -DLEGO_BUILD_TESTS=OFF --log-level=WARNING
 	@cmake --build build/gpu $(jobs)
 
 redis: ## the Redis module: install Redis and fetch redismodule.h if they are missing, then build build/legosketch.so

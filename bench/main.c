@@ -159,7 +159,7 @@ static int run(int count, char **operands)
                              SIZES_MOST);
     if (plan.kind == PLAN_ASKED && plan.size_count > ASKED_SIZES)
         return options_wrong(&command_bench, "asked takes at most %d sizes", ASKED_SIZES);
-    if (json != NULL && !output_check(json)) return EXIT_FAILED;
+    if (json != NULL && !output_check(json, NULL)) return EXIT_FAILED;
     return bench() ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -1,21 +1,22 @@
 /* legosketch build: count a stream into a sketch. */
+#include "fill.h"
 #include "legosketch_lab.h"
 #include "load.h"
 #include "options.h"
 #include "output.h"
 #include "say.h"
-#include "stream.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct {
     const char *output, *model;
     uint64_t budget, top, seed;
     uint32_t threads, blocks, columns;
-    int format, policy;
-    bool quiet;
-} given = {.budget = 1 << 20, .threads = 1};
+    reading how;
+    bool append, quiet;
+} given = {.budget = 1 << 20, .threads = 1, .how = READING_INIT};
 
 static const option_entry options[] = {
     {OPTION_OUTPUT(&given.output)},
@@ -26,10 +27,9 @@ static const option_entry options[] = {
      "'legosketch top' to list"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "a built-in model or a .lego file (the default model)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "seed of the hash; only sketches of one seed merge (0)"},
-    {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
-     "lines: an item a line; tsv: item TAB count, the count signed; u32, u64: raw little-endian keys (lines)"},
-    {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy,
-     "at a malformed line: stop and write nothing, or skip it (stop)"},
+    OPTIONS_READING(given.how),
+    {"append", 'a', OPTION_FLAG, NULL, &given.append,
+     "add to the sketch that is there, if there is one, which keeps its budget, top, model and seed"},
     {"threads", 't', OPTION_U32, "T", &given.threads,
      "threads that count, besides one that reads; the sketch does not depend on it (1)"},
     {"blocks", 0, OPTION_U32, "K", &given.blocks, "for research: so many blocks or bricks, whatever the budget"},
@@ -37,41 +37,6 @@ static const option_entry options[] = {
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar and no summary"},
     {0},
 };
-
-/* Where the stream goes. */
-typedef struct target {
-    lego_sketch *sketch;
-    lego_status status; /* of the latest batch */
-} target;
-
-static void add_batch(void *context, const item_batch *batch)
-{
-    target *into = context;
-    lego_items items = items_view(batch);
-    into->status = lego_add_items(into->sketch, &items);
-}
-
-/* A batch that the sketch refuses because of its counts is added item by item, so that the line can be named. */
-static bool add_singly(lego_sketch *sketch, stream *from, const item_batch *batch)
-{
-    for (size_t i = 0; i < batch->n; i++) {
-        unsigned char key[8];
-        size_t size;
-        const void *item = stream_item(batch, i, key, &size);
-        lego_status status = lego_add(sketch, item, size, batch->counts[i]);
-        if (status == LEGO_ERR_RANGE && stream_malformed(from, batch->lines[i], lego_status_message(status))) continue;
-        if (status == LEGO_ERR_MEMORY) say_status(from->file, status);
-        if (status != LEGO_OK) return false;
-    }
-    return true;
-}
-
-static bool check_batch(void *context, stream *from, const item_batch *batch)
-{
-    const target *into = context;
-    if (into->status == LEGO_ERR_RANGE && batch->counts != NULL) return add_singly(into->sketch, from, batch);
-    return say_status(from->file, into->status);
-}
 
 /* Bricks are as wide as their model was trained for, unless --columns tells otherwise. */
 static lego_status create_by_hand(const lego_options *wanted, lego_sketch **sketch)
@@ -94,13 +59,46 @@ static bool create(lego_sketch **sketch)
     return status == LEGO_OK;
 }
 
+/* Options that say what a sketch is must say of one that is there what it is. */
+static bool check_appended(const lego_sketch *there, const lego_sketch *wanted)
+{
+    lego_info a, b;
+    lego_measure(there, &a);
+    lego_measure(wanted, &b);
+    const struct {
+        const char *option;
+        bool same;
+    } pairs[] = {{"seed", a.seed == b.seed},       {"model", a.model == b.model},
+                 {"budget", a.budget == b.budget}, {"top", a.top_budget == b.top_budget},
+                 {"blocks", a.blocks == b.blocks}, {"columns", a.columns == b.columns}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (!pairs[i].same && options_given(&command_build, pairs[i].option))
+            return say("%s was built with another --%s: leave that out, or write another file", given.output,
+                       pairs[i].option);
+    return true;
+}
+
+/* With --append the sketch that is there, if there is one. */
+static bool create_or_load(lego_sketch **sketch)
+{
+    if (!create(sketch)) return false;
+    if (!given.append || access(given.output, F_OK) != 0) return true;
+    lego_sketch *there = NULL;
+    bool ok = load_sketch(given.output, given.model, &there, NULL) && check_appended(there, *sketch);
+    lego_destroy(*sketch);
+    *sketch = there;
+    if (ok) lego_set_threads(there, given.threads);
+    else lego_destroy(there);
+    return ok;
+}
+
 static void say_made(const lego_sketch *sketch, uint64_t items)
 {
     lego_info info;
     char distinct[SHAPE_TEXT];
     lego_describe(sketch, &info);
-    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, given.format == FORMAT_TSV ? "lines" : "items",
-        say_distinct(distinct, &info), info.bytes, info.exact ? ", every count exact" : "");
+    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, "items", say_distinct(distinct, &info), info.bytes,
+        info.exact ? ", every count exact" : "");
 }
 
 static int run(int count, char **operands)
@@ -109,18 +107,22 @@ static int run(int count, char **operands)
         return options_wrong(&command_build, "--budget has to be from 4K to 64G");
     if (given.columns > 0 && given.blocks == 0)
         return options_wrong(&command_build, "--columns needs --blocks K: how many bricks?");
-    target into;
-    if (!output_check(given.output) || !create(&into.sketch)) return EXIT_FAILED;
-    stream from = {.format = (item_format)given.format,
-                   .policy = (on_error)given.policy,
+    if (!reading_check(&command_build, &given.how)) return EXIT_WRONG_USAGE;
+    if (given.append && strcmp(given.output, "-") == 0)
+        return options_wrong(&command_build, "--append needs a file: standard output has no sketch to add to");
+    lego_sketch *sketch;
+    if (!output_check(given.output, given.model) || !create_or_load(&sketch)) return EXIT_FAILED;
+    lego_info before;
+    lego_measure(sketch, &before);
+    stream from = {.how = &given.how,
+                   .output = given.output,
+                   .into = given.output,
+                   .kind = before.items,
                    .quiet = given.quiet,
-                   .label = "build",
-                   .work = add_batch,
-                   .sink = check_batch,
-                   .context = &into};
-    bool ok = stream_read(&from, operands, count) && output_sketch(given.output, into.sketch);
-    if (ok && !given.quiet && isatty(STDERR_FILENO)) say_made(into.sketch, from.items);
-    lego_destroy(into.sketch);
+                   .label = "build"};
+    bool ok = fill_sketch(sketch, &from, operands, count) && output_sketch(given.output, sketch);
+    if (ok && !given.quiet && isatty(STDERR_FILENO)) say_made(sketch, from.items);
+    lego_destroy(sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -129,14 +131,18 @@ const command command_build = {
     .summary = "count a stream into a sketch",
     .synopsis = "-o FILE [OPTION...] [INPUT...]",
     .text = "Counts the items of the INPUT files, or of standard input if there are none or\n"
-            "one is \"-\", into a sketch, which grows as it must, up to its budget. Files named\n"
-            ".gz, .xz or .zst are decompressed. A line may have up to 16 MiB; an empty line is\n"
-            "the empty item. FILE is replaced in one step at the end, or not at all. Which\n"
-            "items --top keeps depends on the order in which they come.",
+            "one is \"-\", into a sketch, which grows as it must, up to its budget. What is\n"
+            "compressed (gzip, xz, zstd, bzip2) is decompressed, whatever its name. A line ends\n"
+            "in LF or CR LF and may have up to 16 MiB; an empty line is the empty item. FILE is\n"
+            "replaced in one step at the end, or not at all, with --append too. Which items --top\n"
+            "keeps depends on the order in which they come.",
     .examples = "  legosketch build -o words.sketch --budget 300K words.txt\n"
-                "  legosketch build -o day.sketch --format u64 clicks-*.u64.xz\n"
+                "  legosketch build -o day.sketch clicks-*.u64.xz\n"
+                "  legosketch build -o cities.sketch --column city orders.csv.gz\n"
                 "  legosketch build --top -o words.sketch words.txt && legosketch top words.sketch\n"
+                "  legosketch build --append -o week.sketch monday.txt\n"
                 "  zcat access.log.gz | cut -d' ' -f1 | legosketch build -o ips.sketch\n"
+                "  sort words.txt | uniq -c | legosketch build -o words.sketch -f uniq\n"
                 "  printf 'apple\\t3\\npear\\t-1\\n' | legosketch build -o fruit.sketch --format tsv\n",
     .options = options,
     .output = &given.output,

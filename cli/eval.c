@@ -11,7 +11,7 @@
 
 static const char *methods = "lego,rule,lego-paper,cms,one,exact", *budgets = "1M", *model;
 static lego_asking asking = LEGO_ASKING_INIT;
-static lab_plan given = {.seeds = 1, .asking = &asking};
+static lab_plan given = {.seeds = 1, .asking = &asking, .how = READING_INIT};
 static bool json;
 
 static const option_entry options[] = {
@@ -31,9 +31,7 @@ static const option_entry options[] = {
      "model of lego, rule, d-lego (the default model), lego-paper, d-lego-paper and d-lego-quarter (paper)"},
     {"relative", 0, OPTION_REAL, "W", &asking.relative,
      "what relative error is worth to lego against absolute, from 0, nothing, to 1, all (0.5)"},
-    {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
-     "lines: an item a line; tsv: item TAB count; u32, u64: raw little-endian keys (lines)"},
-    {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy, "at a malformed line: stop, or skip it (stop)"},
+    OPTIONS_READING(given.how),
     {"json", 0, OPTION_FLAG, NULL, &json, "print an object a line: method, model, budget, bytes, n, N, aae, are"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
     {0},
@@ -87,13 +85,13 @@ static bool is_weighed_in_vain(void)
 static int run(int count, char **operands)
 {
     if (!(asking.relative <= 1)) return options_wrong(&command_eval, "--relative is from 0 to 1");
-    if (!lab_list(&command_eval, &given, methods, lab_take_kind) ||
+    if (!reading_check(&command_eval, &given.how) || !lab_list(&command_eval, &given, methods, lab_take_kind) ||
         !lab_list(&command_eval, &given, budgets, lab_take_size))
         return EXIT_WRONG_USAGE;
     content read;
     if (!load_model(model, &given.model)) return EXIT_FAILED;
     if (is_weighed_in_vain()) return options_wrong(&command_eval, "--relative is not for the paper's model");
-    if (!lab_read(&read, &given, (item_format)given.format, operands, count)) return EXIT_FAILED;
+    if (!lab_read(&read, &given, operands, count)) return EXIT_FAILED;
     if (!json) {
         printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n",
                exact_total(read.truth), exact_size(read.truth), given.seeds, given.seeds == 1 ? "" : "s");

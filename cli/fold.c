@@ -35,7 +35,8 @@ static int run(int count, char **operands)
     if ((given.blocks > 0) == (given.budget > 0))
         return options_wrong(&command_fold, "give --budget SIZE or --blocks K: how much should be left?");
     lego_sketch *sketch;
-    if (!output_check(given.output) || !load_sketch(operands[0], given.model, &sketch, NULL)) return EXIT_FAILED;
+    if (!output_check(given.output, given.model) || !load_sketch(operands[0], given.model, &sketch, NULL))
+        return EXIT_FAILED;
     bool ok = fold(sketch, operands[0]) && output_sketch(given.output, sketch);
     lego_destroy(sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;

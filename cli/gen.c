@@ -19,11 +19,13 @@ static struct {
     bool quiet;
 } given = {.distinct = 100000, .alpha = 1};
 
+static const item_format formats[] = {FORMAT_LINES, FORMAT_TSV, FORMAT_U32, FORMAT_U64}; /* in the order of the words */
+
 static const option_entry options[] = {
     {"distinct", 'n', OPTION_U32, "N", &given.distinct, "distinct items (100000)"},
     {"alpha", 'a', OPTION_REAL, "A", &given.alpha, "skewness: 0 is flat, 1.5 steep (1.0)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "seed of the order (0)"},
-    {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
+    {"format", 'f', OPTION_CHOICE, "lines|tsv|u32|u64", &given.format,
      "tsv gives each item once with its count; the others give every occurrence (lines)"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
     {0},
@@ -42,13 +44,13 @@ static bool print_table(void)
 
 static void print_item(uint32_t rank)
 {
-    if (given.format == FORMAT_LINES) {
+    if (formats[given.format] == FORMAT_LINES) {
         printf("%" PRIu32 "\n", rank);
         return;
     }
     unsigned char key[8];
     stream_key(rank, key);
-    fwrite(key, 1, given.format == FORMAT_U32 ? 4 : 8, stdout);
+    fwrite(key, 1, formats[given.format] == FORMAT_U32 ? 4 : 8, stdout);
 }
 
 static bool print_stream(uint64_t total)
@@ -79,7 +81,7 @@ static int run(int count, char **operands)
                              operands[count > 1 ? 1 : 0]);
     uint64_t total;
     bool ok = zipf_total(given.distinct, given.alpha, &total)
-                  ? given.format == FORMAT_TSV ? print_table() : print_stream(total)
+                  ? formats[given.format] == FORMAT_TSV ? print_table() : print_stream(total)
                   : say("the counts would leave 63 bits: choose a smaller --alpha or --distinct");
     return ok ? EXIT_DONE : EXIT_FAILED;
 }

@@ -59,6 +59,8 @@ static bool print_model(const lego_model *model)
     return true;
 }
 
+static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
+
 static bool print_sketch_json(const lego_info *info, const lego_model_info *model, const kept *top)
 {
     json_line line = json_begin();
@@ -66,6 +68,7 @@ static bool print_sketch_json(const lego_info *info, const lego_model_info *mode
     json_text(&line, "model", model->name);
     json_u64(&line, "seed", info->seed);
     json_i64(&line, "total", info->total);
+    json_text(&line, "items", kinds[info->items]);
     json_real(&line, "distinct", info->distinct);
     json_bool(&line, "exact", info->exact != 0);
     json_real(&line, "listing", info->listing);
@@ -101,33 +104,14 @@ static double rounded_down(double share)
     return floor(1000 * share) / 10;
 }
 
-/* Two digits are more than an expectation is good for. */
-static void print_rough(double number)
-{
-    printf(number < 99.5 ? "%.2g" : "%.0f", number);
-}
-
-static void print_expected(const lego_info *info)
-{
-    printf("              expected error: ");
-    if (isnan(info->expected_aae)) {
-        printf("cannot be told where cells are crowded or have both signs\n");
-        return;
-    }
-    print_rough(info->expected_aae);
-    printf(" an item, ");
-    print_rough(100 * info->expected_are);
-    printf(" %% of a count\n");
-}
-
 /* Bricks do not say how exact their answers are. */
 static void print_answers(const lego_info *info)
 {
+    char errors[ERRORS_TEXT];
     if (info->exact) printf("answers       exact: every item is listed\n");
-    else if (info->columns == 0) {
-        printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
-        print_expected(info);
-    }
+    else if (info->columns == 0)
+        printf("answers       estimates: %.1f %% of the blocks list their items\n              %s\n",
+               rounded_down(info->listing), say_errors(errors, info));
 }
 
 static void print_shape(const lego_info *info, const lego_model_info *model)
@@ -142,6 +126,7 @@ static bool print_sketch_text(const lego_info *info, const lego_model_info *mode
 {
     char distinct[SHAPE_TEXT];
     printf("stream        %" PRId64 " items counted, %s\n", info->total, say_distinct(distinct, info));
+    if (info->items != LEGO_ITEMS_NONE) printf("items         %s\n", say_kind(info->items));
     print_answers(info);
     print_memory(info);
     printf("model         %s\nseed          %" PRIu64 "\n", model->name, info->seed);

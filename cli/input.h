@@ -1,5 +1,5 @@
-/* The bytes of a file or of standard input, block by block. Files named .gz, .xz or .zst are decompressed, and every
- * checksum that they have is verified.
+/* The bytes of a file or of standard input, block by block. What begins like gzip, xz, zstd or bzip2 is decompressed,
+ * whatever its name, and every checksum that it has is verified.
  *
  * Such a file is one or more members (xz calls them streams, zstd frames), each compressed by itself. What they hold
  * follows one another, as it does for zcat and its kin. */
@@ -19,5 +19,9 @@ void input_close(input *self);
 
 const char *input_name(const input *self); /* for messages */
 
-/* Checks that every file is there, before hours are spent on the first; adds up their sizes, 0 if one has none. */
-bool input_measure(char *const *paths, int count, uint64_t *bytes);
+/* The length of a path without an ending that stands for a compression. */
+size_t input_stem(const char *path);
+
+/* Checks that every file is there and none is the output, before hours are spent on the first; adds up their sizes, 0
+ * if one has none. output is a path, "-" for standard output. */
+bool input_measure(char *const *paths, int count, const char *output, uint64_t *bytes);

@@ -5,46 +5,52 @@
  * ones, and those at the borders of a block or a batch, go one by one. */
 #include "items.h"
 
+#include "table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* A sketch takes many items at once faster, so batches, of which there are two, are as large as is still modest: the
- * command takes about 75 MB beside the sketch, for tsv 100. Memory that a batch of long or of short lines has no use
- * for is never touched. Where items are deleted, a sketch depends on what comes together: where batches of tsv end is
- * for ever. */
+ * command takes about 75 MB beside the sketch, where lines have counts 100. Memory that a batch of long or of short
+ * lines has no use for is never touched. Where items are deleted, a sketch depends on what comes together: where
+ * batches of lines with counts end is for ever. */
 enum {
     BATCH_SIZE = 22 << 20,        /* bytes of keys, or of items and their offsets, with which it is handed out */
     BATCH_ITEMS = BATCH_SIZE / 8, /* at most */
-    COUNTED_ITEMS = 1 << 20,      /* those of tsv, or */
+    COUNTED_ITEMS = 1 << 20,      /* those of tsv and uniq, or */
     COUNTED_BYTES = 1 << 24,      /* of their items; up to 40 MB with counts and lines */
     SEARCHED = 64,                /* bytes that are searched at once */
     SHORT = 32,                   /* bytes of a line that are copied in any case */
     LONG = 1 << 12                /* bytes after which a line is left to go alone */
 };
 
-static bool is_text(item_format format)
+static inline bool is_counted(item_format format)
 {
-    return format == FORMAT_LINES || format == FORMAT_TSV;
+    return format == FORMAT_TSV || format == FORMAT_UNIQ;
 }
 
 lego_items items_view(const item_batch *batch)
 {
-    return (lego_items){batch->n, batch->keys, batch->bytes, batch->offsets, batch->counts};
+    return (lego_items){.n = batch->n,
+                        .integers = batch->keys,
+                        .bytes = batch->bytes,
+                        .offsets = batch->offsets,
+                        .counts = batch->counts};
 }
 
 static bool open_batch(item_batch *batch, item_format format)
 {
-    size_t items = format == FORMAT_TSV ? COUNTED_ITEMS : BATCH_ITEMS;
-    if (!is_text(format)) {
+    size_t items = is_counted(format) ? COUNTED_ITEMS : BATCH_ITEMS;
+    if (format_is_raw(format)) {
         batch->keys = malloc(items * sizeof *batch->keys);
         return batch->keys != NULL;
     }
-    batch->capacity = (format == FORMAT_TSV ? COUNTED_BYTES : BATCH_SIZE) + SHORT; /* the last with what follows it */
+    batch->capacity = (is_counted(format) ? COUNTED_BYTES : BATCH_SIZE) + SHORT; /* the last with what follows it */
     batch->bytes = malloc(batch->capacity);
     batch->offsets = malloc((items + 1) * sizeof *batch->offsets);
     if (batch->bytes == NULL || batch->offsets == NULL) return false;
     batch->offsets[0] = 0;
-    if (format == FORMAT_LINES) return true;
+    if (!is_counted(format)) return true;
     batch->counts = malloc(items * sizeof *batch->counts);
     batch->lines = malloc(items * sizeof *batch->lines);
     return batch->counts != NULL && batch->lines != NULL;
@@ -65,10 +71,17 @@ static void close_batch(item_batch *batch)
     free(batch->lines);
 }
 
-bool items_open(item_parser *parser, item_format format)
+bool items_open(item_parser *parser, const item_layout *layout)
 {
-    *parser = (item_parser){.format = format};
-    bool ok = open_batch(&parser->batch, format);
+    *parser = (item_parser){.format = layout->format, .keep_cr = layout->keep_cr};
+    bool ok = open_batch(&parser->batch, layout->format);
+    if (ok && layout->format == FORMAT_CSV) {
+        parser->table = malloc(sizeof *parser->table);
+        ok = parser->table != NULL;
+        if (ok)
+            *parser->table =
+                (table){.column = layout->column, .delimiter = layout->delimiter, .no_header = layout->no_header};
+    }
     if (!ok) items_close(parser);
     return ok;
 }
@@ -77,6 +90,8 @@ void items_close(item_parser *parser)
 {
     close_batch(&parser->batch);
     close_batch(&parser->spare);
+    if (parser->table != NULL) table_close(parser->table);
+    free(parser->table);
     *parser = (item_parser){0};
 }
 
@@ -113,7 +128,7 @@ static bool turn(item_parser *parser)
     parser->spare = full;
     parser->batch.n = 0;
     if (is_first && !open_batch(&parser->batch, parser->format)) return false;
-    if (!is_text(parser->format)) return true;
+    if (format_is_raw(parser->format)) return true;
     size_t start = (size_t)full.offsets[full.n], size = parser->fill - start;
     parser->fill = 0;
     return append(parser, full.bytes + start, size);
@@ -125,11 +140,11 @@ static item_event hand_out(item_parser *parser)
     return ITEMS_BATCH;
 }
 
-static item_event report(item_parser *parser, uint64_t line, const char *what)
+static item_event report(item_parser *parser, item_event event, uint64_t line, const char *what)
 {
     parser->bad.line = line;
     parser->bad.what = what;
-    return ITEMS_BAD;
+    return event;
 }
 
 /* A little-endian number of up to 8 bytes. */
@@ -143,21 +158,28 @@ static inline uint64_t load(const unsigned char *bytes, size_t width)
     return value;
 }
 
-/* NULL if the text is a number, else what is wrong with it. */
-static const char *parse_count(const unsigned char *text, size_t size, int64_t *count)
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* What a line holds. */
+typedef struct piece {
+    const unsigned char *item;
+    size_t size;
+    int64_t count;
+} piece;
+
+/* NULL if it is a number, else what is wrong with it. */
+static const char *parse_count(const unsigned char *digits, size_t size, int64_t *count)
 {
-    size_t i = size > 0 && (text[0] == '-' || text[0] == '+');
-    bool negative = i == 1 && text[0] == '-';
+    size_t i = size > 0 && (digits[0] == '-' || digits[0] == '+');
+    bool negative = i == 1 && digits[0] == '-';
     if (i == size)
         return size == 0 ? "nothing after the last tab, where a count belongs" : "the count is a sign without digits";
     uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
     uint64_t value = 0;
     bool fits = true;
     for (; i < size; i++) {
-        unsigned digit = (unsigned)text[i] - '0';
-        if (digit > 9)
-            return text[i] == '\r' && i + 1 == size ? "a carriage return after the count: convert the line ends first"
-                                                    : "the count is not a whole number";
+        unsigned digit = (unsigned)digits[i] - '0';
+        if (digit > 9) return "the count is not a whole number";
         fits = fits && value <= (limit - digit) / 10;
         value = fits ? value * 10 + digit : value;
     }
@@ -166,26 +188,87 @@ static const char *parse_count(const unsigned char *text, size_t size, int64_t *
     return NULL;
 }
 
-/* The line behind the last item has ended: it becomes an item. NULL, or what is wrong with it. */
-static const char *end_line(item_parser *parser)
+/* A count of up to 18 digits, which need no check, at the end of a line: where the item before it ends; NULL if the
+ * line has to be looked at more closely. */
+static const unsigned char *short_count(const unsigned char *line, const unsigned char *end, int64_t *count)
+{
+    const unsigned char *at = end;
+    int64_t value = 0;
+    for (int64_t scale = 1; at > line && at[-1] >= '0' && at[-1] <= '9'; scale *= 10) {
+        if (end - at == 18) return NULL;
+        value += scale * (*--at - '0');
+    }
+    if (at == end) return NULL;
+    bool negative = at > line && at[-1] == '-';
+    at -= negative || (at > line && at[-1] == '+');
+    *count = negative ? -value : value;
+    return at > line && at[-1] == '\t' ? at - 1 : NULL;
+}
+
+static inline const char *split_tsv(const unsigned char *line, const unsigned char *end, piece *found)
+{
+    const unsigned char *stop = short_count(line, end, &found->count);
+    if (stop == NULL) {
+        for (stop = end; stop > line && stop[-1] != '\t';) stop--;
+        if (stop == line) return "no tab between item and count";
+        const char *what = parse_count(stop, (size_t)(end - stop), &found->count);
+        if (what != NULL) return what;
+        stop--;
+    }
+    found->item = line;
+    found->size = (size_t)(stop - line);
+    return NULL;
+}
+
+static inline const char *split_uniq(const unsigned char *line, const unsigned char *end, piece *found)
+{
+    const unsigned char *at = line;
+    while (at < end && *at == ' ') at++;
+    const unsigned char *digits = at;
+    found->count = 0;
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
+        if (at - digits == 18) return "the count has more than 18 digits";
+        found->count = 10 * found->count + (*at - '0');
+    }
+    if (at == digits) return "no count before the item, as 'uniq -c' writes it";
+    if (at == end || *at != ' ') return "no space between count and item, as 'uniq -c' writes it";
+    found->item = at + 1;
+    found->size = (size_t)(end - found->item);
+    return NULL;
+}
+
+/* NULL, or what is wrong with the line. */
+static inline const char *split(item_format format, const unsigned char *line, const unsigned char *end, piece *found)
+{
+    if (format == FORMAT_TSV) return split_tsv(line, end, found);
+    if (format == FORMAT_UNIQ) return split_uniq(line, end, found);
+    *found = (piece){line, (size_t)(end - line), 1};
+    return NULL;
+}
+
+/* Where a line ends that stops at a line feed. */
+static inline const unsigned char *line_end(bool keep_cr, const unsigned char *line, const unsigned char *feed)
+{
+    return feed - (!keep_cr && feed > line && feed[-1] == '\r');
+}
+
+/* The line behind the last item has ended, at a line feed if it is fed: it becomes an item. NULL, or what is wrong
+ * with it. */
+static const char *end_line(item_parser *parser, bool fed)
 {
     item_batch *batch = &parser->batch;
     size_t start = (size_t)batch->offsets[batch->n];
-    if (parser->format == FORMAT_TSV) {
-        const unsigned char *line = batch->bytes + start;
-        size_t tab = parser->fill - start;
-        while (tab > 0 && line[tab - 1] != '\t') tab--;
-        const char *what = "no tab between item and count";
-        if (tab > 0) what = parse_count(line + tab, parser->fill - start - tab, &batch->counts[batch->n]);
-        if (what != NULL) {
-            parser->fill = start;
-            return what;
-        }
-        parser->fill = start + tab - 1;
-        batch->lines[batch->n] = parser->line;
-    }
-    batch->n++;
-    batch->offsets[batch->n] = parser->fill;
+    unsigned char *line = batch->bytes + start;
+    const unsigned char *end = line_end(parser->keep_cr || !fed, line, batch->bytes + parser->fill);
+    piece found;
+    const char *what = split(parser->format, line, end, &found);
+    parser->fill = start;
+    if (what != NULL) return what;
+    memmove(line, found.item, found.size);
+    parser->fill += found.size;
+    if (batch->counts != NULL) batch->counts[batch->n] = found.count;
+    if (batch->lines != NULL) batch->lines[batch->n] = parser->line;
+    batch->offsets[++batch->n] = parser->fill;
     return NULL;
 }
 
@@ -206,23 +289,6 @@ static uint64_t line_feeds(const unsigned char bytes[SEARCHED])
     return feeds;
 }
 
-/* A count of up to 18 digits, which need no check, at the end of a line: where the item before it ends; NULL if the
- * line has to be looked at more closely. */
-static const unsigned char *short_count(const unsigned char *line, const unsigned char *end, int64_t *count)
-{
-    const unsigned char *at = end;
-    int64_t value = 0;
-    for (int64_t scale = 1; at > line && at[-1] >= '0' && at[-1] <= '9'; scale *= 10) {
-        if (end - at == 18) return NULL;
-        value += scale * (*--at - '0');
-    }
-    if (at == end) return NULL;
-    bool negative = at > line && at[-1] == '-';
-    at -= negative || (at > line && at[-1] == '+');
-    *count = negative ? -value : value;
-    return at > line && at[-1] == '\t' ? at - 1 : NULL;
-}
-
 /* Copies an item, with what follows it if it is short. */
 static inline void copy_item(unsigned char *to, const unsigned char *from, size_t size)
 {
@@ -232,9 +298,10 @@ static inline void copy_item(unsigned char *to, const unsigned char *from, size_
 
 /* Takes lines from *at on, as long as nothing is special about them. A function for each format, or the compiler would
  * ask for every line. */
-static inline void take_plain_lines(item_parser *parser, bool counted, const unsigned char **at,
+static inline void take_plain_lines(item_parser *parser, item_format format, const unsigned char **at,
                                     const unsigned char *end)
 {
+    bool counted = is_counted(format), keep_cr = parser->keep_cr;
     item_batch batch = parser->batch; /* a copy: bytes are written, and could be anything's, had it an address */
     const unsigned char *line = *at;
     size_t fill = parser->fill;
@@ -245,14 +312,15 @@ static inline void take_plain_lines(item_parser *parser, bool counted, const uns
          part += SEARCHED) {
         for (uint64_t feeds = line_feeds(part); feeds != 0; feeds &= feeds - 1) {
             const unsigned char *feed = part + __builtin_ctzll(feeds);
-            const unsigned char *stop = counted ? short_count(line, feed, &batch.counts[batch.n]) : feed;
-            if (stop == NULL) {
+            piece found;
+            if (split(format, line, line_end(keep_cr, line, feed), &found) != NULL) {
                 end = part; /* leaves both loops */
                 break;
             }
-            copy_item(batch.bytes + fill, line, (size_t)(stop - line));
-            fill += (size_t)(stop - line);
+            copy_item(batch.bytes + fill, found.item, found.size);
+            fill += found.size;
             lines++;
+            if (counted) batch.counts[batch.n] = found.count;
             if (counted) batch.lines[batch.n] = lines;
             batch.offsets[++batch.n] = fill;
             line = feed + 1;
@@ -266,11 +334,12 @@ static inline void take_plain_lines(item_parser *parser, bool counted, const uns
 
 static void take_plain(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
-    if (parser->format == FORMAT_TSV) take_plain_lines(parser, true, at, end);
-    else take_plain_lines(parser, false, at, end);
+    if (parser->format == FORMAT_TSV) take_plain_lines(parser, FORMAT_TSV, at, end);
+    else if (parser->format == FORMAT_UNIQ) take_plain_lines(parser, FORMAT_UNIQ, at, end);
+    else take_plain_lines(parser, FORMAT_LINES, at, end);
 }
 
-static item_event parse_text(item_parser *parser, const unsigned char **at, const unsigned char *end)
+static item_event parse_lines(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
     while (*at < end) {
         size_t start = (size_t)parser->batch.offsets[parser->batch.n];
@@ -286,7 +355,7 @@ static item_event parse_text(item_parser *parser, const unsigned char **at, cons
                 parser->fill = start;
                 parser->discarding = true;
                 *at = stop;
-                return report(parser, parser->line + 1, "the line is longer than 16 MiB");
+                return report(parser, ITEMS_BAD, parser->line + 1, "the line is longer than 16 MiB");
             }
             if (!append(parser, *at, size)) return ITEMS_NO_MEMORY;
         }
@@ -298,12 +367,41 @@ static item_event parse_text(item_parser *parser, const unsigned char **at, cons
             parser->discarding = false;
             continue;
         }
-        const char *what = end_line(parser);
-        if (what != NULL) return report(parser, parser->line, what);
-        if (is_full(parser->format == FORMAT_TSV, parser->batch.n, parser->fill)) return hand_out(parser);
+        const char *what = end_line(parser, true);
+        if (what != NULL) return report(parser, ITEMS_BAD, parser->line, what);
+        if (is_full(is_counted(parser->format), parser->batch.n, parser->fill)) return hand_out(parser);
     }
     return ITEMS_MORE;
 }
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* What the table found becomes an item, or is handed on. */
+static item_event take_field(item_parser *parser, table_event event)
+{
+    item_batch *batch = &parser->batch;
+    const table *from = parser->table;
+    switch (event) {
+    case TABLE_MORE: return ITEMS_MORE;
+    case TABLE_BAD: return report(parser, ITEMS_BAD, from->bad.line, from->bad.what);
+    case TABLE_REFUSED: return report(parser, ITEMS_REFUSED, from->bad.line, from->bad.what);
+    case TABLE_NO_MEMORY: return ITEMS_NO_MEMORY;
+    case TABLE_FIELD: break;
+    }
+    if (from->field.size > 0 && !append(parser, (unsigned char *)from->field.bytes, from->field.size))
+        return ITEMS_NO_MEMORY;
+    batch->offsets[++batch->n] = parser->fill;
+    return is_full(false, batch->n, parser->fill) ? hand_out(parser) : ITEMS_MORE;
+}
+
+static item_event parse_table(item_parser *parser, const unsigned char **at, const unsigned char *end)
+{
+    item_event event = ITEMS_MORE;
+    while (*at < end && event == ITEMS_MORE) event = take_field(parser, table_next(parser->table, at, end));
+    return event;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static size_t record_width(const item_parser *parser)
 {
@@ -342,7 +440,8 @@ static item_event parse_records(item_parser *parser, const unsigned char **at, c
 item_event items_parse(item_parser *parser, const unsigned char **at, const unsigned char *end)
 {
     if (!turn(parser)) return ITEMS_NO_MEMORY;
-    return is_text(parser->format) ? parse_text(parser, at, end) : parse_records(parser, at, end);
+    if (parser->format == FORMAT_CSV) return parse_table(parser, at, end);
+    return format_is_raw(parser->format) ? parse_records(parser, at, end) : parse_lines(parser, at, end);
 }
 
 item_event items_flush(item_parser *parser)
@@ -359,16 +458,19 @@ size_t items_pending(const item_parser *parser)
 item_event items_finish(item_parser *parser)
 {
     if (!turn(parser)) return ITEMS_NO_MEMORY;
-    if (is_text(parser->format)) {
+    if (parser->format == FORMAT_CSV) {
+        item_event event = take_field(parser, table_end(parser->table));
+        if (event != ITEMS_MORE) return event;
+    } else if (!format_is_raw(parser->format)) {
         parser->discarding = false;
         if (parser->fill > parser->batch.offsets[parser->batch.n]) {
             parser->line++;
-            const char *what = end_line(parser);
-            if (what != NULL) return report(parser, parser->line, what);
+            const char *what = end_line(parser, false);
+            if (what != NULL) return report(parser, ITEMS_BAD, parser->line, what);
         }
     } else if (parser->carried > 0) {
         parser->carried = 0;
-        return report(parser, parser->line + 1, "the input ends in the middle of a record");
+        return report(parser, ITEMS_BAD, parser->line + 1, "the input ends in the middle of a record");
     }
     return items_flush(parser);
 }

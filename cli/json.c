@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include "say.h"
+#include "shown.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -58,28 +59,11 @@ void json_reals(json_line *line, const char *name, const double *values, int n)
     line->ok = line->ok && ok;
 }
 
-/* The bytes of the UTF-8 character that starts here; 0 if none does, or if it is the one that cJSON ends strings at. */
-static size_t utf8_length(const unsigned char *at, size_t left)
-{
-    if (at[0] == 0) return 0;
-    if (at[0] < 0x80) return 1;
-    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    uint32_t code = at[0] & (0xffu >> (length + 1));
-    if (at[0] < 0xc2 || at[0] > 0xf4 || length > left) return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (at[i] & 0x3fu);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* a longer form than needed is not UTF-8 */
-    bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
-}
-
 static bool is_text(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size;) {
-        size_t length = utf8_length(bytes + i, size - i);
-        if (length == 0) return false;
+        size_t length = shown_utf8(bytes + i, size - i);
+        if (length == 0 || bytes[i] == '\0') return false; /* cJSON ends strings there */
         i += length;
     }
     return true;

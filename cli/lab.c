@@ -19,7 +19,7 @@ static const lab_experiment *const experiments[] = {
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments - 1 }; /* without `all` */
 
 static const char *folder = "lab-results", *methods, *budgets, *alphas, *models;
-static lab_plan given = {.format = -1};
+static lab_plan given = {.how = READING_INIT};
 
 static const option_entry options[] = {
     {"output", 'o', OPTION_TEXT, "DIR", &folder, "folder of the results, made if it is not there (lab-results)"},
@@ -36,9 +36,7 @@ static const option_entry options[] = {
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean of so many hash seeds (3, scaling and quick 1)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
     {"threads", 't', OPTION_U32, "T", &given.threads, "threads to run trials on (as many as there are cores)"},
-    {"format", 'f', OPTION_CHOICE, FORMAT_CHOICES, &given.format,
-     "of the files of real and space (by their names: .u32, .u64, .tsv, else lines)"},
-    {"on-error", 0, OPTION_CHOICE, ON_ERROR_CHOICES, &given.policy, "at a malformed line: stop, or skip it (stop)"},
+    OPTIONS_READING(given.how),
     {"models", 0, OPTION_TEXT, "LIST", &models, "files for the ablations of 'lab all'"},
     {"quick", 0, OPTION_FLAG, NULL, &given.quick, "fewer points, seeds and items: minutes instead of hours"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar, and do not say what was written"},
@@ -112,7 +110,7 @@ static bool read_plan(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (given.threads == 0) given.threads = cores > 0 ? (uint32_t)cores : 1;
-    return lab_list(&command_lab, &given, methods, lab_take_kind) &&
+    return reading_check(&command_lab, &given.how) && lab_list(&command_lab, &given, methods, lab_take_kind) &&
            lab_list(&command_lab, &given, budgets, take_budget) && lab_list(&command_lab, &given, alphas, take_alpha) &&
            lab_list(&command_lab, &given, models, take_model);
 }

@@ -25,8 +25,7 @@ typedef struct lab_plan {
     uint32_t seeds, distinct, threads;
     const lego_asking *asking; /* of the method lego; NULL: as ever */
     double scale;
-    int format; /* -1: as the name of each file says */
-    int policy; /* an on_error */
+    reading how;
     bool quick, quiet;
     char *const *files; /* streams */
     int file_count;
@@ -85,11 +84,11 @@ typedef struct lab_stream {
 bool lab_stream_zipf(lab_stream *self, const char *name, uint32_t distinct, double alpha);
 bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uint64_t total);
 
-/* File i of the plan, in the format of the plan or of its name: .u32, .u64, .tsv, else lines. */
+/* File i of the plan. */
 bool lab_stream_file(lab_stream *self, const lab_plan *plan, size_t i);
 
 /* The content of files, or of standard input if there are none, for the methods of the plan. */
-bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count);
+bool lab_read(content *into, const lab_plan *plan, char *const *paths, int count);
 
 /* ---- lab_compare.c ---------------------------------------------------------------------------------------------- */
 

@@ -59,32 +59,25 @@ bool lab_stream_sized(lab_stream *self, const char *name, uint32_t distinct, uin
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-/* Takes an ending off a name, if it has it. */
-static bool strip(char *name, const char *ending)
-{
-    size_t length = strlen(name), size = strlen(ending);
-    if (length <= size || strcmp(name + length - size, ending) != 0) return false;
-    name[length - size] = '\0';
-    return true;
-}
-
-/* The file's name without folder and endings, and the format that these stand for. */
-static item_format parse_name(const char *path, char *name, size_t size)
+/* The file's name without folder and endings. */
+static void shorten(const char *path, char *name, size_t size)
 {
     const char *slash = strrchr(path, '/');
-    snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);
-    if (!strip(name, ".xz") && !strip(name, ".gz")) strip(name, ".zst");
-    if (strip(name, ".u32")) return FORMAT_U32;
-    if (strip(name, ".u64")) return FORMAT_U64;
-    if (strip(name, ".tsv")) return FORMAT_TSV;
-    strip(name, ".txt");
-    return FORMAT_LINES;
+    const char *begin = slash != NULL ? slash + 1 : path;
+    size_t stem;
+    reading_format(begin, &stem);
+    if (stem > 4 && strncmp(begin + stem - 4, ".txt", 4) == 0) stem -= 4;
+    snprintf(name, size, "%.*s", (int)stem, begin);
 }
 
 /* The sink of a stream whose context is the content. */
 static bool count_batch(void *context, stream *from, const item_batch *batch)
 {
     content *into = context;
+    if (batch->counts != NULL && into->keep_order) { /* occurrences come without an order */
+        into->keep_order = false;
+        order_free(&into->order);
+    }
     for (size_t i = 0; i < batch->n; i++) {
         unsigned char key[8];
         size_t size;
@@ -108,17 +101,11 @@ static bool suits(const content *self, const estimator_kind *kind)
     return say("the input has negative counts, and %s cannot delete: leave it out of --methods", kind->name);
 }
 
-bool lab_read(content *into, const lab_plan *plan, item_format format, char *const *paths, int count)
+bool lab_read(content *into, const lab_plan *plan, char *const *paths, int count)
 {
     if (!start(into)) return false;
-    for (size_t i = 0; i < plan->kind_count; i++)
-        into->keep_order = into->keep_order || (plan->kinds[i]->in_order && format != FORMAT_TSV);
-    stream from = {.format = format,
-                   .policy = (on_error)plan->policy,
-                   .quiet = plan->quiet,
-                   .label = "count",
-                   .sink = count_batch,
-                   .context = into};
+    for (size_t i = 0; i < plan->kind_count; i++) into->keep_order = into->keep_order || plan->kinds[i]->in_order;
+    stream from = {.how = &plan->how, .quiet = plan->quiet, .label = "count", .sink = count_batch, .context = into};
     bool ok = stream_read(&from, paths, count);
     for (size_t i = 0; ok && i < plan->kind_count; i++) ok = suits(into, plan->kinds[i]);
     if (!ok) content_free(into);
@@ -130,10 +117,9 @@ bool lab_stream_file(lab_stream *self, const lab_plan *plan, size_t i)
     const char *path = plan->files[i];
     *self = (lab_stream){.alpha = -1};
     char name[sizeof self->name];
-    item_format format = parse_name(path, name, sizeof name);
+    shorten(path, name, sizeof name);
     snprintf(self->name, sizeof self->name, "%s", path); /* until there is a stream */
-    if (!lab_read(&self->content, plan, plan->format >= 0 ? (item_format)plan->format : format, &plan->files[i], 1))
-        return false;
+    if (!lab_read(&self->content, plan, &plan->files[i], 1)) return false;
     if (exact_size(self->content.truth) == 0) {
         content_free(&self->content);
         return say("%s has no items: there is nothing to measure", path);

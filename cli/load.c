@@ -67,7 +67,8 @@ static bool check(const char *path, const contents *all, lego_status status, con
     char name[16];
     if (status == LEGO_ERR_MAGIC) say("%s is not %s", path, wanted);
     else if (status == LEGO_ERR_MODEL && lego_saved_model(all->bytes, all->size, name) == LEGO_OK)
-        say("%s was made with the model '%s': give its file with --model", path, name);
+        say("%s was made with the model '%s': %s", path, name,
+            lego_model_builtin(name) != NULL ? "leave --model out" : "give its file with --model");
     else say_status(path, status);
     return status == LEGO_OK;
 }

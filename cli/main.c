@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const command *const commands[] = {
-    &command_build, &command_query, &command_top,  &command_merge, &command_fold, &command_info,
-    &command_gen,   &command_eval,  &command_demo, &command_train, &command_lab,  &command_report,
+    &command_count, &command_build, &command_query, &command_top,   &command_merge, &command_fold,   &command_info,
+    &command_gen,   &command_eval,  &command_demo,  &command_train, &command_lab,   &command_report,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -26,6 +26,7 @@ static void print_help(FILE *to)
                 "'legosketch --version' tells the version.\n\n"
                 "Examples:\n"
                 "  legosketch demo\n"
+                "  legosketch count words.txt\n"
                 "  legosketch build -o words.sketch --budget 300K words.txt\n"
                 "  legosketch query words.sketch apple pear\n");
 }

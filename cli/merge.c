@@ -66,7 +66,11 @@ static bool merge_file(lego_sketch *into, const char *first, const char *path)
 {
     lego_sketch *from;
     if (!load_sketch(path, given.model, &from, NULL)) return false;
-    lego_status status = lego_merge(into, from);
+    lego_info a, b;
+    lego_measure(into, &a);
+    lego_measure(from, &b);
+    bool alike = say_mixed(first, a.items, path, b.items);
+    lego_status status = alike ? lego_merge(into, from) : LEGO_OK;
     if (status == LEGO_ERR_SHAPE) {
         char from_shape[SHAPE_TEXT], into_shape[SHAPE_TEXT], remedy[REMEDY_TEXT];
         find_remedy(remedy, into, from);
@@ -77,13 +81,14 @@ static bool merge_file(lego_sketch *into, const char *first, const char *path)
         say_status(path, status);
     }
     lego_destroy(from);
-    return status == LEGO_OK;
+    return alike && status == LEGO_OK;
 }
 
 static int run(int count, char **operands)
 {
     lego_sketch *into;
-    if (!output_check(given.output) || !load_sketch(operands[0], given.model, &into, NULL)) return EXIT_FAILED;
+    if (!output_check(given.output, given.model) || !load_sketch(operands[0], given.model, &into, NULL))
+        return EXIT_FAILED;
     bool ok = true;
     for (int i = 1; i < count && ok; i++) ok = merge_file(into, operands[0], operands[i]);
     ok = ok && output_sketch(given.output, into);

@@ -170,6 +170,15 @@ static const option_entry *entry_of(const command *self, int code)
     return entry;
 }
 
+static bool seen[OPTIONS_MAX]; /* entries of the table that the command line has; there is one */
+
+bool options_given(const command *self, const char *name)
+{
+    size_t i = 0;
+    while (strcmp(self->options[i].name, name) != 0) i++;
+    return seen[i];
+}
+
 static int run_parsed(const command *self, int count, char **operands)
 {
     if (self->output != NULL && *self->output == NULL)
@@ -195,6 +204,7 @@ int options_run(const command *self, int argc, char **argv)
         if (code == '?' || code == ':') return refused(self, code, argv[optind - 1]);
         const option_entry *entry = entry_of(self, code);
         const char *expected = store(entry, optarg);
+        seen[entry - self->options] = true;
         if (expected != NULL)
             return options_wrong(self, "--%s '%s' is not %s%s", entry->name, optarg, expected,
                                  entry->kind == OPTION_CHOICE ? entry->value : "");

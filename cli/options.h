@@ -48,12 +48,15 @@ typedef struct command {
     bool alone; /* a program of its own: its name is not said behind legosketch's */
 } command;
 
-extern const command command_build, command_query, command_merge, command_fold, command_top, command_info, command_gen,
-    command_eval, command_demo, command_train, command_lab, command_report;
+extern const command command_count, command_build, command_query, command_merge, command_fold, command_top,
+    command_info, command_gen, command_eval, command_demo, command_train, command_lab, command_report;
 
 /* Parses and runs it; argv[0] is the name of the command. Returns the exit status. */
 int options_run(const command *self, int argc, char **argv);
 void options_help(const command *self);
+
+/* Whether the command line has that option, by its long name. */
+bool options_given(const command *self, const char *name);
 
 /* Says what is wrong, and where help is; returns EXIT_WRONG_USAGE. */
 __attribute__((format(printf, 2, 3))) int options_wrong(const command *self, const char *format, ...);

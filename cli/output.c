@@ -105,8 +105,18 @@ static int find_place(const char *path, place *where)
     return 0;
 }
 
-bool output_check(const char *path)
+bool output_is(const char *path, const struct stat *other)
 {
+    struct stat status;
+    int error = is_stdout(path) ? fstat(STDOUT_FILENO, &status) : stat(path, &status);
+    return error == 0 && S_ISREG(status.st_mode) && status.st_dev == other->st_dev && status.st_ino == other->st_ino;
+}
+
+bool output_check(const char *path, const char *needed)
+{
+    struct stat status;
+    if (needed != NULL && stat(needed, &status) == 0 && output_is(path, &status))
+        return say("%s is needed, and would be replaced by the output: name another file for that", needed);
     if (is_stdout(path) && isatty(STDOUT_FILENO))
         return say("standard output is a terminal, which cannot show a sketch: name a file, or send it into a pipe");
     if (is_stdout(path)) return true;

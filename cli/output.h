@@ -9,8 +9,13 @@
  * pipe becomes an error instead of a signal. To be called once, first. */
 void output_prepare(void);
 
-/* Whether writing to `path` can work at all, asked before the work starts. Says what is wrong. */
-bool output_check(const char *path);
+/* Whether writing to `path` can work at all, and would not replace `needed`, a file or NULL; asked before the work
+ * starts. Says what is wrong. */
+bool output_check(const char *path, const char *needed);
+
+/* Whether writing to `path` would replace the file of that status: it is the same, whatever its name. */
+struct stat;
+bool output_is(const char *path, const struct stat *other);
 
 /* Gives the bytes of `what` to write(), piece by piece. */
 typedef lego_status output_save(const void *what, lego_write write, void *context);

@@ -96,12 +96,17 @@ static bool read_folder(findings *found, const char *folder)
     if (count < 0)
         return say("cannot read the folder %s: %s%s", folder, strerror(errno),
                    errno == ENOENT ? "; 'legosketch lab all --quick' makes results" : "");
+    bool apart = true;
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path) read_result(found, path);
+        if (snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < (int)sizeof path) {
+            apart = apart && output_check(given.output, path);
+            if (apart) read_result(found, path);
+        }
         free(names[i]);
     }
     free(names);
+    if (!apart) return false;
     sort_results(found->results);
     return cJSON_GetArraySize(found->results) > 0 ||
            say("%s has no results; 'legosketch lab all --quick -o %s' makes some", folder, folder);
@@ -156,7 +161,7 @@ static int run(int count, char **operands)
     if (count > 1) return options_wrong(&command_report, "'%s': it takes one folder of results", operands[1]);
     if (given.output == NULL)
         return options_wrong(&command_report, "--output FILE is missing: where should the page go?");
-    if (!output_check(given.output)) return EXIT_FAILED;
+    if (!output_check(given.output, NULL)) return EXIT_FAILED;
     findings found = {.results = cJSON_CreateArray()};
     cJSON *references = NULL;
     text page = {0};

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -92,30 +93,113 @@ static void add_series(text *script, const view *what, const pivot *data)
     text_print(script, "\n");
 }
 
+/* ---- names beside their lines ----------------------------------------------------------------------------------- */
+
+/* The range of what is drawn, a little wider. */
+static void range_of(const view *what, const pivot *data, double *low, double *high)
+{
+    *low = INFINITY, *high = -INFINITY;
+    for (size_t s = 0; s < data->series_count; s++)
+        for (size_t i = 0; i < data->point_count && has_points(what, data, s); i++) {
+            if (!drawn(what, data->y[s][i])) continue;
+            *low = fmin(*low, data->y[s][i]);
+            *high = fmax(*high, data->y[s][i]);
+        }
+    double room = what->linear ? 0.03 * (*high - *low) + 1e-9 : pow(*high / *low, 0.03) * 1.01;
+    *low = what->linear ? *low - room : *low / room;
+    *high = what->linear ? *high + room : *high * room;
+}
+
+typedef struct name_place {
+    size_t series, point; /* the last point of its line that is drawn */
+    double height;        /* as a part of the plot's */
+} name_place;
+
+static int by_height(const void *a, const void *b)
+{
+    double x = ((const name_place *)a)->height, y = ((const name_place *)b)->height;
+    return (x > y) - (x < y);
+}
+
+/* Moves names apart, from below and then from above. */
+static void spread(name_place *names, size_t count, double gap)
+{
+    qsort(names, count, sizeof *names, by_height);
+    for (size_t i = 0; i < count; i++) {
+        double least = i > 0 ? names[i - 1].height + gap : 0;
+        names[i].height = fmax(names[i].height, least);
+    }
+    for (size_t i = count; i-- > 0;) {
+        double most = i + 1 < count ? names[i + 1].height - gap : 1;
+        names[i].height = fmin(names[i].height, most);
+    }
+}
+
+static void add_label(text *script, const pivot *data, const name_place *name)
+{
+    bool whole = name->point + 1 == data->point_count, zero = !whole && data->y[name->series][name->point + 1] == 0;
+    char words[PIVOT_NAME + 16];
+    snprintf(words, sizeof words, "%s%s", data->series[name->series], zero ? ", then 0" : "");
+    text_print(script, "set label ");
+    add_name(script, words);
+    if (whole) text_print(script, " at graph 1.02,");
+    else text_print(script, " at %.9g,", data->x[name->point]);
+    text_print(script, "graph %.4f %sfont ',11' tc rgb '%s'\n", name->height, whole ? "" : "offset 0.8,0 ",
+               colours[name->series % COLOURS]);
+}
+
+/* Every name stands at the right end of its line, in its colour; that of a line which ends earlier, where it ends. */
+static void add_names(text *script, const view *what, const pivot *data, size_t pixels)
+{
+    enum { LINE = 13 };                                  /* pixels */
+    name_place whole[PIVOT_SERIES], ended[PIVOT_SERIES]; /* of lines that go on to the right end, or do not */
+    size_t wholes = 0, ends = 0, longest = 0;
+    double low, high;
+    range_of(what, data, &low, &high);
+    for (size_t s = 0; s < data->series_count; s++) {
+        if (!has_points(what, data, s)) continue;
+        name_place name = {.series = s, .point = data->point_count - 1};
+        while (!drawn(what, data->y[s][name.point])) name.point--;
+        double y = data->y[s][name.point];
+        name.height = what->linear ? (y - low) / (high - low) : log(y / low) / log(high / low);
+        if (name.point + 1 < data->point_count) {
+            ended[ends++] = name;
+        } else {
+            whole[wholes++] = name;
+            longest = strlen(data->series[s]) > longest ? strlen(data->series[s]) : longest;
+        }
+    }
+    spread(whole, wholes, (double)LINE / (double)pixels);
+    spread(ended, ends, (double)LINE / (double)pixels);
+    for (size_t i = 0; i < wholes; i++) add_label(script, data, &whole[i]);
+    for (size_t i = 0; i < ends; i++) add_label(script, data, &ended[i]);
+    text_print(script, "unset key\nset rmargin %zu\nset yrange [%.9g:%.9g]\n", 3 + longest * 7 / 8, low, high);
+}
+
 static bool make_script(text *script, const view *what, const pivot *data, int number)
 {
+    enum { PLOT = 300, BELOW = 66, BARS = 185 }; /* pixels: of the plot, of an axis with its labels, of that of bars */
     size_t lines = 0;
     for (size_t s = 0; s < data->series_count; s++) lines += has_points(what, data, s);
     if (lines == 0) return false;
-    size_t height = 330 + 15 * ((lines + 2) / 3) + (what->bars ? 120 : 0);
-    text_print(script, "set terminal svg size 560,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n", height,
-               number);
-    text_print(
-        script,
-        "set encoding utf8\nset key below samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\nset border 3\n"
-        "set tics nomirror\nset format y '%%g'\nset ylabel '%s'\n",
-        what->y_label);
+    size_t below = what->bars ? BARS + 15 * ((lines + 2) / 3) : BELOW;
+    text_print(script, "set terminal svg size %d,%zu dynamic noenhanced font 'sans-serif,13' name 'plot%d'\n",
+               what->bars ? 560 : 620, PLOT + below, number);
+    text_print(script,
+               "set encoding utf8\nset key above samplen 1.5 font ',11'\nset grid lc rgb '#999999' lw 0.5 dt 3\n"
+               "set border 3\nset tics nomirror\nset format y '%%g'\nset ylabel '%s'\n",
+               what->y_label);
     if (what->x_label[0] != '\0') text_print(script, "set xlabel '%s'\n", what->x_label);
     if (!what->linear) text_print(script, "set logscale y\n");
     add_tics(script, what, data);
     if (what->bars)
         text_print(script,
-                   "set key above\nset bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\n"
-                   "set xrange [-0.6:%.1f]\n",
+                   "set bmargin 13\nset boxwidth %.4f\nset style fill solid 0.85 noborder\nset xrange [-0.6:%.1f]\n",
                    bar_width(data), (double)data->point_count - 0.4);
     else
         text_print(script, "set logscale x\nset xrange [%.9g:%.9g]\n", data->x[0] * 0.93,
                    data->x[data->point_count - 1] * 1.08);
+    if (!what->bars) add_names(script, what, data, PLOT);
     add_series(script, what, data);
     return true;
 }

@@ -25,5 +25,16 @@ bool say_status(const char *what, lego_status status);
 enum { SHAPE_TEXT = 64 };
 const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch);
 
+/* "every count is exact", "expected error 3.8 an item, 82 % of a count", or that it cannot be told. */
+enum { ERRORS_TEXT = 128 };
+const char *say_errors(char text[ERRORS_TEXT], const lego_info *info);
+
+/* "text", "integers", "text and integers" or "nothing". */
+const char *say_kind(lego_kind kind);
+
+/* Whether the kinds of two sketches, or of a sketch and its input, are one; if not, says that they do not go together.
+ * Where one has nothing, or both already, there is nothing left to mix up. */
+bool say_mixed(const char *first, lego_kind a, const char *second, lego_kind b);
+
 /* "5 distinct", or "about 5210 distinct". */
 const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info);

@@ -21,6 +21,11 @@ static bool reserve(text *to, size_t more)
     return true;
 }
 
+char *text_room(text *to, size_t size)
+{
+    return reserve(to, size) ? to->bytes + to->size : NULL;
+}
+
 void text_bytes(text *to, const char *bytes, size_t size)
 {
     if (!reserve(to, size)) return;

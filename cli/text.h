@@ -11,6 +11,7 @@ typedef struct text {
 } text;
 
 void text_bytes(text *to, const char *bytes, size_t size);
+char *text_room(text *to, size_t size); /* where so many can be written; the caller adds to the size. NULL if failed */
 __attribute__((format(printf, 2, 3))) void text_print(text *to, const char *format, ...);
 
 /* What comes from outside, so that HTML shows it as it is; NULL becomes a dash. */

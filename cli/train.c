@@ -194,7 +194,10 @@ static char *default_checkpoint(void)
 /* Whether files can be written, and those of an earlier run are not overwritten. */
 static bool check_files(const training_files *files)
 {
-    if (!output_check(files->output) || (files->checkpoint != NULL && !output_check(files->checkpoint))) return false;
+    if (!output_check(files->output, files->log)) return false;
+    if (files->checkpoint != NULL &&
+        (!output_check(files->checkpoint, files->log) || !output_check(files->checkpoint, files->output)))
+        return false;
     bool there = files->checkpoint != NULL && access(files->checkpoint, F_OK) == 0;
     if (files->resume && !there)
         say("there is no checkpoint %s to go on from; without --resume the run starts at the beginning",

@@ -5,7 +5,9 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='build query top merge fold info gen eval demo train lab report help'
+    local commands='count build query top merge fold info gen eval demo train lab report help'
+    local input='-f --format --column --delimiter --no-header --keep-cr --keep-nul --on-error'
+    local rows='--csv --json --header'
     local options='' values=''
     COMPREPLY=()
 
@@ -14,18 +16,18 @@ _legosketch()
         return
     fi
     case $command in
+        count) options="-k --items --above $rows $input -b --budget -q --quiet -h --help" ;;
         build)
-            options='-o --output -b --budget --top -m --model -s --seed -f --format --on-error -t --threads --blocks
-                --columns -q --quiet -h --help' ;;
-        query) options='-f --format --absent --relative --json -m --model -h --help' ;;
-        top) options='-k --items -f --format --json -m --model -h --help' ;;
+            options="-o --output -b --budget --top -m --model -s --seed $input -a --append -t --threads --blocks --columns
+                -q --quiet -h --help" ;;
+        query) options="-f --format --absent --relative $rows --keep-cr --keep-nul -m --model -h --help" ;;
+        top) options="-k --items --above $rows -m --model -h --help" ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -b --budget -k --blocks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
-            options='--methods -b --budget --seeds -s --seed -m --model --relative -f --format --on-error --json
-                -q --quiet -h --help' ;;
+            options="--methods -b --budget --seeds -s --seed -m --model --relative $input --json -q --quiet -h --help" ;;
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
@@ -33,8 +35,8 @@ _legosketch()
                 --scouts --scout-alpha --rate --rate-v --fall --last-step --batch --scale-min --scale-max --rate-end --score
                 -q --quiet -h --help' ;;
         lab)
-            options='-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads -f
-                --format --on-error --models --quick -q --quiet -h --help' ;;
+            options="-o --output --methods -b --budget --alphas -n --distinct --scale --seeds -s --seed -t --threads $input
+                --models --quick -q --quiet -h --help" ;;
         report) options='-o --output -r --reference -q --quiet -h --help' ;;
         help)
             COMPREPLY=($(compgen -W "$commands" -- "$word"))
@@ -43,7 +45,12 @@ _legosketch()
     esac
 
     case $before in
-        -f | --format) values='lines tsv u32 u64' && [[ $command == query || $command == top ]] && values='lines u32 u64' ;;
+        -f | --format)
+            case $command in
+                gen) values='lines tsv u32 u64' ;;
+                query) values='lines u32 u64' ;;
+                *) values='lines tsv csv uniq u32 u64' ;;
+            esac ;;
         --on-error) values='stop skip' ;;
         --fall) values='stages late linear' ;;
         -p | --preset) values='ours published authors quick ms-ours ms-published' ;;
@@ -61,7 +68,7 @@ _legosketch()
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
         -s | --seed | --seeds | -t | --threads | --blocks | -k | --items | --columns | -n | --distinct | -a | --alpha \
-            | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --models) return ;;
+            | --column | --delimiter | --above | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --models) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))

@@ -1,5 +1,5 @@
 /* fuzz_text: the items and errors that the parsers of the command find in a text do not depend on how it was cut into
- * blocks. The first byte of the input picks the format, the second the cuts. */
+ * blocks. The first byte of the input picks the layout, the second the cuts. */
 #include "items.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void take(item_event event, const item_parser *parser, struct found *foun
 {
     const item_batch *batch = &parser->batch;
     if (event == ITEMS_NO_MEMORY) abort();
-    if (event == ITEMS_BAD) {
+    if (event == ITEMS_BAD || event == ITEMS_REFUSED) {
         found->bad++;
         found->errors = mix(found->errors, &parser->bad.line, sizeof parser->bad.line);
         found->errors = mix(found->errors, parser->bad.what, strlen(parser->bad.what));
@@ -42,12 +42,12 @@ static void take(item_event event, const item_parser *parser, struct found *foun
 }
 
 /* cuts 0: in one piece; else blocks of random sizes, now and then flushed. */
-static struct found parse(item_format format, const uint8_t *bytes, size_t size, uint32_t cuts)
+static struct found parse(const item_layout *layout, const uint8_t *bytes, size_t size, uint32_t cuts)
 {
     struct found found = {0, 0, 0, 0};
     item_parser parser;
     item_event event;
-    if (!items_open(&parser, format)) abort();
+    if (!items_open(&parser, layout)) abort();
     for (size_t done = 0; done < size;) {
         cuts = cuts * 1664525 + (cuts ? 1013904223 : 0);
         size_t block = cuts ? 1 + (cuts >> 16) % (cuts % 3 ? 8 : 400) : size;
@@ -57,15 +57,25 @@ static struct found parse(item_format format, const uint8_t *bytes, size_t size,
         if (!copy) abort();
         memcpy(copy, bytes + done, block);
         const unsigned char *at = copy;
-        while ((event = items_parse(&parser, &at, copy + block)) != ITEMS_MORE) take(event, &parser, &found);
-        if (at != copy + block) abort();
+        do {
+            event = items_parse(&parser, &at, copy + block);
+            if (event != ITEMS_MORE) take(event, &parser, &found);
+        } while (event != ITEMS_MORE && event != ITEMS_REFUSED);
+        if (event != ITEMS_REFUSED && at != copy + block) abort();
         free(copy);
+        if (event == ITEMS_REFUSED) {
+            items_close(&parser);
+            return found;
+        }
         done += block;
         if (cuts >> 24 < 32) {
             while ((event = items_flush(&parser)) != ITEMS_MORE) take(event, &parser, &found);
         }
     }
-    while ((event = items_finish(&parser)) != ITEMS_MORE) take(event, &parser, &found);
+    do {
+        event = items_finish(&parser);
+        if (event != ITEMS_MORE) take(event, &parser, &found);
+    } while (event != ITEMS_MORE && event != ITEMS_REFUSED);
     items_close(&parser);
     return found;
 }
@@ -73,9 +83,17 @@ static struct found parse(item_format format, const uint8_t *bytes, size_t size,
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 2) return 0;
-    item_format format = (item_format)(bytes[0] % 4);
-    struct found whole = parse(format, bytes + 2, size - 2, 0);
-    struct found cut = parse(format, bytes + 2, size - 2, 1u + bytes[1]);
+    static const item_layout layouts[] = {{.format = FORMAT_LINES},
+                                          {.format = FORMAT_TSV},
+                                          {.format = FORMAT_U32},
+                                          {.format = FORMAT_U64},
+                                          {.format = FORMAT_LINES, .keep_cr = true},
+                                          {.format = FORMAT_UNIQ},
+                                          {.format = FORMAT_CSV, .column = "2", .delimiter = ','},
+                                          {.format = FORMAT_CSV, .column = "2", .delimiter = ',', .no_header = true}};
+    const item_layout *layout = &layouts[bytes[0] % 8];
+    struct found whole = parse(layout, bytes + 2, size - 2, 0);
+    struct found cut = parse(layout, bytes + 2, size - 2, 1u + bytes[1]);
     if (memcmp(&whole, &cut, sizeof whole) != 0) {
         fprintf(stderr, "in one piece %llu items, %llu bad; in blocks %llu, %llu\n", (unsigned long long)whole.n,
                 (unsigned long long)whole.bad, (unsigned long long)cut.n, (unsigned long long)cut.bad);

@@ -89,7 +89,7 @@ static void seed_models(void)
 
 static void seed_texts(void)
 {
-    /* after the two bytes that fuzz_text.c takes off: 0 is lines, 1 tsv, 2 u32, 3 u64 */
+    /* after the two bytes that fuzz_text.c takes off: 0 is lines, 1 tsv, 2 u32, 3 u64, 5 uniq, 6 and 7 csv */
     static const char *const texts[] = {"0.apple\npear\n\napple",
                                         "1.apple\t3\npear\t-2\n\t1\n",
                                         "1.a\tb\t9223372036854775807\r\n",
@@ -97,7 +97,9 @@ static void seed_texts(void)
                                         "1.z\t1x\nno count\n",
                                         "1.\xff\xfe\t+5\n\t\n\n",
                                         "2.123456789",
-                                        "3.12345678abcdefgh90"};
+                                        "3.12345678abcdefgh90",
+                                        "5.      3 apple\n  12 a b\r\n7\n",
+                                        "6.id,city\n1,\"a \"\"b\"\"\nc\"\r\n\n2\n3,\"d\"e\n4,\"f\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char name[] = {'t', (char)('0' + i), 0};
         seed(name, texts[i], strlen(texts[i]));

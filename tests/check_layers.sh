@@ -68,8 +68,8 @@ report 'src/cuda includes more than libc, xxHash and CUDA' "$(system src/cuda "$
 report 'lab includes more than legosketch.h and xxHash' "$(foreign lab; system lab "$libc|$posix|xxhash")"
 report 'train includes more than src, CUDA and xxHash' "$(foreign train $(find train src -type d) src |
     grep -vE ": ($(tr ' ' '|' <<<"$rooms"))/[a-z0-9_]+\.h$" || true; system train "$libc|$posix|xxhash|$vectors|$cuda")"
-report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma and libzstd' \
-    "$(foreign cli lab train; system cli "$libc|$posix|cjson/cJSON|zlib|lzma|zstd|zstd_errors")"
+report 'cli includes more than legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd and libbz2' \
+    "$(foreign cli lab train; system cli "$libc|$posix|cjson/cJSON|zlib|lzma|zstd|zstd_errors|bzlib")"
 report 'bench includes more than legosketch.h, cli, lab, train and xxHash' \
     "$(foreign bench cli lab train; system bench "$libc|$posix|xxhash|$vectors|$cuda")"
 report 'bindings/python includes more than legosketch.h and Python' \

@@ -217,6 +217,25 @@ static void sketches_go_over_and_back(void **unused)
     }
 }
 
+/* What items are goes over and back, too; counts of 0 tell nothing. */
+static void kinds_of_items_are_kept(void **unused)
+{
+    (void)unused;
+    const uint64_t items[] = {1, 2};
+    for (unsigned i = 0; i < 4 * MODELS; i++) {
+        lego_sketch *cpu = make_within(models[i % MODELS], 65536, 0), *back;
+        const bool text = i / MODELS % 2, counted = i / MODELS / 2;
+        if (text) assert_int_equal(lego_add(cpu, "one", 3, 1), LEGO_OK);
+        struct pair p = pair_of(cpu);
+        assert_int_equal(lego_cuda_add_u64s(p.gpu, items, (int64_t[]){0, counted}, 2), LEGO_OK);
+        assert_int_equal(lego_cuda_download(p.gpu, &back), LEGO_OK);
+        assert_int_equal(info_of(back).items,
+                         (text ? LEGO_ITEMS_BYTES : 0) | (counted ? LEGO_ITEMS_INTEGERS : LEGO_ITEMS_NONE));
+        lego_destroy(back);
+        free_pair(&p);
+    }
+}
+
 /* Negative counts only: as positive ones, mirrored. */
 static void all_counts_may_be_negative(void **unused)
 {
@@ -401,6 +420,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_are_those_of_the_cpu),
         cmocka_unit_test(sketches_go_over_and_back),
+        cmocka_unit_test(kinds_of_items_are_kept),
         cmocka_unit_test(all_counts_may_be_negative),
         cmocka_unit_test(questions_may_be_anywhere),
         cmocka_unit_test(counts_of_any_size),

@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 import collections, json, os, random, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import Case, words
+from test_cli import Case, unshown, words
 
 
 class Top(Case):
@@ -19,8 +19,8 @@ class Top(Case):
         """[(item, estimate, lower, upper)]"""
         lines = self.run_program("top", *arguments, name).split(b"\n")
         self.assertEqual(lines.pop(), b"")
-        return [(item, float(estimate), int(lower), int(upper))
-                for item, estimate, lower, upper in (line.rsplit(b"\t", 3) for line in lines)]
+        return [(unshown(item), float(estimate), int(lower), int(upper))
+                for item, estimate, lower, upper, _, _ in (line.split(b"\t") for line in lines)]
 
     def test_list(self):
         self.build("a", self.lines, "--top", "--budget", "100K")
@@ -43,17 +43,17 @@ class Top(Case):
     def test_json(self):
         self.build("a", "apple\napple\n\xff\n".encode("latin-1"), "--top")
         rows = [json.loads(line) for line in self.run_program("top", "--json", "a").splitlines()]
-        self.assertEqual(rows, [dict(item="apple", estimate=2, lower=2, upper=2, exact=True),
-                                dict(item_hex="ff", estimate=1, lower=1, upper=1, exact=True)])
+        self.assertEqual(rows, [dict(item="apple", estimate=2, lower=2, upper=2, share=2 / 3, exact=True),
+                                dict(item_hex="ff", estimate=1, lower=1, upper=1, share=1 / 3, exact=True)])
 
     def test_numbers(self):
         keys = [7] * 5 + [1 << 40] * 3 + [0] * 2
         self.build("a", struct.pack("<10Q", *keys), "--top", "--format", "u64")
-        self.assertEqual([row[0] for row in self.top("a", "-f", "u64")], [b"7", b"1099511627776", b"0"])
-        rows = [json.loads(line) for line in self.run_program("top", "--json", "-f", "u64", "a").splitlines()]
+        self.assertEqual([row[0] for row in self.top("a")], [b"7", b"1099511627776", b"0"])
+        rows = [json.loads(line) for line in self.run_program("top", "--json", "a").splitlines()]
         self.assertEqual([row["item"] for row in rows], [7, 1 << 40, 0])
         self.build("b", struct.pack("<3I", 7, 7, 9), "--top", "--format", "u32")
-        self.assertEqual([row[0] for row in self.top("b", "-f", "u32")], [b"7", b"9"])
+        self.assertEqual([row[0] for row in self.top("b")], [b"7", b"9"])
 
     def test_standard_input(self):
         data = self.build("a", self.lines, "--top=10K")
@@ -136,7 +136,7 @@ class Top(Case):
     def test_info(self):
         self.build("a", self.lines, "--top", "--model", "paper")
         text = self.run_program("info", "a").decode()
-        self.assertRegex(text, r"\Astream +20000 items counted, about \d+ distinct\n")
+        self.assertRegex(text, r"\Astream +20000 items counted, about \d+ distinct\nitems +text\n")
         self.assertIn("\nmodel         paper\n", text)
         self.assertRegex(text, r"\ntop +\d+ bytes: \d+ items kept, \d+ of them exact\n +\d+ of the items counted\n\Z")
 

@@ -201,7 +201,7 @@ static void impossible_heads_are_refused(void **unused)
         memcpy(work.p, good.p, good.size);
         work.p[12] ^= 3; /* the kind of the other model */
         assert_load(&work, LEGO_ERR_CORRUPT);
-        for (unsigned version = 0; version < 5; version++) {
+        for (unsigned version = 0; version < 6; version++) {
             memcpy(work.p, good.p, good.size);
             work.p[8] = (unsigned char)version;
             assert_load(&work, version == SKETCH_VERSION ? LEGO_OK : LEGO_ERR_VERSION);
@@ -328,6 +328,7 @@ static lego_status load_block(const struct block *block, int64_t total)
     lego_sketch *sketch = blocks_of_kind(EMPTY), *loaded = NULL;
     struct bytes bytes = sketch_to_bytes(sketch), made = with_block(&bytes, 76, 5, block);
     put_number(made.p + 64, (uint64_t)total, 8);
+    made.p[13] = block->word[0] ? LEGO_ITEMS_BYTES : LEGO_ITEMS_NONE;
     seal(&made);
     lego_status status = load_sketch(made.p, made.size, &loaded);
     lego_destroy(loaded);
@@ -412,7 +413,7 @@ static void random_bytes_are_refused(void **unused)
         unsigned char p[256];
         size_t size = draw_below(&state, sizeof p);
         for (size_t j = 0; j < size; j++) p[j] = (unsigned char)draw(&state);
-        if (i % 2 && size >= 12) memcpy(p, i % 4 == 1 ? "LEGOSKCH\3\0\0\0" : "LEGOMODL\1\0\0\0", 12);
+        if (i % 2 && size >= 12) memcpy(p, i % 4 == 1 ? "LEGOSKCH\4\0\0\0" : "LEGOMODL\1\0\0\0", 12);
         struct bytes b = {p, size};
         if (i % 8 > 3 && size >= 32) seal(&b);
         lego_sketch *sketch;

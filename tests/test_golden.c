@@ -14,8 +14,10 @@ static lego_status add_golden(lego_sketch *sketch, int stream, int64_t i)
 {
     char word[32];
     uint64_t u = (uint64_t)i;
-    if (stream == 0) return lego_add(sketch, word, (size_t)snprintf(word, sizeof word, "word %d", (int)i), 1 + i % 5);
-    if (stream == 1) return lego_add_u64(sketch, u << 40, i % 60 == 0 ? i * i * i : 1 + i % 3);
+    size_t size = (size_t)snprintf(word, sizeof word, "word %d", (int)i);
+    if (stream == 0) return lego_add(sketch, word, size, 1 + i % 5);
+    if (stream == 1 && i % 60 == 0) return lego_add(sketch, word, size, i * i * i);
+    if (stream == 1) return lego_add_u64(sketch, u << 40, 1 + i % 3);
     if (stream == 2) return lego_add_u64(sketch, u * u, i * i * i * i * i);
     return lego_add_u64(sketch, u % 250, i * 37 % 23 - 9);
 }

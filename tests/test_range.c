@@ -120,6 +120,7 @@ static void bricks_out_of_range_are_refused(void **unused)
     uint64_t quantum = sketch->model->quantum, most = INT64_MAX / quantum;
     struct bytes good = sketch_to_bytes(sketch);
     size_t cells = 76, totals = cells + sketch->model->rows * (size_t)64, marks = totals + 8;
+    good.p[13] = LEGO_ITEMS_BYTES;
     for (uint64_t total = most; total <= most + 1; total++) {
         put_number(good.p + 64, total, 8);
         put_number(good.p + totals, total, 8);

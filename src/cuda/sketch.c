@@ -28,6 +28,7 @@ struct lego_cuda_sketch {
     uint64_t seed, mass;
     int64_t total;
     struct shape shape;
+    lego_kind items;
     unsigned threads;           /* that copy to and from pinned memory */
     struct cuda_blocks *blocks; /* the light part, by the model */
     struct cuda_bricks *bricks;
@@ -97,6 +98,7 @@ lego_status lego_cuda_upload(const lego_sketch *sketch, lego_cuda_sketch **devic
                                .mass = sketch->mass,
                                .total = lego_total(sketch),
                                .shape = sketch_shape(sketch),
+                               .items = sketch->items,
                                .threads = sketch->threads};
     lego_status status = upload(sketch, made);
     if (status == LEGO_OK) *device = made;
@@ -111,6 +113,7 @@ lego_status lego_cuda_download(const lego_cuda_sketch *s, lego_sketch **sketch)
     lego_status status = sketch_make(s->model, s->seed, &s->shape, s->shape.blocks, 0, &s->allocator, &made);
     if (status != LEGO_OK) return status;
     made->mass = s->mass;
+    made->items = s->items;
     if (has_blocks(s->model)) {
         status = cuda_blocks_download(s->blocks, &made->blocks);
         made->blocks.total = s->total;
@@ -360,6 +363,7 @@ lego_status lego_cuda_add_u64s(lego_cuda_sketch *s, const uint64_t *items, const
     if (status != LEGO_OK) return status;
     s->mass += sums.size * s->model->quantum;
     s->total += (int64_t)sums.total;
+    if (sums.size > 0) s->items |= LEGO_ITEMS_INTEGERS;
     return LEGO_OK;
 }
 

@@ -8,6 +8,14 @@
 
 enum { SKETCH_HEAD = 76, TOP_HEAD_SIZE = 12, NAME_AT = 40 };
 
+_Static_assert(LEGO_ITEMS_MIXED == (LEGO_ITEMS_BYTES | LEGO_ITEMS_INTEGERS), "what items are is bits");
+
+/* What follows the version: the kind of the model, and of the items. */
+static uint32_t kinds(const lego_model *model, lego_kind items)
+{
+    return model->kind | (uint32_t)items << 8;
+}
+
 static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -85,9 +93,10 @@ lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context
 {
     const lego_model *model = sketch->model;
     struct shape shape = sketch_shape(sketch);
+    lego_kind items = sketch_untouched(sketch) ? LEGO_ITEMS_NONE : sketch->items;
     struct writer writer;
     writer_init(&writer, write, context);
-    write_head(&writer, sketch_magic, SKETCH_VERSION, model->kind, lego_saved_size(sketch));
+    write_head(&writer, sketch_magic, SKETCH_VERSION, kinds(model, items), lego_saved_size(sketch));
     write_int(&writer, sketch->seed, 8);
     write_int(&writer, model->fingerprint, 8);
     write_bytes(&writer, model->name, NAME_SIZE);
@@ -136,7 +145,7 @@ static lego_status read_shape(const unsigned char *p, size_t size, const lego_mo
     *blocks = shape->blocks;
     if (has_blocks(model)) *blocks = get32(p + 60);
     else shape->columns = get32(p + 60);
-    if (get32(p + 12) != model->kind || !sketch_shape_valid(model, shape)) return LEGO_ERR_CORRUPT;
+    if (!sketch_shape_valid(model, shape)) return LEGO_ERR_CORRUPT;
     if (has_blocks(model) && !blocks_possible(*blocks, shape->blocks)) return LEGO_ERR_CORRUPT;
     uint64_t light = has_blocks(model) ? *blocks * (uint64_t)(BLOCK_HEAD / 8)
                                        : bricks_saved_size(model, shape->blocks, shape->columns);
@@ -307,6 +316,8 @@ static lego_status read_content(lego_sketch *sketch, const unsigned char *p, siz
     lego_status status = read_light(sketch, p, &rest);
     if (status == LEGO_OK && top_most > 0) status = read_top(sketch, top_most, &rest);
     if (status == LEGO_OK && rest.at != rest.end) status = LEGO_ERR_TRUNCATED;
+    bool is_empty = status == LEGO_OK && sketch_untouched(sketch);
+    if (status == LEGO_OK && is_empty != (sketch->items == LEGO_ITEMS_NONE)) status = LEGO_ERR_CORRUPT;
     return status;
 }
 
@@ -321,11 +332,14 @@ lego_status lego_load(const void *bytes, size_t size, const lego_model *model, c
     if (status != LEGO_OK) return status;
     model = find_model(p, model);
     if (!model) return LEGO_ERR_MODEL;
+    lego_kind items = (lego_kind)(p[13] & LEGO_ITEMS_MIXED);
+    if (get32(p + 12) != kinds(model, items)) return LEGO_ERR_CORRUPT;
     status = read_shape(p, size, model, &shape, &blocks);
     if (status != LEGO_OK) return status;
     struct shape plain = {shape.blocks, shape.columns, 0}; /* the top gets its memory when its number is known */
     status = sketch_make(model, get(p + 24, 8), &plain, blocks, 0, allocator, &made);
     if (status != LEGO_OK) return status;
+    made->items = items;
     status = read_content(made, p, size, shape.buckets);
     if (status == LEGO_OK) *sketch = made;
     else lego_destroy(made);

@@ -92,20 +92,22 @@ static lego_status add_item(lego_sketch *sketch, struct hash hash, const void *i
     return has_top(sketch) ? add_to_top(sketch, hash, item, size, count) : light_add(sketch, hash, count);
 }
 
-static lego_status add_one(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
+static lego_status add_one(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count,
+                           lego_kind kind)
 {
     uint64_t mass = sketch->mass;
     lego_status status = take_mass(sketch, count < 0 ? -(uint64_t)count : (uint64_t)count);
     if (status != LEGO_OK) return status;
     status = add_item(sketch, hash, item, size, count);
     if (status != LEGO_OK) sketch->mass = mass;
+    else if (count != 0) sketch->items |= kind;
     return status;
 }
 
 lego_status lego_add(lego_sketch *sketch, const void *item, size_t size, int64_t count)
 {
     if (!item && size > 0) return LEGO_ERR_ARGUMENT;
-    return add_one(sketch, hash_bytes(item, size, sketch->seed), item, size, count);
+    return add_one(sketch, hash_bytes(item, size, sketch->seed), item, size, count, LEGO_ITEMS_BYTES);
 }
 
 lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
@@ -114,7 +116,7 @@ lego_status lego_add_u64(lego_sketch *sketch, uint64_t item, int64_t count)
     size_t size = 0;
     const void *bytes = NULL; /* which only a top asks for */
     if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
-    return add_one(sketch, hash_u64(item, sketch->seed), bytes, size, count);
+    return add_one(sketch, hash_u64(item, sketch->seed), bytes, size, count, LEGO_ITEMS_INTEGERS);
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
@@ -228,9 +230,15 @@ static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items, c
     return LEGO_OK;
 }
 
+static lego_kind kind_of(const lego_items *items)
+{
+    if (items->kind != LEGO_ITEMS_NONE) return items->kind;
+    return items->integers ? LEGO_ITEMS_INTEGERS : LEGO_ITEMS_BYTES;
+}
+
 lego_status lego_add_items(lego_sketch *sketch, const lego_items *items)
 {
-    if (!items_valid(items)) return LEGO_ERR_ARGUMENT;
+    if (!items_valid(items) || (unsigned)items->kind > LEGO_ITEMS_MIXED) return LEGO_ERR_ARGUMENT;
     const struct counted counted = count_items(items);
     uint64_t mass = sketch->mass;
     lego_status status = take_mass(sketch, counted.sizes);
@@ -239,5 +247,6 @@ lego_status lego_add_items(lego_sketch *sketch, const lego_items *items)
     else if (has_blocks(sketch->model)) status = add_to_blocks(sketch, items, &counted);
     else bricks_add_items(&sketch->bricks, items, sketch->seed, sketch->threads);
     if (status != LEGO_OK) sketch->mass = mass;
+    else if (counted.sizes > 0) sketch->items |= kind_of(items);
     return status;
 }

@@ -160,6 +160,7 @@ static lego_status make_shaped(const lego_sketch *sketch, const struct shape *sh
     if (status != LEGO_OK) return status;
     (*made)->threads = sketch->threads;
     (*made)->mass = sketch->mass;
+    (*made)->items = sketch->items;
     status = pour(*made, sketch, 1);
     if (status == LEGO_OK && has_top(sketch)) status = pour_top(*made, &sketch->top);
     if (status != LEGO_OK) lego_destroy(*made);
@@ -212,27 +213,16 @@ static lego_status common_shape(const lego_sketch *into, const lego_sketch *from
 
 /* ---- merge and subtract ------------------------------------------------------------------------------------------ */
 
-/* Whether a light part is as it was made: it may still hold nothing but sums that cancel each other if it is not. */
-static bool is_untouched(const lego_sketch *sketch)
-{
-    const struct bricks *bricks = &sketch->bricks;
-    uint64_t any = 0, size = 0;
-    for (uint32_t i = 0; has_blocks(sketch->model) && i < sketch->blocks.blocks; i++)
-        any |= sketch->blocks.block[i].word[0];
-    if (!has_blocks(sketch->model)) size = bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d);
-    for (uint64_t i = 0; i < size; i++) any |= bricks->cells[i];
-    return any == 0;
-}
-
 /* Into a sketch of the common shape, which has grown where it must. */
 static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
 {
     lego_status status = pour(into, from, sign);
     if (status != LEGO_OK) return status;
     into->mass += from->mass;
+    into->items |= from->items;
     if (has_top(into) && has_top(from)) return pour_top(into, &from->top);
     if (has_top(from)) return pour_residents(into, &from->top);
-    if (has_top(into) && !is_untouched(from)) top_mix(&into->top);
+    if (has_top(into) && !light_untouched(from)) top_mix(&into->top);
     return LEGO_OK;
 }
 
@@ -240,7 +230,7 @@ static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
  * has sent residents away, or where its items come to the light part of a sketch that keeps a top. */
 static struct grown needs_grown(const lego_sketch *into, const lego_sketch *from)
 {
-    bool leaks = has_top(from) ? top_leaks(&from->top) : !is_untouched(from);
+    bool leaks = has_top(from) ? top_leaks(&from->top) : !light_untouched(from);
     return (struct grown){has_blocks(from->model) && !blocks_whole(&from->blocks), has_top(into) && leaks};
 }
 

@@ -163,6 +163,7 @@ void lego_measure(const lego_sketch *sketch, lego_info *info)
     *info = (lego_info){.model = sketch->model,
                         .seed = sketch->seed,
                         .total = lego_total(sketch),
+                        .items = sketch->items,
                         .bytes = sketch_bytes_now(sketch),
                         .budget = sketch_budget(sketch->model, &shape),
                         .blocks = shape.blocks,

@@ -194,6 +194,27 @@ lego_status sketch_make(const lego_model *model, uint64_t seed, const struct sha
     return status;
 }
 
+/* ---- what is in it ----------------------------------------------------------------------------------------------- */
+
+bool light_untouched(const lego_sketch *sketch)
+{
+    const struct blocks *blocks = &sketch->blocks;
+    const struct bricks *bricks = &sketch->bricks;
+    uint64_t size = 0;
+    for (uint32_t i = 0; has_blocks(sketch->model) && i < blocks->blocks; i++)
+        if (block_step(&blocks->block[i]) != STEP_WHOLE || block_entries(&blocks->block[i]) > 0) return false;
+    if (!has_blocks(sketch->model)) size = bricks_saved_size(bricks->model, bricks->bricks.d, bricks->columns.d);
+    for (uint64_t i = 0; i < size; i++)
+        if (bricks->cells[i]) return false;
+    return true;
+}
+
+bool sketch_untouched(const lego_sketch *sketch)
+{
+    bool kept = has_top(sketch) && (sketch->top.votes > 0 || top_leaks(&sketch->top));
+    return !kept && light_untouched(sketch);
+}
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static const lego_model *model_of(const lego_options *options)
@@ -240,6 +261,7 @@ lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy)
     lego_status status = sketch_make(sketch->model, sketch->seed, &shape, blocks, buckets, &sketch->allocator, &made);
     if (status != LEGO_OK) return status;
     made->mass = sketch->mass;
+    made->items = sketch->items;
     if (has_blocks(sketch->model)) copy_blocks(&made->blocks, &sketch->blocks);
     else bricks_copy(&made->bricks, &sketch->bricks);
     if (has_top(sketch)) {
@@ -279,6 +301,7 @@ void lego_clear(lego_sketch *sketch)
 {
     struct shape shape = sketch_shape(sketch);
     sketch->mass = 0;
+    sketch->items = LEGO_ITEMS_NONE;
     if (has_blocks(sketch->model)) clear_blocks(sketch, &shape);
     else bricks_clear(&sketch->bricks);
     if (has_top(sketch)) clear_top(sketch, &shape);

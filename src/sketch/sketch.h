@@ -7,6 +7,7 @@
  *     answer*.c             answers from blocks
  *     combine.c             merge, subtract, fold
  *     describe.c            what a look at all blocks tells
+ *     suggest.c             what budget it takes
  *
  * It may include core, block, model, paper and top. */
 #pragma once
@@ -34,10 +35,11 @@ struct lego_sketch {
     uint64_t seed;
     lego_allocator allocator;
     unsigned threads;
-    uint64_t mass; /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
-    void *bytes;   /* of the light part, and of bricks what is cached of it: one allocation */
-    uint64_t size; /* of it */
-    union {        /* the light part, by the model: */
+    lego_kind items; /* that were added: bits, which are never taken back */
+    uint64_t mass;   /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
+    void *bytes;     /* of the light part, and of bricks what is cached of it: one allocation */
+    uint64_t size;   /* of it */
+    union {          /* the light part, by the model: */
         struct blocks blocks;
         struct bricks bricks;
     };
@@ -96,6 +98,11 @@ lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint3
 void light_free(lego_sketch *handle);
 lego_status top_allocate(lego_sketch *handle, uint32_t most, uint32_t buckets);
 void top_free(lego_sketch *handle);
+
+/* Whether a light part is as it was made: it may still hold nothing but sums that cancel each other if it is not. And
+ * whether all of a sketch is. */
+bool light_untouched(const lego_sketch *sketch);
+bool sketch_untouched(const lego_sketch *sketch);
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import xxhash
 
-from lego import HEAD_SIZE, MASK, check, item_bytes, read_head, write_head
+from lego import HEAD_SIZE, MASK, check, item_bytes, kind_of, read_head, write_head
 
 HEAD, ROOM, ENTRIES = 40, 2048 - 40, 511
 SHARE, LAST, CAP, CAP_LAST = 50, 94, 95, 119
@@ -330,6 +330,10 @@ class Sketch:
     caps: list
     name: str
     fingerprint: int
+    items: int
+
+    def is_empty(self):
+        return all(block.step == 0 and not block.entries for block in self.blocks)
 
     def upper(self, item):
         """The least read; None where counts of both signs share cells, of which none is a bound."""
@@ -366,19 +370,20 @@ def make_caps(content, blocks, most):
 
 def build(most, stream, seed=0, name="golden", fingerprint=0x0123456789abcdef):
     """The sketch of a stream, as if all of it came at once."""
-    content = Counter()
+    content, items = Counter(), 0
     for item, count in stream:
         content[hash62(item, seed)] += count
-    return build_from(content, most, seed, name, fingerprint)
+        items |= kind_of(item, count)
+    return build_from(content, most, seed, name, fingerprint, items)
 
 
-def build_from(content, most, seed=0, name="golden", fingerprint=0):
+def build_from(content, most, seed=0, name="golden", fingerprint=0, items=0):
     for number in numbers_of_blocks(most):
         blocks = spread(content, number)
         if all(block.fits() for block in blocks):
             break
     caps = make_caps(content, [block.settle() for block in blocks], most) if number == most else []
-    return Sketch(seed, most, sum(content.values()), blocks, caps, name, fingerprint)
+    return Sketch(seed, most, sum(content.values()), blocks, caps, name, fingerprint, items)
 
 
 def content_of(sketch):
@@ -392,10 +397,10 @@ def content_of(sketch):
 def fold(sketch, most):
     """The same stream in fewer blocks, a divisor of those there are at most."""
     if all(block.step == 0 for block in sketch.blocks):
-        return build_from(content_of(sketch), most, sketch.seed, sketch.name, sketch.fingerprint)
+        return build_from(content_of(sketch), most, sketch.seed, sketch.name, sketch.fingerprint, sketch.items)
     parts = sketch.most // most
     check(parts * most == sketch.most, "a divisor")
-    made = Sketch(sketch.seed, most, sketch.total, [], [], sketch.name, sketch.fingerprint)
+    made = Sketch(sketch.seed, most, sketch.total, [], [], sketch.name, sketch.fingerprint, sketch.items)
     for i in range(most):
         made.blocks.append(fold_blocks(sketch, i * parts, parts, whole_bits(most)))
     for c in range(caps_of(most, most)):
@@ -443,12 +448,13 @@ def counting_cap(sketch, index):
 
 def write_sketch(sketch):
     body = b"".join(block.pack() for block in sketch.blocks + sketch.caps)
-    return write_head(2, sketch.seed, sketch.fingerprint, sketch.name, sketch.most, len(sketch.blocks), sketch.total,
-                      body)
+    items = 0 if sketch.is_empty() else sketch.items
+    return write_head(2, items, sketch.seed, sketch.fingerprint, sketch.name, sketch.most, len(sketch.blocks),
+                      sketch.total, body)
 
 
 def read_sketch(data):
-    seed, fingerprint, name, most, number, total = read_head(data, 2)
+    items, seed, fingerprint, name, most, number, total = read_head(data, 2)
     check(number in numbers_of_blocks(most), "number of blocks")
     at, blocks = HEAD_SIZE, []
     for _ in range(number + caps_of(number, most)):
@@ -456,7 +462,8 @@ def read_sketch(data):
         blocks.append(block)
         at += size
     check(at == len(data) - 8, "length")
-    sketch = Sketch(seed, most, total, blocks[:number], blocks[number:], name, fingerprint)
+    sketch = Sketch(seed, most, total, blocks[:number], blocks[number:], name, fingerprint, items)
+    check((items == 0) == sketch.is_empty(), "kinds of items")
     check_sums(sketch)
     return sketch
 

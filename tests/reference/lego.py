@@ -196,26 +196,34 @@ def to_paper(model, integer):
 # ---- sketches -------------------------------------------------------------------------------------------------------
 
 NARROW = 2**31  # a cell of a narrow row is at least minus this, and below it
-HEAD = "<IIQQQ16sIIqI"  # version, kind, length, seed, fingerprint, name, blocks, columns, total, buckets
+# version, kinds of the model and of the items, 0, length, seed, fingerprint, name, blocks, columns, total, buckets
+HEAD = "<IBBHQQQ16sIIqI"
 HEAD_SIZE = 76
+VERSION = 4
+BYTES, INTEGERS = 1, 2  # kinds of items
 
 
-def write_head(kind, seed, fingerprint, name, blocks, columns, total, body):
+def kind_of(item, count):
+    return 0 if count == 0 else INTEGERS if isinstance(item, int) else BYTES
+
+
+def write_head(kind, items, seed, fingerprint, name, blocks, columns, total, body):
     """The file of a sketch that keeps no most frequent items: head, body and checksum."""
     size = HEAD_SIZE + len(body) + 8
-    data = b"LEGOSKCH" + struct.pack(HEAD, 3, kind, size, seed, fingerprint, name.encode(), blocks, columns, total,
-                                     0) + body
+    data = b"LEGOSKCH" + struct.pack(HEAD, VERSION, kind, items, 0, size, seed, fingerprint, name.encode(), blocks,
+                                     columns, total, 0) + body
     return data + struct.pack("<Q", xxhash.xxh3_64_intdigest(data))
 
 
 def read_head(data, kind):
-    """-> seed, fingerprint, name, blocks, columns, total of a sketch that keeps no most frequent items."""
+    """-> items, seed, fingerprint, name, blocks, columns, total of a sketch that keeps no most frequent items."""
     check(data[:8] == b"LEGOSKCH", "magic")
-    version, kind_there, length, seed, fingerprint, name, blocks, columns, total, buckets = \
+    version, kind_there, items, zero, length, seed, fingerprint, name, blocks, columns, total, buckets = \
         struct.unpack_from(HEAD, data, 8)
-    check((version, kind_there, length, buckets) == (3, kind, len(data), 0), "head")
+    check((version, kind_there, zero, length, buckets) == (VERSION, kind, 0, len(data), 0), "head")
+    check(items <= BYTES | INTEGERS, "kinds of items")
     check(xxhash.xxh3_64_intdigest(data[:-8]) == struct.unpack("<Q", data[-8:])[0], "checksum")
-    return seed, fingerprint, name.rstrip(b"\0").decode(), blocks, columns, total
+    return items, seed, fingerprint, name.rstrip(b"\0").decode(), blocks, columns, total
 
 
 class Row:
@@ -294,6 +302,7 @@ class Sketch:
     fingerprint: int
     name: str
     bricks: list  # of Brick
+    items: int = 0
     scans: dict = field(default_factory=dict)
 
     def total(self):
@@ -304,6 +313,7 @@ class Sketch:
 
     def add(self, model, item, count):
         place = item_to_cells(model, self.shape, item)
+        self.items |= kind_of(item, count)
         brick = self.bricks[place.brick]
         self.bricks[place.brick] = Brick(brick.total + count, brick.rows)
         for row, column, weight in zip(brick.rows, place.columns, place.weights):
@@ -338,12 +348,14 @@ def write_sketch(sketch):
     body = b"".join(row.to_bytes() for brick in sketch.bricks for row in brick.rows)
     body += struct.pack(f"<{len(sketch.bricks)}q", *(brick.total for brick in sketch.bricks))
     body += bytes(sum(row.wide << k for k, row in enumerate(brick.rows)) for brick in sketch.bricks)
-    return write_head(1, sketch.shape.seed, sketch.fingerprint, sketch.name, *sketch.shape[:2], sketch.total(), body)
+    items = sketch.items if any(body) else 0
+    return write_head(1, items, sketch.shape.seed, sketch.fingerprint, sketch.name, *sketch.shape[:2], sketch.total(), body)
 
 
 def read_sketch(data, rows):
     """rows: of the model, which the file only names."""
-    seed, fingerprint, name, count, columns, total = read_head(data, 1)
+    items, seed, fingerprint, name, count, columns, total = read_head(data, 1)
+    check((items != 0) == any(data[HEAD_SIZE:-8]), "kinds of items")
     check(count >= 1 and columns % 2 == 0 and 16 <= columns <= 16384, "shape")
     check(len(data) == HEAD_SIZE + count * (rows * 4 * columns + 9) + 8, "length")
     totals = struct.unpack_from(f"<{count}q", data, HEAD_SIZE + count * rows * 4 * columns)
@@ -354,7 +366,7 @@ def read_sketch(data, rows):
         cells = [Row.from_bytes(data[at[k]:at[k] + 4 * columns], marks[b] >> k & 1) for k in range(rows)]
         bricks.append(Brick(totals[b], cells))
     check(sum(totals) == total, "stream length")
-    return Sketch(Shape(count, columns, seed), rows, fingerprint, name, bricks)
+    return Sketch(Shape(count, columns, seed), rows, fingerprint, name, bricks, items)
 
 
 def read_cells(model, sketch, item):

@@ -135,7 +135,7 @@ def write_hash(path, model, rng):
 def streams():
     """Name and items with their counts; tests/test_golden.c has the same streams."""
     yield "light", [(b"word %d" % i, 1 + i % 5) for i in range(100)]
-    yield "mixed", [(i << 40, i**3 if i % 60 == 0 else 1 + i % 3) for i in range(800)]
+    yield "mixed", [(b"word %d" % i, i**3) if i % 60 == 0 else (i << 40, 1 + i % 3) for i in range(800)]
     yield "deep", [(i * i, i**5) for i in range(400)]
     yield "signed", [(i % 250, i * 37 % 23 - 9) for i in range(300)]
 

@@ -148,8 +148,8 @@ class Estimate(ctypes.Structure):
 
 class Info(ctypes.Structure):
     _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("total", ctypes.c_int64),
-                ("distinct", ctypes.c_double), ("exact", ctypes.c_int), ("listing", ctypes.c_double),
-                ("expected_aae", ctypes.c_double), ("expected_are", ctypes.c_double),
+                ("items", ctypes.c_int), ("distinct", ctypes.c_double), ("exact", ctypes.c_int),
+                ("listing", ctypes.c_double), ("expected_aae", ctypes.c_double), ("expected_are", ctypes.c_double),
                 ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
                 ("top_budget", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
@@ -174,6 +174,7 @@ class Sketch:
             Sketch.library = ctypes.CDLL(LIBRARY)
             Sketch.library.lego_model_builtin.restype = ctypes.c_void_p
             Sketch.library.lego_add.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int64]
+            Sketch.library.lego_add_u64.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int64]
         self.model, self.handle = ctypes.c_void_p(), ctypes.c_void_p()
         if os.path.exists(model):
             with open(model, "rb") as file:
@@ -200,17 +201,28 @@ class Sketch:
 
     def add(self, stream):
         for item, count in stream:
-            item = lego.item_bytes(item)
-            self.call("lego_add", self.handle, item, len(item), count)
+            if isinstance(item, int):
+                self.call("lego_add_u64", self.handle, item, count)
+            else:
+                self.call("lego_add", self.handle, item, len(item), count)
 
     def add_many(self, stream, threads=1):
-        """The same in one call."""
-        items = [lego.item_bytes(item) for item, _ in stream]
-        offsets = np.cumsum([0] + [len(item) for item in items]).astype(np.uint64)
-        counts = np.array([count for _, count in stream], np.int64)
+        """The same in one call for each kind of items."""
         self.library.lego_set_threads(self.handle, threads)
-        self.call("lego_add_items", self.handle, ctypes.byref(
-            Items(len(items), None, b"".join(items), offsets.ctypes.data, counts.ctypes.data)))
+        for kind in (lego.BYTES, lego.INTEGERS):
+            items, counts = [], []
+            for item, count in stream:
+                if kind == (lego.INTEGERS if isinstance(item, int) else lego.BYTES):
+                    items.append(item)
+                    counts.append(count)
+            counts = np.array(counts, np.int64)
+            if kind == lego.INTEGERS:
+                integers = np.array(items, np.uint64)
+                many = Items(len(items), integers.ctypes.data, None, None, counts.ctypes.data)
+            else:
+                offsets = np.cumsum([0] + [len(item) for item in items]).astype(np.uint64)
+                many = Items(len(items), None, b"".join(items), offsets.ctypes.data, counts.ctypes.data)
+            self.call("lego_add_items", self.handle, ctypes.byref(many))
 
     def query(self, item):
         item, answer = lego.item_bytes(item), Estimate()
@@ -466,6 +478,7 @@ class Blocks(unittest.TestCase):
         data = sketch.save()
         read = blocks.read_sketch(data)
         self.assertEqual((read.most, read.total), (sketch.info().blocks, sketch.info().total))
+        self.assertIn(read.items, (sketch.info().items, 0))
         own = blocks.build(read.most, stream, read.seed, "compact", read.fingerprint)
         truth = truth_of(stream)
         items = list(truth)[:1000] + [b"absent %d" % i for i in range(20)]

@@ -158,8 +158,8 @@ def test_binary_protocol(connection):
 def test_files_of_earlier_formats(connection):
     """Refused by their number, whatever follows."""
     old = bytearray(Sketch(65536).to_bytes())
-    assert int.from_bytes(old[8:12], "little") == 3
-    for version in (1, 2):
+    assert int.from_bytes(old[8:12], "little") == 4
+    for version in (1, 2, 3):
         old[8] = version
         with pytest.raises(psycopg.errors.InvalidBinaryRepresentation, match="version"):
             connection.execute("SELECT %s::bytea::legosketch", [bytes(old)])

@@ -136,16 +136,15 @@ def group(item: Item, groups: int, seed: int = 0) -> int:
     return _core.group(item, groups, _seed(seed))
 
 
-def _shown(item: bytes, items: type[str] | type[bytes] | type[int]) -> str | bytes | int:
-    """An item's bytes as what was added, as far as they can be that."""
-    if items is int and len(item) == 8:
-        return int.from_bytes(item, "little")
-    if items is str:
-        try:
-            return item.decode()
-        except UnicodeDecodeError:
-            pass
-    return item
+def _shown(item: bytes, items: type[str] | type[bytes] | type[int] | None) -> str | bytes | int:
+    """An item's bytes as what was added, as far as they can be that; None: of a mix, of which docs/python.md has the
+    rule."""
+    try:
+        text: str | bytes = item if items is bytes else item.decode()
+    except UnicodeDecodeError:
+        text = item
+    is_integer = len(item) == 8 and (items is int or (items is None and (0 in item or isinstance(text, bytes))))
+    return int.from_bytes(item, "little") if is_integer else item if items is int else text
 
 
 def _made_with(sketch: Sketch) -> str:
@@ -174,11 +173,9 @@ def _apart(one: Sketch, other: Sketch) -> str:
     return f"{why}neither number is a multiple of the other: {what}{fold}"
 
 
-def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int, kinds: int) -> Sketch:
+def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int) -> Sketch:
     """A pickled sketch."""
-    sketch = kind.from_bytes(data, model=model, threads=threads)
-    sketch._kinds = kinds
-    return sketch
+    return kind.from_bytes(data, model=model, threads=threads)
 
 
 class Sketch(_core.Sketch):
@@ -243,19 +240,20 @@ class Sketch(_core.Sketch):
         """The n most frequent items, most frequent first, or all that are kept if n is None; the sketch must have been
         made with top.
 
-        A sketch holds bytes. They are shown as `items`: str, bytes or int; without it as what was added, or as bytes if
-        that was of several kinds or is not known, as after load(). Bytes that are no UTF-8, or not the 8 of an
-        integer, stay bytes.
+        They are shown as what was added, as far as a sketch knows, also one that was loaded (`s.items`): integers as
+        int, from 0 to 2**64 - 1, all else as str, or as bytes if it is no UTF-8. Of a mix, 8 bytes are shown as an
+        integer if one of them is 0 or they are no UTF-8. `items`, one of str, bytes and int, says it otherwise; bytes
+        that can not be that stay bytes.
 
         >>> s = Sketch(top="10K")
         >>> s.update([7, 8, 7])
         >>> [(t.item, t.estimate) for t in s.top()]
         [(7, 2.0), (8, 1.0)]
         """
-        if items is None:
-            items = {1: str, 2: bytes, 4: int}.get(self._kinds, bytes)
-        elif items not in (str, bytes, int):
+        if items not in (None, str, bytes, int):
             raise TypeError("items is one of the types str, bytes and int")
+        if items is None:
+            items = {"integers": int, "mixed": None}.get(self.items, str)
         n = _MOST if n is None else operator.index(n)
         if n < 0:
             raise ValueError("n is 0 or more")
@@ -424,7 +422,7 @@ class Sketch(_core.Sketch):
         if not (model is None or isinstance(model, str)):
             model = _core.model_bytes(model)
         return _restore, (
-            type(self), self.to_bytes(), model, self.threads, self._kinds
+            type(self), self.to_bytes(), model, self.threads
         ), getattr(self, "__dict__", None)  # of a subclass
 
     def __repr__(self) -> str:

@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "column.h"
 
-#include "item.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +22,14 @@ static bool read_decimal(const char *format, struct type *type)
     if (sscanf(format, "d:%d,%d%n,%d%n", &precision, &scale, &end, &bits, &end) < 2 || format[end] != '\0' ||
         bits < 32 || bits > 256 || bits % 32 != 0 || abs(scale) > 1000)
         return false;
-    *type = (struct type){.layout = DECIMALS, .size = (size_t)bits / 8, .scale = scale, .kind = ITEM_INT | ITEM_STR};
+    *type = (struct type){.layout = DECIMALS, .size = (size_t)bits / 8, .scale = scale};
     return true;
 }
 
 /* td?, tt? and ts?:ZONE */
 static bool read_time(const char *format, struct type *type)
 {
-    *type = (struct type){.kind = ITEM_STR, .parts = parts_of(format[2]), .size = 8, .layout = INSTANTS};
+    *type = (struct type){.parts = parts_of(format[2]), .size = 8, .layout = INSTANTS};
     if (strcmp(format, "tdD") == 0) return type->layout = DATES, type->size = 4, true;
     if (strcmp(format, "tdm") == 0) return type->layout = DATES, true;
     if (type->parts == 0) return false;
@@ -56,34 +54,34 @@ static bool read_format(const char *format, struct type *type)
         struct type type;
     } known[] = {
         {"n", {.layout = NOTHING}},
-        {"b", {.layout = BITS, .kind = ITEM_INT}},
-        {"c", {.layout = INTEGERS, .size = 1, .is_signed = true, .kind = ITEM_INT}},
-        {"C", {.layout = INTEGERS, .size = 1, .kind = ITEM_INT}},
-        {"s", {.layout = INTEGERS, .size = 2, .is_signed = true, .kind = ITEM_INT}},
-        {"S", {.layout = INTEGERS, .size = 2, .kind = ITEM_INT}},
-        {"i", {.layout = INTEGERS, .size = 4, .is_signed = true, .kind = ITEM_INT}},
-        {"I", {.layout = INTEGERS, .size = 4, .kind = ITEM_INT}},
-        {"l", {.layout = INTEGERS, .size = 8, .is_signed = true, .kind = ITEM_INT}},
-        {"L", {.layout = INTEGERS, .size = 8, .kind = ITEM_INT}},
-        {"f", {.layout = FLOATS, .size = 4, .kind = ITEM_INT | ITEM_STR}},
-        {"g", {.layout = FLOATS, .size = 8, .kind = ITEM_INT | ITEM_STR}},
-        {"u", {.layout = OFFSETS, .size = 4, .kind = ITEM_STR}},
-        {"U", {.layout = OFFSETS, .size = 8, .kind = ITEM_STR}},
-        {"z", {.layout = OFFSETS, .size = 4, .kind = ITEM_BYTES}},
-        {"Z", {.layout = OFFSETS, .size = 8, .kind = ITEM_BYTES}},
-        {"vu", {.layout = VIEWS, .size = 16, .kind = ITEM_STR}},
-        {"vz", {.layout = VIEWS, .size = 16, .kind = ITEM_BYTES}},
-        {"+s", {.layout = STRUCTS, .kind = ITEM_STR}},
-        {"+l", {.layout = LISTS, .size = 4, .kind = ITEM_STR}},
-        {"+L", {.layout = LISTS, .size = 8, .kind = ITEM_STR}},
+        {"b", {.layout = BITS}},
+        {"c", {.layout = INTEGERS, .size = 1, .is_signed = true}},
+        {"C", {.layout = INTEGERS, .size = 1}},
+        {"s", {.layout = INTEGERS, .size = 2, .is_signed = true}},
+        {"S", {.layout = INTEGERS, .size = 2}},
+        {"i", {.layout = INTEGERS, .size = 4, .is_signed = true}},
+        {"I", {.layout = INTEGERS, .size = 4}},
+        {"l", {.layout = INTEGERS, .size = 8, .is_signed = true}},
+        {"L", {.layout = INTEGERS, .size = 8}},
+        {"f", {.layout = FLOATS, .size = 4}},
+        {"g", {.layout = FLOATS, .size = 8}},
+        {"u", {.layout = OFFSETS, .size = 4}},
+        {"U", {.layout = OFFSETS, .size = 8}},
+        {"z", {.layout = OFFSETS, .size = 4, .is_binary = true}},
+        {"Z", {.layout = OFFSETS, .size = 8, .is_binary = true}},
+        {"vu", {.layout = VIEWS, .size = 16}},
+        {"vz", {.layout = VIEWS, .size = 16, .is_binary = true}},
+        {"+s", {.layout = STRUCTS}},
+        {"+l", {.layout = LISTS, .size = 4}},
+        {"+L", {.layout = LISTS, .size = 8}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(format, known[i].format) == 0) return *type = known[i].type, true;
     if (format[0] == 'd') return read_decimal(format, type);
     if (format[0] == 't' && format[1] != '\0' && strchr("dts", format[1]) != NULL) return read_time(format, type);
-    *type = (struct type){.layout = FIXED_LISTS, .kind = ITEM_STR};
+    *type = (struct type){.layout = FIXED_LISTS};
     if (strncmp(format, "+w:", 3) == 0) return read_size(format + 3, &type->size);
-    *type = (struct type){.layout = FIXED, .kind = ITEM_BYTES};
+    *type = (struct type){.layout = FIXED, .is_binary = true};
     return strncmp(format, "w:", 2) == 0 && read_size(format + 2, &type->size);
 }
 
@@ -133,15 +131,12 @@ int type_read(struct type *type, const struct ArrowSchema *schema)
     if (type->layout >= STRUCTS) return read_children(type, schema);
     if (type->layout == FIXED && type->size == 16 && is_uuid(schema->metadata)) {
         type->layout = UUIDS;
-        type->kind = ITEM_STR;
     }
     if (schema->dictionary == NULL) return 0;
     if (type->layout != INTEGERS) return refuse(schema->format);
     type->values = calloc(1, sizeof *type->values);
     if (type->values == NULL) return PyErr_NoMemory(), -1;
-    if (type_read(type->values, schema->dictionary) < 0) return -1;
-    type->kind = type->values->kind;
-    return 0;
+    return type_read(type->values, schema->dictionary);
 }
 
 void type_free(struct type *type)
@@ -230,6 +225,20 @@ static bool bit_at(const uint8_t *bits, size_t i)
 static bool is_valid(const struct column *column, size_t row)
 {
     return column->type->layout != NOTHING && (column->valid == NULL || bit_at(column->valid, column->offset + row));
+}
+
+bool column_has_no_null(const struct column *column, size_t from, size_t rows)
+{
+    size_t bit = column->offset + from, end = bit + rows;
+    if (column->type->layout == NOTHING) return rows == 0;
+    if (column->valid == NULL) return true;
+    for (; bit % 8 != 0 && bit < end; bit++)
+        if (!bit_at(column->valid, bit)) return false;
+    for (; bit + 8 <= end; bit += 8)
+        if (column->valid[bit / 8] != 0xff) return false;
+    for (; bit < end; bit++)
+        if (!bit_at(column->valid, bit)) return false;
+    return true;
 }
 
 static const char *value_at(const struct column *column, size_t row)
@@ -384,7 +393,7 @@ static const char *write_json(struct text *to, const struct column *column, size
     default:
         wrong = text_at(column, row, &text, &size);
         if (wrong != NULL) return wrong;
-        room = type->kind == ITEM_STR ? text_quoted(to, text, size) : text_hex(to, text, size);
+        room = type->is_binary ? text_hex(to, text, size) : text_quoted(to, text, size);
         break;
     }
     return room ? NULL : no_memory;

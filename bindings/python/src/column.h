@@ -30,7 +30,7 @@ struct type {
     enum layout layout;
     size_t size;
     bool is_signed; /* of integers */
-    unsigned kind;  /* ITEM_ */
+    bool is_binary; /* of texts */
     uint32_t parts; /* of a second */
     bool is_utc;
     int scale;
@@ -66,6 +66,8 @@ void column_free(struct column *column);
 /* The offset before a row; that of a row after the last is the end. Negative ones get very large. */
 uint64_t column_offset(const struct column *column, size_t row);
 bool column_offsets_hold(const struct column *column, uint64_t from, uint64_t to);
+
+bool column_has_no_null(const struct column *column, size_t from, size_t rows);
 
 /* Puts a row as the item of `place`; a null is not put. NULL, or what is wrong; "" is memory. */
 const char *column_put(const struct column *column, size_t row, struct gathered *to, size_t place);

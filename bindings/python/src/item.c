@@ -130,22 +130,22 @@ static int write_json(struct text *to, PyObject *object)
 static int read_float(double value, struct item *item)
 {
     if (isnan(value)) return item->kind = ITEM_NULL, 0;
-    item->kind = ITEM_INT;
+    item->kind = ITEM_NUMBER;
     if (text_whole(value, &item->number)) return 0;
-    item->kind = ITEM_STR;
+    item->kind = ITEM_TEXT;
     return text_float(&item->made, value, false) ? 0 : (PyErr_NoMemory(), -1);
 }
 
 static int read_any_integer(PyObject *integer, struct item *item)
 {
     int fits = read_integer(integer, &item->number);
-    item->kind = fits == 1 ? ITEM_INT : ITEM_STR;
+    item->kind = fits == 1 ? ITEM_NUMBER : ITEM_TEXT;
     return fits != 0 ? (fits < 0 ? -1 : 0) : add_digits(&item->made, integer);
 }
 
 static int read_view(PyObject *object, struct item *item)
 {
-    item->kind = ITEM_BYTES;
+    item->kind = ITEM_TEXT;
     if (PyObject_GetBuffer(object, &item->view, PyBUF_SIMPLE) < 0) return item->view.obj = NULL, -1;
     item->text = item->view.buf;
     item->size = (size_t)item->view.len;
@@ -157,11 +157,11 @@ static int read_known(PyObject *object, struct item *item, bool *known)
 {
     *known = true;
     if (PyUnicode_Check(object)) {
-        item->kind = ITEM_STR;
+        item->kind = ITEM_TEXT;
         return read_str(object, &item->text, &item->size);
     }
     if (PyBytes_Check(object)) {
-        item->kind = ITEM_BYTES;
+        item->kind = ITEM_TEXT;
         item->text = PyBytes_AsString(object);
         item->size = (size_t)PyBytes_Size(object);
         return 0;
@@ -169,7 +169,7 @@ static int read_known(PyObject *object, struct item *item, bool *known)
     if (PyLong_Check(object)) return read_any_integer(object, item);
     if (PyFloat_Check(object)) return read_float(PyFloat_AsDouble(object), item);
     if (object == Py_None) return item->kind = ITEM_NULL, 0;
-    if (PyTuple_Check(object)) return item->kind = ITEM_STR, write_elements(&item->made, object);
+    if (PyTuple_Check(object)) return item->kind = ITEM_TEXT, write_elements(&item->made, object);
     if (PyByteArray_Check(object) || PyMemoryView_Check(object)) return read_view(object, item);
     if (PyIndex_Check(object)) { /* integers of numpy */
         PyObject *integer = PyNumber_Index(object);
@@ -195,7 +195,7 @@ int item_read_or_null(PyObject *object, struct item *item)
         if (!failed && !known) PyErr_SetString(PyExc_TypeError, "legosketch._items makes no item"), failed = -1;
     }
     if (failed) return item_release(item), -1;
-    if (item->kind != ITEM_INT && item->text == NULL) {
+    if (item->kind != ITEM_NUMBER && item->text == NULL) {
         item->text = item->made.bytes;
         item->size = item->made.size;
     }
@@ -229,7 +229,7 @@ PyObject *item_bytes(PyObject *module, PyObject *object)
     struct item item;
     if (item_read(object, &item) < 0) return NULL;
     char number[8];
-    if (item.kind == ITEM_INT) {
+    if (item.kind == ITEM_NUMBER) {
         item_write_number(number, item.number);
         item.text = number;
         item.size = sizeof number;
@@ -248,8 +248,8 @@ PyObject *item_group(PyObject *module, PyObject *arguments)
     unsigned long long seed;
     struct item item;
     if (!PyArg_ParseTuple(arguments, "OIK:group", &object, &groups, &seed) || item_read(object, &item) < 0) return NULL;
-    uint32_t group = item.kind == ITEM_INT ? lego_group_u64(item.number, seed, groups)
-                                           : lego_group(item.text, item.size, seed, groups);
+    uint32_t group = item.kind == ITEM_NUMBER ? lego_group_u64(item.number, seed, groups)
+                                              : lego_group(item.text, item.size, seed, groups);
     item_release(&item);
     return PyLong_FromUnsignedLong(group);
 }

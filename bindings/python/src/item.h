@@ -6,12 +6,12 @@
 #include <Python.h>
 #include "text.h"
 
-enum { ITEM_NULL = 0, ITEM_STR = 1, ITEM_BYTES = 2, ITEM_INT = 4 };
+enum item_kind { ITEM_NULL, ITEM_TEXT, ITEM_NUMBER };
 
 struct item {
-    int kind;         /* one of the above */
-    uint64_t number;  /* of ITEM_INT */
-    const char *text; /* of the others, alive as long as the object and until item_release() */
+    enum item_kind kind;
+    uint64_t number;
+    const char *text; /* or this, alive as long as the object and until item_release() */
     size_t size;
     struct text made; /* of values that have to be written down first */
     PyObject *holder; /* of what legosketch/_items.py made */

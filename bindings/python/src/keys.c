@@ -4,6 +4,7 @@
 #include "keys.h"
 
 #include "errors.h"
+#include "item.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,45 +26,44 @@ bool keys_room(struct gathered *gathered, unsigned arrays, size_t rows)
     void *longer;
     size_t most = rows > gathered->rows ? rows : gathered->rows;
     if (!GROW(KEYS_NUMBERS, numbers) || !GROW(KEYS_OFFSETS, offsets) || !GROW(KEYS_COUNTS, counts) ||
-        !GROW(KEYS_ROW, row) || !GROW(KEYS_RUN, run))
+        !GROW(KEYS_ROW, row))
         return false;
     gathered->rows = most;
     return true;
 }
 
+#define ONE_BY_ONE (KEYS_OFFSETS | KEYS_COUNTS | KEYS_ROW)
+
 bool keys_start(struct gathered *gathered)
 {
-    gathered->n = gathered->n_numbers = gathered->n_texts = gathered->n_runs = gathered->text.size = 0;
-    return keys_room(gathered, KEYS_ALL, 64);
+    gathered->n = gathered->text.size = 0;
+    gathered->kind = LEGO_ITEMS_NONE;
+    return keys_room(gathered, ONE_BY_ONE, 64);
 }
 
-/* The next item is an integer, or a text, and in that row. Runs are integers and texts in turn, integers first. */
-static bool put(struct gathered *gathered, size_t row, int64_t count, bool is_text)
+/* What was added to the text is the next item. */
+static bool put(struct gathered *gathered, size_t row, int64_t count, lego_kind kind)
 {
     size_t n = gathered->n;
-    if (n >= gathered->rows && !keys_room(gathered, KEYS_ALL, 2 * n)) return false;
-    if (gathered->n_runs == 0) gathered->run[gathered->n_runs++] = 0;
-    if ((gathered->n_runs % 2 == 0) != is_text) gathered->run[gathered->n_runs++] = 0;
-    gathered->run[gathered->n_runs - 1]++;
+    if (n >= gathered->rows && !keys_room(gathered, ONE_BY_ONE, 2 * n)) return false;
     gathered->counts[n] = count;
     gathered->row[n] = (uint32_t)row;
+    gathered->offsets[n + 1] = gathered->text.size;
+    gathered->kind |= kind;
     gathered->n++;
     return true;
 }
 
 bool keys_put_number(struct gathered *gathered, size_t row, int64_t count, uint64_t number)
 {
-    if (!put(gathered, row, count, false)) return false;
-    gathered->numbers[gathered->n_numbers++] = number;
-    return true;
+    char bytes[8];
+    item_write_number(bytes, number);
+    return text_add(&gathered->text, bytes, sizeof bytes) && put(gathered, row, count, LEGO_ITEMS_INTEGERS);
 }
 
 bool keys_put_text(struct gathered *gathered, size_t row, int64_t count)
 {
-    if (!put(gathered, row, count, true)) return false;
-    if (gathered->n_texts == 0) gathered->offsets[0] = 0;
-    gathered->offsets[++gathered->n_texts] = gathered->text.size;
-    return true;
+    return put(gathered, row, count, LEGO_ITEMS_BYTES);
 }
 
 bool keys_put_float(struct gathered *gathered, size_t row, double value)
@@ -76,17 +76,14 @@ bool keys_put_float(struct gathered *gathered, size_t row, double value)
 
 void keys_finish(struct gathered *gathered, size_t rows, bool pairs, struct slice *slice)
 {
-    *slice = (struct slice){.rows = rows,
-                            .n = gathered->n,
-                            .integers = gathered->numbers,
-                            .bytes = gathered->text.bytes == NULL ? "" : gathered->text.bytes,
-                            .offsets = gathered->offsets,
-                            .counts = pairs ? gathered->counts : NULL,
-                            .row = gathered->row,
-                            .run = gathered->run,
-                            .n_runs = gathered->n_runs};
-    if (gathered->n == rows && gathered->n_runs <= 2 && !(gathered->n_runs == 2 && gathered->run[0] > 0))
-        slice->row = NULL; /* all of one kind, and each in its row */
+    gathered->offsets[0] = 0;
+    slice->rows = rows;
+    slice->items = (lego_items){.n = gathered->n,
+                                .bytes = gathered->text.bytes == NULL ? "" : gathered->text.bytes,
+                                .offsets = gathered->offsets,
+                                .counts = pairs ? gathered->counts : NULL,
+                                .kind = gathered->kind};
+    slice->row = gathered->n < rows ? gathered->row : NULL;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -163,37 +160,12 @@ void keys_close(struct keys *keys)
     free(keys->gathered.numbers);
     free(keys->gathered.offsets);
     free(keys->gathered.row);
-    free(keys->gathered.run);
     free(keys->gathered.counts);
     free(keys->gathered.text.bytes);
     memset(&keys->gathered, 0, sizeof keys->gathered);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-typedef int (*use_chunk)(void *context, const struct chunk *chunk);
-
-/* Run by run, in the order of the items. A slice without any is a chunk too. */
-static int use_slice(const struct slice *slice, size_t first, use_chunk use, void *context)
-{
-    struct chunk chunk = {.first = first, .has_nulls = slice->n < slice->rows};
-    size_t at = 0, numbers = 0, texts = 0;
-    int status = LEGO_OK;
-    for (size_t i = 0; i == 0 || (i < slice->n_runs && status == LEGO_OK); i++) {
-        size_t n = slice->run == NULL || slice->n_runs == 0 ? slice->n : slice->run[i];
-        bool integers = slice->run == NULL ? slice->integers != NULL : i % 2 == 0;
-        chunk.items = (lego_items){.n = n};
-        if (integers) chunk.items.integers = slice->integers + numbers;
-        else chunk.items.bytes = slice->bytes, chunk.items.offsets = slice->offsets + texts;
-        if (slice->counts != NULL) chunk.items.counts = slice->counts + at;
-        chunk.row = slice->row == NULL ? NULL : slice->row + at;
-        if (n > 0 || slice->n == 0) status = use(context, &chunk);
-        at += n;
-        if (integers) numbers += n;
-        else texts += n;
-    }
-    return status;
-}
 
 static double now(void)
 {
@@ -211,15 +183,15 @@ static void pace(struct keys *keys, size_t rows, double seconds)
     keys->most = (size_t)(most < least ? least : most);
 }
 
-int keys_each(struct keys *keys, use_chunk use, void *context)
+int keys_each(struct keys *keys, int (*use)(void *context, const struct slice *slice), void *context)
 {
     for (size_t first = 0;;) {
-        struct slice slice = {0};
+        struct slice slice = {.first = first};
         double start = now();
         PyThreadState *released = keys->python ? NULL : PyEval_SaveThread();
         int status = LEGO_OK, got = keys->next(keys, &slice);
         if (keys->python && got > 0) released = PyEval_SaveThread();
-        if (got > 0) status = use_slice(&slice, first, use, context);
+        if (got > 0) status = use(context, &slice);
         if (released != NULL) PyEval_RestoreThread(released);
         if (status != LEGO_OK) raise_status((lego_status)status);
         else if (got < 0 && keys->failure != NULL) PyErr_SetString(PyExc_ValueError, keys->failure);

@@ -21,36 +21,23 @@
 #define KEYS_WRITTEN ((size_t)1 << 16)
 #define KEYS_TEXT ((size_t)32 << 20) /* bytes of text */
 
-/* What does not stay where it is: arrays of `rows` and one more each, NULL until they are used. */
+/* What does not stay where it is: arrays of `rows` and one more each, NULL until they are used, and text. */
 struct gathered {
     size_t rows;
     uint64_t *numbers;
     uint64_t *offsets;
     int64_t *counts;
     uint32_t *row;
-    uint32_t *run;
     struct text text;
-    size_t n, n_numbers, n_texts, n_runs; /* of what came one by one: items; integers and texts in them; runs */
+    size_t n;       /* of what comes one by one: items, */
+    lego_kind kind; /* and what they are */
 };
 
-/* The next rows. Their items are integers or texts, or runs of both. */
+/* The next rows, which the library gets at once. */
 struct slice {
-    size_t rows, n; /* of the input, those that are null included; items in them */
-    const uint64_t *integers;
-    const char *bytes;
-    const uint64_t *offsets;
-    const int64_t *counts; /* those of pairs */
-    const uint32_t *row;   /* in which row of the slice item i is; NULL: in row i */
-    const uint32_t *run;   /* how many items are integers, then texts, then integers ...; NULL: all are of a kind */
-    size_t n_runs;
-};
-
-/* What the library gets at once: a slice, or a run of it. */
-struct chunk {
-    lego_items items;
-    size_t first;        /* the row of the input with which the slice begins, */
-    const uint32_t *row; /* and in which row of that item i is; NULL: in row i */
-    bool has_nulls;      /* the slice */
+    size_t first, rows;  /* of the input, those that are null included */
+    lego_items items;    /* in them; counts are those of pairs */
+    const uint32_t *row; /* in which row of the slice item i is; NULL: in row i */
 };
 
 struct keys {
@@ -60,7 +47,6 @@ struct keys {
     const char *failure;
     Py_ssize_t length;   /* rows in all; -1: nobody knows */
     size_t most;         /* rows of the next slice, at most */
-    unsigned kinds;      /* ITEM_ values, of all items seen so far */
     bool python;         /* next() needs the GIL */
     bool is_signed;      /* of numbers: they were int64_t, */
     bool is_bool;        /* or of any value but 0 each is true */
@@ -68,6 +54,7 @@ struct keys {
     bool pairs;          /* ... it gives items with their counts */
     Py_buffer view;      /* keys_buffer.c */
     struct arrow *arrow; /* keys_arrow.c */
+    bool is_points;      /* ... texts are code points of 4 bytes */
     bool is_time;        /* ... numbers are times, */
     uint32_t parts;      /* in so many parts of a second, or 0: dates, in days */
     size_t at;           /* the next row */
@@ -81,9 +68,9 @@ typedef enum keys_as { KEYS_STREAM, KEYS_SIZED, KEYS_PAIRS } keys_as;
 int keys_open(struct keys *keys, PyObject *object, keys_as as);
 void keys_close(struct keys *keys);
 
-/* Gives each chunk to use(), without the GIL, until there is no more or use() returns not LEGO_OK; that, an exception
+/* Gives each slice to use(), without the GIL, until there is no more or use() returns not LEGO_OK; that, an exception
  * of the keys' or of a signal's handler is raised: 0, or -1. */
-int keys_each(struct keys *keys, int (*use)(void *context, const struct chunk *chunk), void *context);
+int keys_each(struct keys *keys, int (*use)(void *context, const struct slice *slice), void *context);
 
 /* Whether there is such an attribute; one that raises is none. */
 bool keys_has(PyObject *object, const char *attribute);
@@ -94,13 +81,14 @@ int keys_open_arrow(struct keys *keys, PyObject *object, keys_as as);
 int keys_open_objects(struct keys *keys, PyObject *object, keys_as as);
 
 /* Makes room in those arrays of keys->gathered: false if there is no memory. */
-enum { KEYS_NUMBERS = 1, KEYS_OFFSETS = 2, KEYS_COUNTS = 4, KEYS_ROW = 8, KEYS_RUN = 16, KEYS_ALL = 31 };
+enum { KEYS_NUMBERS = 1, KEYS_OFFSETS = 2, KEYS_COUNTS = 4, KEYS_ROW = 8 };
 bool keys_room(struct gathered *gathered, unsigned arrays, size_t rows);
 
 /* Integers of `size` bytes, `stride` bytes apart, as 64 bits each. */
 void keys_widen(uint64_t *numbers, const char *from, size_t n, Py_ssize_t stride, size_t size, bool is_signed);
 
-/* One by one: start, put what is no null, finish. A text is what was added to gathered->text before. */
+/* One by one: start, put what is no null, finish. A number is put as its 8 bytes; a text is what was added to
+ * gathered->text before. */
 bool keys_start(struct gathered *gathered);
 bool keys_put_number(struct gathered *gathered, size_t row, int64_t count, uint64_t number);
 bool keys_put_text(struct gathered *gathered, size_t row, int64_t count);

@@ -32,11 +32,11 @@ static int next_whole(struct keys *keys, const struct column *column, struct sli
     const char *at = column->values + (column->offset + from) * size;
     bool in_place = size == 8 && (uintptr_t)at % alignof(uint64_t) == 0;
     if (column->type->layout == INTEGERS) {
-        slice->integers = (const uint64_t *)(const void *)at;
+        slice->items.integers = (const uint64_t *)(const void *)at;
         if (!in_place) {
             if (!keys_room(to, KEYS_NUMBERS, slice->rows)) return -1;
             keys_widen(to->numbers, at, slice->rows, (Py_ssize_t)size, size, column->type->is_signed);
-            slice->integers = to->numbers;
+            slice->items.integers = to->numbers;
         }
     } else {
         bool hold = true;
@@ -49,10 +49,10 @@ static int next_whole(struct keys *keys, const struct column *column, struct sli
             before = next;
         }
         if (!hold) return keys->failure = column_bad_offsets, -1;
-        slice->bytes = column->text == NULL ? "" : column->text;
-        slice->offsets = in_place ? (const uint64_t *)(const void *)at : to->offsets;
+        slice->items.bytes = column->text == NULL ? "" : column->text;
+        slice->items.offsets = in_place ? (const uint64_t *)(const void *)at : to->offsets;
     }
-    slice->n = slice->rows;
+    slice->items.n = slice->rows;
     return 1;
 }
 
@@ -125,7 +125,7 @@ static int next_arrow(struct keys *keys, struct slice *slice)
     if (keys->failure != NULL) return -1;
     size_t left = column.length - keys->at;
     slice->rows = left < keys->most ? left : keys->most;
-    bool whole = column.valid == NULL && column.dictionary == NULL &&
+    bool whole = column.dictionary == NULL && column_has_no_null(&column, keys->at, slice->rows) &&
                  (column.type->layout == INTEGERS || column.type->layout == OFFSETS);
     int got = whole ? next_whole(keys, &column, slice) : next_picked(keys, &column, slice);
     keys->at += slice->rows;
@@ -248,7 +248,6 @@ static int take(struct keys *keys, PyObject *result, keys_as as, bool is_stream,
     if (arrow->is_table && schema->n_children != 1) return refuse_table(schema);
     if (type_read(&arrow->type, schema) < 0) return -1;
     const struct type *type = item_type(arrow);
-    keys->kinds = type->kind;
     keys->is_signed = type->values == NULL && type->layout == INTEGERS && type->is_signed;
     keys->python = type_needs_python(type);
     if (type->layout > INTEGERS && type->layout != OFFSETS && type->layout != VIEWS && type->layout != FIXED)

@@ -2,7 +2,6 @@
  * and its dates, which are integers here.
  *
  * SPDX-License-Identifier: MIT */
-#include "item.h"
 #include "keys.h"
 
 #include <ctype.h>
@@ -23,22 +22,23 @@ static size_t rows_left(const struct keys *keys, size_t most)
 /* Where they are. */
 static int next_in_place(struct keys *keys, struct slice *slice)
 {
-    slice->rows = slice->n = rows_left(keys, keys->most);
-    slice->integers = (const uint64_t *)keys->view.buf + keys->at;
+    slice->rows = slice->items.n = rows_left(keys, keys->most);
+    slice->items.integers = (const uint64_t *)keys->view.buf + keys->at;
     keys->at += slice->rows;
-    return slice->n > 0;
+    return slice->rows > 0;
 }
 
 static int next_widened(struct keys *keys, struct slice *slice)
 {
-    slice->rows = slice->n = rows_left(keys, keys->most);
-    if (!keys_room(&keys->gathered, KEYS_NUMBERS, slice->n)) return -1;
-    slice->integers = keys->gathered.numbers;
-    keys_widen(keys->gathered.numbers, row_at(keys, keys->at), slice->n, keys->view.strides[0],
-               (size_t)keys->view.itemsize, keys->is_signed);
-    for (size_t i = 0; keys->is_bool && i < slice->n; i++) keys->gathered.numbers[i] = keys->gathered.numbers[i] != 0;
-    keys->at += slice->n;
-    return slice->n > 0;
+    size_t n = rows_left(keys, keys->most);
+    if (!keys_room(&keys->gathered, KEYS_NUMBERS, n)) return -1;
+    uint64_t *numbers = keys->gathered.numbers;
+    keys_widen(numbers, row_at(keys, keys->at), n, keys->view.strides[0], (size_t)keys->view.itemsize, keys->is_signed);
+    for (size_t i = 0; keys->is_bool && i < n; i++) numbers[i] = numbers[i] != 0;
+    keys->at += n;
+    slice->rows = n;
+    slice->items = (lego_items){.n = n, .integers = numbers};
+    return n > 0;
 }
 
 static int next_floats(struct keys *keys, struct slice *slice)
@@ -98,7 +98,7 @@ static int next_texts(struct keys *keys, struct slice *slice)
     struct gathered *to = &keys->gathered;
     size_t width = (size_t)keys->view.itemsize, most = KEYS_TEXT / (width + 1) + 1;
     size_t n = rows_left(keys, most < keys->most ? most : keys->most);
-    bool points = keys->kinds == ITEM_STR; /* in UTF-8 none is longer than in the 4 bytes that it has here */
+    bool points = keys->is_points; /* in UTF-8 none is longer than in the 4 bytes that it has here */
     to->text.size = 0;
     if (!keys_room(to, KEYS_OFFSETS, n) || !text_room(&to->text, n * width + 1)) return -1;
     char *text = to->text.bytes;
@@ -124,7 +124,8 @@ static int next_texts(struct keys *keys, struct slice *slice)
     }
     to->offsets[n] = used;
     keys->at += n;
-    *slice = (struct slice){.rows = n, .n = n, .bytes = text, .offsets = to->offsets};
+    slice->rows = n;
+    slice->items = (lego_items){.n = n, .bytes = text, .offsets = to->offsets};
     return n > 0;
 }
 
@@ -161,23 +162,20 @@ static int choose(struct keys *keys, const char *format)
     if (strchr("fd", *letter) != NULL && digits == letter) {
         keys->python = true;
         keys->most = KEYS_WRITTEN;
-        keys->kinds = ITEM_INT | ITEM_STR;
         keys->next = next_floats;
         return 1;
     }
     if (*letter == 's' || (*letter == 'w' && size % 4 == 0)) {
-        keys->kinds = *letter == 'w' ? ITEM_STR : ITEM_BYTES;
+        keys->is_points = *letter == 'w';
         keys->next = next_texts;
         return 1;
     }
     if (digits != letter || strchr("?bBhHiIlLqQnN", *letter) == NULL || size == 0 || size > 8 ||
         (size & (size - 1)) != 0)
         return refuse(format, "");
-    keys->kinds = ITEM_INT;
     keys->is_signed = islower((unsigned char)*letter);
     keys->is_bool = *letter == '?';
     if (keys->is_time) {
-        keys->kinds = ITEM_STR;
         keys->most = KEYS_WRITTEN;
         keys->next = next_times;
         return 1;

@@ -22,10 +22,9 @@ static int put(struct keys *keys, PyObject *object, size_t row, int64_t count)
     struct item item;
     if (item_read_or_null(object, &item) < 0) return -1;
     bool room = true;
-    if (item.kind == ITEM_INT) room = keys_put_number(to, row, count, item.number);
-    else if (item.kind != ITEM_NULL) room = text_add(&to->text, item.text, item.size) && keys_put_text(to, row, count);
+    if (item.kind == ITEM_NUMBER) room = keys_put_number(to, row, count, item.number);
+    if (item.kind == ITEM_TEXT) room = text_add(&to->text, item.text, item.size) && keys_put_text(to, row, count);
     item_release(&item);
-    keys->kinds |= (unsigned)item.kind;
     return room ? 0 : (PyErr_NoMemory(), -1);
 }
 

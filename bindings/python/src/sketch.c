@@ -119,9 +119,7 @@ static PyObject *sketch_copy(PyObject *self, PyObject *unused)
     lego_status status = lego_copy(sketch->handle, &handle);
     end(sketch, released);
     if (status != LEGO_OK) return raise_status(status), NULL;
-    PyObject *copy = sketch_wrap(Py_TYPE(self), handle, sketch->model, sketch->threads);
-    if (copy != NULL) ((Sketch *)copy)->kinds = sketch->kinds;
-    return copy;
+    return sketch_wrap(Py_TYPE(self), handle, sketch->model, sketch->threads);
 }
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
@@ -148,12 +146,11 @@ static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize
     struct item item;
     if (item_read(arguments[0], &item) < 0) return NULL;
     lock_write(sketch);
-    lego_status status = item.kind == ITEM_INT ? lego_add_u64(sketch->handle, item.number, count)
-                                               : lego_add(sketch->handle, item.text, item.size, count);
+    lego_status status = item.kind == ITEM_NUMBER ? lego_add_u64(sketch->handle, item.number, count)
+                                                  : lego_add(sketch->handle, item.text, item.size, count);
     unlock(sketch);
     item_release(&item);
     if (status != LEGO_OK) return raise_status(status), NULL;
-    sketch->kinds |= (unsigned)item.kind;
     return Py_NewRef(Py_None);
 }
 
@@ -182,7 +179,7 @@ static int ask_one(Sketch *sketch, PyObject *const *arguments, Py_ssize_t n, PyO
     if (read_asking(arguments + 1, names, &asking) < 0 || item_read(arguments[0], &item) < 0) return -1;
     lego_items items = {.n = 1, .integers = &item.number};
     uint64_t offsets[] = {0, item.size};
-    if (item.kind != ITEM_INT) items = (lego_items){.n = 1, .bytes = item.text, .offsets = offsets};
+    if (item.kind != ITEM_NUMBER) items = (lego_items){.n = 1, .bytes = item.text, .offsets = offsets};
     lock_read(sketch);
     lego_status status = lego_query_items(sketch->handle, &items, &asking, estimate);
     unlock(sketch);
@@ -245,7 +242,6 @@ static PyObject *sketch_combine(PyObject *self, PyObject *arguments)
     PyThreadState *released = PyEval_SaveThread();
     lego_status status = combine_locked(into, (Sketch *)from, subtract);
     PyEval_RestoreThread(released);
-    if (status == LEGO_OK) into->kinds |= ((Sketch *)from)->kinds;
     Py_DECREF(from);
     return status == LEGO_OK ? Py_NewRef(Py_None) : (raise_status(status), NULL);
 }
@@ -272,7 +268,6 @@ static PyObject *sketch_clear(PyObject *self, PyObject *unused)
     PyThreadState *released = begin_write(sketch);
     lego_clear(sketch->handle);
     end(sketch, released);
-    sketch->kinds = 0;
     return Py_NewRef(Py_None);
 }
 
@@ -300,7 +295,6 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"_model", T_OBJECT_EX, offsetof(Sketch, model), READONLY, NULL},
-    {"_kinds", T_UINT, offsetof(Sketch, kinds), 0, NULL},
     {0},
 };
 

@@ -16,7 +16,6 @@ typedef struct Sketch {
     PyObject *model;                   /* as model_find() takes it; a capsule owns the model that the handle uses */
     bool has_lock;
     unsigned threads;
-    unsigned kinds; /* ITEM_ values: of all items that were added; 0 if that is not known */
     pthread_rwlock_t lock;
 } Sketch;
 

@@ -18,8 +18,11 @@ enum fact {
     TOP_BUDGET,
     TOP_TOTAL,
     SEED,
-    MODEL
+    MODEL,
+    ITEMS
 };
+
+static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
 
 static PyObject *get_fact(PyObject *self, void *closure)
 {
@@ -43,6 +46,7 @@ static PyObject *get_fact(PyObject *self, void *closure)
     case TOP_BUDGET: return PyLong_FromUnsignedLongLong(info.top_budget);
     case TOP_TOTAL: return PyLong_FromLongLong(info.top_total);
     case SEED: return PyLong_FromUnsignedLongLong(info.seed);
+    case ITEMS: return PyUnicode_FromString(kinds[info.items]);
     case MODEL: break;
     }
     lego_model_describe(info.model, &model);
@@ -82,6 +86,9 @@ PyGetSetDef sketch_facts[] = {
     {"total", get_total, NULL, "The stream's length: the sum of all counts.", NULL},
     {"distinct", get_fact, NULL, "About how many distinct items that is, but for those that were deleted.",
      (void *)DISTINCT},
+    {"items", get_fact, NULL,
+     "What they are: 'integers', 'bytes', which text is too, 'mixed' or, as long as there are none, 'none'.",
+     (void *)ITEMS},
     {"exact", get_fact, NULL, "Whether every answer is the item's count: all of them are listed.", (void *)EXACT},
     {"listing", get_fact, NULL, "The share of the blocks that list their items, from 0 to 1; 0 for bricks.",
      (void *)LISTING},

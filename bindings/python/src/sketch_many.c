@@ -32,17 +32,17 @@ static int copy_counts(struct counts *counts, size_t length)
         slice = (struct slice){0};
         if (from->next(from, &slice) <= 0)
             return from->failure == NULL ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "%s", from->failure), -1;
-        if (slice.integers == NULL || slice.n < slice.rows || slice.n_runs > 1 || from->python) return refuse_counts();
-        for (size_t i = 0; i < slice.n && !from->is_signed; i++)
-            if (slice.integers[i] > INT64_MAX)
+        if (slice.items.integers == NULL || slice.items.n < slice.rows) return refuse_counts();
+        for (size_t i = 0; i < slice.items.n && !from->is_signed; i++)
+            if (slice.items.integers[i] > INT64_MAX)
                 return PyErr_SetString(PyExc_OverflowError, "a count is below 2**63"), -1;
         if (slice.rows == length) { /* all at once, so they can stay */
-            counts->all = (const int64_t *)slice.integers;
+            counts->all = (const int64_t *)slice.items.integers;
             return 0;
         }
         if (counts->copy == NULL) counts->copy = malloc(length * sizeof *counts->copy);
         if (counts->copy == NULL) return PyErr_NoMemory(), -1;
-        memcpy(counts->copy + at, slice.integers, slice.rows * sizeof *slice.integers);
+        memcpy(counts->copy + at, slice.items.integers, slice.rows * sizeof *slice.items.integers);
     }
     counts->all = counts->copy;
     return 0;
@@ -86,57 +86,37 @@ static void counts_close(struct counts *counts)
 struct adding {
     Sketch *sketch;
     const int64_t *counts;
-    int64_t *picked; /* counts of those rows of a chunk that are not null */
-    const struct keys *keys;
-    unsigned kinds; /* of what was counted */
+    int64_t *picked; /* counts of those rows of a slice that are not null */
 };
 
-/* So few that the library is faster with each: while a top grows, it takes a copy of the sketch for a batch. */
-#define FEW 8
-
-static lego_status add_few(lego_sketch *sketch, const lego_items *items)
-{
-    lego_status status = LEGO_OK;
-    for (size_t i = 0; i < items->n && status == LEGO_OK; i++) {
-        int64_t count = items->counts == NULL ? 1 : items->counts[i];
-        if (items->integers != NULL) status = lego_add_u64(sketch, items->integers[i], count);
-        else
-            status = lego_add(sketch, (const char *)items->bytes + items->offsets[i],
-                              items->offsets[i + 1] - items->offsets[i], count);
-    }
-    return status;
-}
-
-static int add_chunk(void *context, const struct chunk *chunk)
+static int add_slice(void *context, const struct slice *slice)
 {
     struct adding *adding = context;
     Sketch *sketch = adding->sketch;
-    lego_items items = chunk->items;
-    if (adding->counts != NULL) items.counts = adding->counts + chunk->first;
-    if (adding->counts != NULL && chunk->row != NULL) {
+    lego_items items = slice->items;
+    if (adding->counts != NULL) items.counts = adding->counts + slice->first;
+    if (adding->counts != NULL && slice->row != NULL) {
         int64_t *picked = realloc(adding->picked, (items.n + 1) * sizeof *picked);
         if (picked == NULL) return LEGO_ERR_MEMORY;
-        for (size_t i = 0; i < items.n; i++) picked[i] = items.counts[chunk->row[i]];
+        for (size_t i = 0; i < items.n; i++) picked[i] = items.counts[slice->row[i]];
         items.counts = adding->picked = picked;
     }
     pthread_rwlock_wrlock(&sketch->lock);
-    lego_status status = items.n <= FEW ? add_few(sketch->handle, &items) : lego_add_items(sketch->handle, &items);
+    lego_status status = lego_add_items(sketch->handle, &items);
     unlock(sketch);
-    if (status == LEGO_OK) adding->kinds = adding->keys->kinds;
     return (int)status;
 }
 
 static PyObject *add_all(Sketch *sketch, struct keys *keys, const int64_t *counts)
 {
-    struct adding adding = {.sketch = sketch, .counts = counts, .keys = keys};
+    struct adding adding = {.sketch = sketch, .counts = counts};
     lego_info info;
     lock_read(sketch);
     lego_measure(sketch->handle, &info);
     unlock(sketch);
     if (info.top_bytes > 0 && keys->most > KEYS_FIRST / 4) keys->most = KEYS_FIRST / 4; /* they are slower */
-    int failed = keys_each(keys, add_chunk, &adding);
+    int failed = keys_each(keys, add_slice, &adding);
     free(adding.picked);
-    sketch->kinds |= adding.kinds;
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
@@ -211,23 +191,23 @@ static void write_out(const struct question *question, size_t row, const lego_es
     }
 }
 
-static int ask_chunk(void *context, const struct chunk *chunk)
+static int ask_slice(void *context, const struct slice *slice)
 {
     struct question *question = context;
-    if (chunk->has_nulls && question->value == NULL) {
+    if (slice->row != NULL && question->value == NULL) {
         question->unbounded = true;
         return LEGO_ERR_ARGUMENT;
     }
     lego_status status = LEGO_OK;
     pthread_rwlock_rdlock(&question->sketch->lock);
-    for (size_t from = 0; from < chunk->items.n && status == LEGO_OK; from += ESTIMATES) {
-        lego_items part = chunk->items;
+    for (size_t from = 0; from < slice->items.n && status == LEGO_OK; from += ESTIMATES) {
+        lego_items part = slice->items;
         part.n = part.n - from < ESTIMATES ? part.n - from : ESTIMATES;
         if (part.integers != NULL) part.integers += from;
         else part.offsets += from;
         status = lego_query_items(question->sketch->handle, &part, &question->asking, question->estimates);
         for (size_t i = 0; i < part.n && status == LEGO_OK; i++)
-            write_out(question, chunk->first + (chunk->row == NULL ? from + i : chunk->row[from + i]),
+            write_out(question, slice->first + (slice->row == NULL ? from + i : slice->row[from + i]),
                       &question->estimates[i]);
     }
     unlock(question->sketch);
@@ -268,7 +248,7 @@ static PyObject *ask_all(Sketch *sketch, PyObject *arguments, bool bounds)
             for (Py_ssize_t i = 0; i < keys.length; i++) question.value[i] = NAN; /* what a null has */
         }
         if (keys.most > ESTIMATES) keys.most = ESTIMATES; /* to begin with */
-        if (keys_each(&keys, ask_chunk, &question) == 0)
+        if (keys_each(&keys, ask_slice, &question) == 0)
             result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
         else if (question.unbounded) {
             PyErr_Clear();

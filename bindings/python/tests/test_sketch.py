@@ -184,20 +184,44 @@ def test_top():
     assert [(t.item, t.estimate, t.exact) for t in s.top(2)] == [("a", 3, True), ("b", 2, True)]
     assert len(s.top()) == len(s.top(None)) == 3 and s.top(0) == [] and s.top_total == 6
     assert s.top(1, items=bytes)[0].item == b"a" and s.top(1, items=int)[0].item == b"a"
-    s.add(b"\xff", 9)  # of two kinds now
-    assert [t.item for t in s.top(2)] == [b"\xff", b"a"]
-    assert [t.item for t in s.top(2, items=str)] == [b"\xff", "a"]
-    numbers = Sketch("64K", "10K")
-    numbers.update([5, 2**64 - 1, 5])
-    assert [t.item for t in numbers.top()] == [5, 2**64 - 1]
-    assert [t.item for t in Sketch.from_bytes(numbers.to_bytes()).top(1)] == [struct.pack("<Q", 5)]
-    assert [t.item for t in pickle.loads(pickle.dumps(numbers)).top(1)] == [5]
-    assert [t.item for t in numbers.copy().top(1)] == [5]
+    s.add(b"\xff", 9)  # no UTF-8
+    assert [t.item for t in s.top(2)] == [b"\xff", "a"]
+    assert [t.item for t in s.top(2, items=bytes)] == [b"\xff", b"a"]
     with pytest.raises(LegoError, match="top=True"):
         Sketch("64K").top()
     with pytest.raises(ValueError):
         s.top(-1)
     assert (s + s).top(1)[0].estimate == 18
+
+
+def loaded(s):
+    return [s, Sketch.from_bytes(s.to_bytes()), pickle.loads(pickle.dumps(s)), s.copy(), s + Sketch("64K")]
+
+
+def test_a_sketch_knows_what_its_items_are():
+    s = Sketch("64K", top="8K")
+    assert s.items == "none"
+    s.update([5, 2**64 - 1, 5])
+    assert all(t.items == "integers" and [i.item for i in t.top()] == [5, 2**64 - 1] for t in loaded(s))
+    s.clear()
+    assert s.items == "none"
+    s.update(["question", "question", "be", b"bytes"])
+    assert all(t.items == "bytes" and [i.item for i in t.top(1)] == ["question"] for t in loaded(s))
+    with pytest.raises(TypeError):
+        s.update([1, 1, 2j])
+    assert s.items == "bytes"  # what was refused is of no kind
+    s.update({3: 9, -1: 8, 2.5: 7, 2**63 + 1: 6, b"\xff\xfe": 5})
+    for t in loaded(s):
+        assert t.items == "mixed"
+        assert [i.item for i in t.top(6)] == [3, 2**64 - 1, "2.5", 2**63 + 1, b"\xff\xfe", "question"]
+        assert t.top(6, items=int)[5].item == int.from_bytes(b"question", "little") and t.top(1, items=bytes)[0].item == b"\3" + bytes(7)
+    ints, texts = Sketch("64K"), Sketch("64K")
+    for i, keys in enumerate(([1, 2], array("q", [1, 2]), [1.0, True], range(100))):
+        ints.add_many(keys)
+        texts.add_many([str(key) for key in keys], [i + 1] * len(keys))
+        assert (ints.items, texts.items, (ints + texts).items) == ("integers", "bytes", "mixed")
+    ints.update([0.5])
+    assert ints.items == "mixed"
 
 
 def test_more_are_kept_than_ten():
@@ -406,14 +430,6 @@ def test_arguments_that_mean_nothing_are_refused():
         with pytest.raises(LegoError, match="divisor"):
             s.fold(wrong)
     assert s.total == 0
-
-
-def test_what_was_refused_is_of_no_kind():
-    s = Sketch("100K", top=True)
-    with pytest.raises(TypeError):
-        s.update([1, 1, 2j])
-    s.update(["a"])
-    assert s.top()[0].item == "a"
 
 
 def test_a_file_that_can_not_be_written_has_its_own_name(tmp_path):

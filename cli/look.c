@@ -1,0 +1,57 @@
+/* What a file is; see look.h. */
+#include "look.h"
+
+#include "say.h"
+
+#include <string.h>
+
+/* Files that are no streams of items in any format. */
+static const struct {
+    const char *sign;
+    size_t size;
+    const char *what;
+} others[] = {
+    {"LEGOSKCH", 8, "a sketch: 'legosketch merge' adds sketches up, 'legosketch query' and 'legosketch top' ask one"},
+    {"LEGOMODL", 8, "a model: --model takes it"},
+    {"PK\3\4", 4, "a zip archive: unpack it first"},
+    {"PAR1", 4, "a Parquet file: write its column as CSV or as lines first"},
+    {"\xff\xfe", 2, "text in UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8"},
+    {"\xfe\xff", 2, "text in UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8"},
+};
+
+/* Of raw bytes, the format of keys that they look like. */
+static const char *likely_keys(const unsigned char *bytes, size_t size)
+{
+    static const unsigned char zeros[4];
+    size_t records = size / 8, wide = 0, narrow = 0;
+    for (const unsigned char *at = bytes; at < bytes + 8 * records; at += 8) {
+        wide += memcmp(at + 4, zeros, 4) == 0;
+        narrow += at[3] == 0 && at[7] == 0;
+    }
+    if (8 * wide > 7 * records) return "-f u64 looks right";
+    if (8 * narrow > 7 * records) return "-f u32 looks right, or -f u64 if its keys have 8 bytes";
+    return "-f u32 or -f u64 if it holds raw keys of 4 or 8 bytes";
+}
+
+/* Lines that people can read, in which no integer of 4 bytes is small. */
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] >= 0x7f || (bytes[i] < ' ' && memchr("\t\n\r", bytes[i], 3) == NULL)) return false;
+    return memchr(bytes, '\n', size) != NULL;
+}
+
+bool look_at(const char *file, const unsigned char *bytes, size_t size, item_format format, bool keep_nul)
+{
+    bool raw = format_is_raw(format);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (raw && others[i].size < 8) continue; /* a key may be anything */
+        if (size >= others[i].size && memcmp(bytes, others[i].sign, others[i].size) == 0)
+            return say("%s is %s", file, others[i].what);
+    }
+    if (raw && is_text(bytes, size))
+        return say("%s is lines of text, not raw keys: leave -f out, or write them as raw little-endian bytes", file);
+    if (raw || keep_nul || memchr(bytes, 0, size) == NULL) return true;
+    return say("%s has NUL bytes, so it is no text: %s; --keep-nul counts lines with NUL bytes", file,
+               likely_keys(bytes, size));
+}

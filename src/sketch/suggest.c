@@ -1,0 +1,148 @@
+/* suggest: what budget a wish takes. Blocks are local, so errors depend on bytes a distinct item and on how counts are
+ * distributed, and on nothing else; how they do is told by no formula, but soon found: sketches of a few ten thousand
+ * such items are made, and asked. */
+#include <math.h>
+
+#include "core/allocate.h"
+#include "sketch/sketch.h"
+
+enum {
+    TRIAL_MOST = 1 << 16, /* items of a sketch that is tried */
+    ALL_ITEMS = 1 << 17,  /* ... and of those together that one budget is tried with, if so many runs are enough: */
+    RUNS_LEAST = 2,
+    RUNS_EXACT = 8, /* to be exact is up to the fullest of all blocks, in which runs differ more */
+    RUNS_MOST = 16,
+    BYTES_FIRST = 16,  /* an item that are tried first */
+    PARTS_OF_BYTE = 4, /* fewer than one of these an item say next to nothing of it, whatever is wished */
+    SKEW_MOST = 3
+};
+
+/* The suggestion is above what did in the trials by so much, since streams differ; and where it is to be exact, and
+ * there are more blocks to be the fullest than were tried. */
+static const double spare = 1.03, spare_exact = 1.06;
+
+struct trial {
+    const lego_wish *wish;
+    const lego_allocator *allocator;
+    size_t items; /* of a run */
+    unsigned runs;
+    uint64_t *item;
+    int64_t *count;
+    lego_estimate *estimate;
+};
+
+/* The counts of a run: those of the sample, each as often or as seldom as it takes, every run others. */
+static void draw_counts(const struct trial *trial, unsigned run)
+{
+    const lego_wish *wish = trial->wish;
+    const double shift = (run + 0.5) / trial->runs;
+    for (size_t i = 0; i < trial->items; i++) {
+        double part = ((double)i + shift) / (double)trial->items;
+        size_t at = (size_t)(part * (double)wish->n);
+        if (!wish->counts) trial->count[i] = (int64_t)(pow(part, -wish->skew) + 0.5);
+        else trial->count[i] = wish->counts[at < wish->n ? at : wish->n - 1];
+    }
+}
+
+/* The mean relative error; where a wish is to be exact it only matters whether it is 0. */
+static lego_status run_error(const struct trial *trial, lego_sketch *sketch, double *error)
+{
+    const lego_items items = {.n = trial->items, .integers = trial->item, .counts = trial->count};
+    lego_status status = lego_add_items(sketch, &items);
+    *error = 0;
+    if (status == LEGO_OK && trial->wish->error == 0) {
+        *error = !blocks_whole(&sketch->blocks);
+        return LEGO_OK;
+    }
+    if (status == LEGO_OK) status = lego_query_items(sketch, &items, NULL, trial->estimate);
+    for (size_t i = 0; status == LEGO_OK && i < trial->items; i++)
+        *error += fabs(trial->estimate[i].value - (double)trial->count[i]) / (double)trial->count[i];
+    *error /= (double)trial->items;
+    return status;
+}
+
+/* The mean of all runs in a budget. */
+static lego_status try_budget(const struct trial *trial, double budget, double *error)
+{
+    lego_status status = LEGO_OK;
+    double sum = 0;
+    for (unsigned run = 0; run < trial->runs && status == LEGO_OK; run++) {
+        lego_options options = LEGO_OPTIONS_INIT;
+        lego_sketch *sketch;
+        double own = 0;
+        options.budget = (uint64_t)budget;
+        options.seed = run;
+        options.allocator = trial->allocator;
+        status = lego_create(&options, &sketch);
+        if (status != LEGO_OK) return status;
+        draw_counts(trial, run);
+        status = run_error(trial, sketch, &own);
+        lego_destroy(sketch);
+        sum += own;
+        if (trial->wish->error == 0 && own > 0) break;
+    }
+    if (status == LEGO_OK) *error = sum / trial->runs;
+    return status;
+}
+
+/* The least budget from which on the wish is granted, and the error there. Below a byte an item errors may fall again
+ * with the budget, so the search goes down from where nearly all is exact, and ends where the wish fails first. */
+static lego_status search(const struct trial *trial, double *budget, double *error)
+{
+    const double least = fmax(LEGO_BUDGET_MIN, (double)trial->items / PARTS_OF_BYTE);
+    double at = fmax(least, BYTES_FIRST * (double)trial->items), failed = 0, granted = 0, found;
+    while (failed == 0 || granted == 0 || granted > 1.01 * failed) {
+        lego_status status = try_budget(trial, at, &found);
+        if (status != LEGO_OK) return status;
+        if (found > trial->wish->error) {
+            failed = at;
+        } else {
+            granted = at;
+            *error = found;
+            if (at == least) break;
+        }
+        if (failed > 0 && granted > 0) at = sqrt(failed * granted);
+        else at = failed > 0 ? at * sqrt(2) : fmax(least, at / sqrt(2));
+    }
+    *budget = granted;
+    return LEGO_OK;
+}
+
+static bool is_possible(const lego_wish *wish)
+{
+    bool skewed = !wish->counts && wish->n == 0 && wish->distinct > 0 && wish->skew >= 0 && wish->skew <= SKEW_MOST;
+    if (!(wish->error >= 0) || !(wish->distinct >= 0)) return false; /* NaN is neither */
+    if (!wish->counts || wish->n == 0) return skewed;
+    for (size_t i = 0; i < wish->n; i++)
+        if (wish->counts[i] <= 0) return false;
+    return true;
+}
+
+lego_status lego_suggest(const lego_wish *wish, const lego_allocator *allocator, uint64_t *budget, double *expected)
+{
+    if (!is_possible(wish)) return LEGO_ERR_ARGUMENT;
+    const lego_allocator a = allocator_or_default(allocator);
+    const double distinct = wish->distinct > 0 ? fmax(wish->distinct, 1) : (double)wish->n;
+    struct trial trial = {.wish = wish, .allocator = allocator};
+    trial.items = distinct < TRIAL_MOST ? (size_t)distinct : TRIAL_MOST;
+    trial.runs = (unsigned)(ALL_ITEMS / trial.items < RUNS_MOST ? ALL_ITEMS / trial.items : RUNS_MOST);
+    if (trial.runs < RUNS_LEAST) trial.runs = RUNS_LEAST;
+    if (wish->error == 0) trial.runs = RUNS_EXACT;
+    const size_t size = trial.items * (sizeof *trial.estimate + sizeof *trial.item + sizeof *trial.count);
+    trial.estimate = a.alloc(a.context, size);
+    if (!trial.estimate) return LEGO_ERR_MEMORY;
+    trial.item = (uint64_t *)(void *)(trial.estimate + trial.items);
+    trial.count = (int64_t *)(void *)(trial.item + trial.items);
+    for (size_t i = 0; i < trial.items; i++) trial.item[i] = i;
+
+    double least = 0, error = 0;
+    lego_status status = search(&trial, &least, &error);
+    a.free(a.context, trial.estimate, size);
+    if (status != LEGO_OK) return status;
+    least *= distinct / (double)trial.items;
+    if (least > LEGO_BUDGET_MIN) least *= wish->error == 0 ? spare_exact : spare;
+    if (least > (double)LEGO_BUDGET_MAX) return LEGO_ERR_BUDGET;
+    *budget = (uint64_t)ceil(least);
+    if (expected) *expected = error;
+    return LEGO_OK;
+}
