@@ -24,7 +24,7 @@ static const option_entry options[] = {
     {"error", 'e', OPTION_TEXT, "SHARE", &given.error,
      "the mean error of a count that is wanted, such as 1% or 0.01, or exact (50%, 10%, 1%, 0.1% and exact)"},
     {"skew", 0, OPTION_TEXT, "WORD|A", &given.skew,
-     "without a sample: low, middle or high, which are 0.7, 1 and 1.3, or the skewness of a Zipf stream from 0 to 3 "
+     "without a sample: low, middle or high, which are 0.5, 1 and 1.5, or the skewness of a Zipf stream from 0 to 3 "
      "(middle)"},
     OPTIONS_READING(given.plan.how),
     OPTIONS_ROWS(given.rows),
@@ -43,7 +43,7 @@ static bool parse_skew(const char *word, double *skew)
     static const struct {
         const char *word;
         double skew;
-    } known[] = {{"low", 0.7}, {"middle", 1}, {"high", 1.3}};
+    } known[] = {{"low", 0.5}, {"middle", 1}, {"high", 1.5}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         *skew = known[i].skew;
         if (strcmp(word, known[i].word) == 0) return true;

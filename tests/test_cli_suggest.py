@@ -87,7 +87,7 @@ class Suggest(Case):
     def test_skew(self):
         def budget(skew, error="exact"):
             return self.rows("--distinct", "8K", "--error", error, "--skew", skew)[0]["budget"]
-        self.assertEqual([budget(word) for word in ("low", "middle", "high")], [budget(skew) for skew in ("0.7", "1", "1.3")])
+        self.assertEqual([budget(word) for word in ("low", "middle", "high")], [budget(skew) for skew in ("0.5", "1", "1.5")])
         self.assertLess(budget("low", "0.1%"), budget("high", "0.1%"))
 
     def test_samples(self):
