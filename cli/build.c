@@ -1,10 +1,13 @@
 /* legosketch build: count a stream into a sketch. */
+#include "advice.h"
+#include "describe.h"
 #include "fill.h"
 #include "legosketch_lab.h"
 #include "load.h"
 #include "options.h"
 #include "output.h"
 #include "say.h"
+#include "values.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,7 +18,7 @@ static struct {
     uint64_t budget, top, seed;
     uint32_t threads, blocks, columns;
     reading how;
-    bool append, quiet;
+    bool append, json, quiet;
 } given = {.budget = 1 << 20, .threads = 1, .how = READING_INIT};
 
 static const option_entry options[] = {
@@ -34,6 +37,7 @@ static const option_entry options[] = {
      "threads that count, besides one that reads; the sketch does not depend on it (1)"},
     {"blocks", 0, OPTION_U32, "K", &given.blocks, "for research: so many blocks or bricks, whatever the budget"},
     {"columns", 0, OPTION_U32, "C", &given.columns, "for research, with --blocks: columns of a brick, an even number"},
+    {"json", 0, OPTION_FLAG, NULL, &given.json, "print what 'legosketch info --json' would of the sketch"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar and no summary"},
     {0},
 };
@@ -92,13 +96,16 @@ static bool create_or_load(lego_sketch **sketch)
     return ok;
 }
 
+/* On a terminal, how much it is and how good. */
 static void say_made(const lego_sketch *sketch, uint64_t items)
 {
     lego_info info;
-    char distinct[SHAPE_TEXT];
+    char distinct[SHAPE_TEXT], each[VALUE_TEXT], errors[ERRORS_TEXT], words[ADVICE_TEXT];
     lego_describe(sketch, &info);
-    say("%" PRIu64 " %s counted, %s, in %" PRIu64 " bytes%s", items, "items", say_distinct(distinct, &info), info.bytes,
-        info.exact ? ", every count exact" : "");
+    say("%" PRIu64 " items counted, %s, in %" PRIu64 " bytes, %s a distinct item; %s", items,
+        say_distinct(distinct, &info), info.bytes,
+        value_print_rough(each, info.distinct > 0 ? (double)info.bytes / info.distinct : 0), say_errors(errors, &info));
+    if (advice_say(words, &info) != NULL) say("%s", words);
 }
 
 static int run(int count, char **operands)
@@ -108,8 +115,10 @@ static int run(int count, char **operands)
     if (given.columns > 0 && given.blocks == 0)
         return options_wrong(&command_build, "--columns needs --blocks K: how many bricks?");
     if (!reading_check(&command_build, &given.how)) return EXIT_WRONG_USAGE;
-    if (given.append && strcmp(given.output, "-") == 0)
+    if (strcmp(given.output, "-") == 0 && given.append)
         return options_wrong(&command_build, "--append needs a file: standard output has no sketch to add to");
+    if (strcmp(given.output, "-") == 0 && given.json)
+        return options_wrong(&command_build, "--json needs a file for the sketch: both cannot be standard output");
     lego_sketch *sketch;
     if (!output_check(given.output, given.model) || !create_or_load(&sketch)) return EXIT_FAILED;
     lego_info before;
@@ -121,7 +130,8 @@ static int run(int count, char **operands)
                    .quiet = given.quiet,
                    .label = "build"};
     bool ok = fill_sketch(sketch, &from, operands, count) && output_sketch(given.output, sketch);
-    if (ok && !given.quiet && isatty(STDERR_FILENO)) say_made(sketch, from.items);
+    if (ok && given.json) ok = describe_sketch(sketch, given.output, true) && output_flush();
+    else if (ok && !given.quiet && isatty(STDERR_FILENO)) say_made(sketch, from.items);
     lego_destroy(sketch);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }

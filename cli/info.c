@@ -1,13 +1,12 @@
 /* legosketch info: what a sketch or a model is. */
+#include "describe.h"
 #include "json.h"
 #include "legosketch_lab.h"
 #include "load.h"
 #include "options.h"
 #include "say.h"
-#include "values.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 static struct {
@@ -22,19 +21,6 @@ static const option_entry options[] = {
     {OPTION_MODEL(&given.model)},
     {0},
 };
-
-/* How much is kept in the top. */
-typedef struct kept {
-    uint64_t items, exact;
-} kept;
-
-static int count_kept(void *context, const lego_top_item *item)
-{
-    kept *found = context;
-    found->items++;
-    found->exact += item->exact != 0;
-    return 0;
-}
 
 static bool print_model(const lego_model *model)
 {
@@ -59,85 +45,6 @@ static bool print_model(const lego_model *model)
     return true;
 }
 
-static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
-
-static bool print_sketch_json(const lego_info *info, const lego_model_info *model, const kept *top)
-{
-    json_line line = json_begin();
-    json_text(&line, "kind", "sketch");
-    json_text(&line, "model", model->name);
-    json_u64(&line, "seed", info->seed);
-    json_i64(&line, "total", info->total);
-    json_text(&line, "items", kinds[info->items]);
-    json_real(&line, "distinct", info->distinct);
-    json_bool(&line, "exact", info->exact != 0);
-    json_real(&line, "listing", info->listing);
-    json_real(&line, "expected_aae", info->expected_aae); /* null where it is not a number */
-    json_real(&line, "expected_are", info->expected_are);
-    json_u64(&line, "bytes", info->bytes);
-    json_u64(&line, "budget", info->budget);
-    json_u64(&line, "cache_bytes", info->cache_bytes);
-    json_u64(&line, "blocks", info->blocks);
-    json_u64(&line, "rows", model->rows);
-    json_u64(&line, "columns", info->columns);
-    json_u64(&line, "top_bytes", info->top_bytes);
-    json_u64(&line, "top_budget", info->top_budget);
-    json_i64(&line, "top_total", info->top_total);
-    json_u64(&line, "top_items", top->items);
-    json_u64(&line, "top_exact", top->exact);
-    return json_print(&line);
-}
-
-static void print_memory(const lego_info *info)
-{
-    char size[VALUE_TEXT];
-    printf("memory        %" PRIu64 " bytes (%s)", info->bytes, value_print_size(size, info->bytes));
-    if (info->budget > info->bytes)
-        printf(" of a budget of %" PRIu64 " (%s)", info->budget, value_print_size(size, info->budget));
-    if (info->cache_bytes > 0) printf(", and %" PRIu64 " of results, which can be had again", info->cache_bytes);
-    printf("\n");
-}
-
-/* 99.96 % of the blocks are not all of them. */
-static double rounded_down(double share)
-{
-    return floor(1000 * share) / 10;
-}
-
-/* Bricks do not say how exact their answers are. */
-static void print_answers(const lego_info *info)
-{
-    char errors[ERRORS_TEXT];
-    if (info->exact) printf("answers       exact: every item is listed\n");
-    else if (info->columns == 0)
-        printf("answers       estimates: %.1f %% of the blocks list their items\n              %s\n",
-               rounded_down(info->listing), say_errors(errors, info));
-}
-
-static void print_shape(const lego_info *info, const lego_model_info *model)
-{
-    if (info->columns == 0) printf("blocks        at most %" PRIu32 ", of 256 bytes\n", info->blocks);
-    else
-        printf("bricks        %" PRIu32 ", of %" PRIu32 " rows and %" PRIu32 " columns\n", info->blocks, model->rows,
-               info->columns);
-}
-
-static bool print_sketch_text(const lego_info *info, const lego_model_info *model, const kept *top)
-{
-    char distinct[SHAPE_TEXT];
-    printf("stream        %" PRId64 " items counted, %s\n", info->total, say_distinct(distinct, info));
-    if (info->items != LEGO_ITEMS_NONE) printf("items         %s\n", say_kind(info->items));
-    print_answers(info);
-    print_memory(info);
-    printf("model         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
-    print_shape(info, model);
-    if (info->top_bytes == 0) return true;
-    printf("top           %" PRIu64 " bytes: %" PRIu64 " items kept, %" PRIu64 " of them exact\n", info->top_bytes,
-           top->items, top->exact);
-    printf("              %" PRId64 " of the items counted\n", info->top_total);
-    return true;
-}
-
 static bool print_brick(uint32_t brick, const lego_lab_scan *scan)
 {
     if (!given.json) {
@@ -153,11 +60,13 @@ static bool print_brick(uint32_t brick, const lego_lab_scan *scan)
     return json_print(&line);
 }
 
-static bool print_scan(const lego_sketch *sketch, const lego_info *info, const char *path)
+static bool print_scan(const lego_sketch *sketch, const char *path)
 {
-    if (info->columns == 0)
+    lego_info info;
+    lego_measure(sketch, &info);
+    if (info.columns == 0)
         return say("%s has blocks, and --scan is of the paper's bricks: build it with --model paper", path);
-    for (uint32_t brick = 0; brick < info->blocks; brick++) {
+    for (uint32_t brick = 0; brick < info.blocks; brick++) {
         lego_lab_scan scan;
         lego_status status = lego_lab_scan_brick(sketch, brick, &scan);
         if (!say_status(path, status) || !print_brick(brick, &scan)) return false;
@@ -167,15 +76,7 @@ static bool print_scan(const lego_sketch *sketch, const lego_info *info, const c
 
 static bool print_sketch(const lego_sketch *sketch, const char *path)
 {
-    lego_info info;
-    lego_model_info model;
-    kept top = {0};
-    lego_describe(sketch, &info);
-    lego_model_describe(info.model, &model);
-    lego_status status = info.top_bytes > 0 ? lego_top(sketch, SIZE_MAX, count_kept, &top) : LEGO_OK;
-    if (!say_status(path, status)) return false;
-    bool ok = given.json ? print_sketch_json(&info, &model, &top) : print_sketch_text(&info, &model, &top);
-    return ok && (!given.scan || print_scan(sketch, &info, path));
+    return describe_sketch(sketch, path, given.json) && (!given.scan || print_scan(sketch, path));
 }
 
 static int run(int count, char **operands)

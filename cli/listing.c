@@ -27,13 +27,9 @@ static const rows_column columns_above[] = {
 /* The count that items have to be above, in a stream of so many; false if the word is neither a share nor a count. */
 static bool threshold_of(const char *word, int64_t total, double *threshold)
 {
-    size_t length = strlen(word);
-    char number[VALUE_TEXT];
-    bool share = length > 0 && word[length - 1] == '%';
-    if (length >= sizeof number) return false;
-    snprintf(number, sizeof number, "%.*s", (int)(length - share), word);
-    if (!value_real(number, threshold) || (share && *threshold > 100)) return false;
-    if (share) *threshold *= (double)total / 100;
+    if (strchr(word, '%') == NULL) return value_count(word, threshold);
+    if (!value_share(word, threshold)) return false;
+    *threshold *= (double)total;
     return true;
 }
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const command *const commands[] = {
-    &command_count, &command_build, &command_query, &command_top,   &command_merge, &command_fold,   &command_info,
-    &command_gen,   &command_eval,  &command_demo,  &command_train, &command_lab,   &command_report,
+    &command_count,   &command_build, &command_query, &command_top,  &command_merge, &command_fold, &command_info,
+    &command_suggest, &command_gen,   &command_eval,  &command_demo, &command_train, &command_lab,  &command_report,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

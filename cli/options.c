@@ -107,6 +107,7 @@ static const char *store(const option_entry *entry, const char *text)
         if (text == NULL) return NULL;
         /* fall through */
     case OPTION_SIZE: return value_size(text, strlen(text), target) ? NULL : "a size such as 300K, 1.5M or 4096";
+    case OPTION_COUNT: return value_count(text, target) ? NULL : "a number such as 10M, which is ten million";
     case OPTION_U64: return value_u64(text, strlen(text), target) ? NULL : "a whole number of at most 64 bits";
     case OPTION_U32: return store_u32(text, target) ? NULL : "a whole number from 1 to 4294967295";
     case OPTION_REAL: return value_real(text, target) ? NULL : "a number that is not negative";

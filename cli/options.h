@@ -9,6 +9,7 @@ typedef enum option_kind {
     OPTION_TEXT,        /* const char * */
     OPTION_SIZE,        /* uint64_t: bytes, with K, M, G or T */
     OPTION_SIZE_IF_ANY, /* the same, as --name=SIZE; --name alone is OPTION_NO_SIZE */
+    OPTION_COUNT,       /* double: how many, with K, M, G or T for powers of 1000 */
     OPTION_U64,         /* uint64_t */
     OPTION_U32,         /* uint32_t, at least 1 */
     OPTION_REAL,        /* double, at least 0 */
@@ -49,7 +50,7 @@ typedef struct command {
 } command;
 
 extern const command command_count, command_build, command_query, command_merge, command_fold, command_top,
-    command_info, command_gen, command_eval, command_demo, command_train, command_lab, command_report;
+    command_info, command_gen, command_eval, command_demo, command_train, command_lab, command_report, command_suggest;
 
 /* Parses and runs it; argv[0] is the name of the command. Returns the exit status. */
 int options_run(const command *self, int argc, char **argv);

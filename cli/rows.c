@@ -181,10 +181,10 @@ static void print_aligned(const rows *self)
             const char *item = has_item ? cell : "";
             for (size_t c = 0; c < columns; c++, cell += strlen(cell) + 1) {
                 bool shown = self->columns[c].title != NULL && !(has_item && c == 0);
-                if (shown && printing) printf("%*s  ", widths[c], cell);
+                if (shown && printing) printf("%s%*s", c > has_item ? "  " : "", widths[c], cell);
                 else if (shown && widths[c] < (int)strlen(cell)) widths[c] = (int)strlen(cell);
             }
-            if (printing) printf("%s\n", item);
+            if (printing) printf("%s%s\n", has_item ? "  " : "", item);
         }
     }
 }

@@ -82,22 +82,17 @@ bool say_mixed(const char *first, lego_kind a, const char *second, lego_kind b)
     return say("%s has %s and %s has %s: they do not go into one sketch", first, say_kind(a), second, say_kind(b));
 }
 
-/* Two digits are more than an expectation is good for. */
-static void print_rough(char text[VALUE_TEXT], double number)
-{
-    snprintf(text, VALUE_TEXT, number < 99.5 ? "%.2g" : "%.0f", number);
-}
-
 const char *say_errors(char text[ERRORS_TEXT], const lego_info *info)
 {
     char absolute[VALUE_TEXT], relative[VALUE_TEXT];
-    print_rough(absolute, info->expected_aae);
-    print_rough(relative, 100 * info->expected_are);
     if (info->exact) snprintf(text, ERRORS_TEXT, "every count is exact");
     else if (info->columns > 0) snprintf(text, ERRORS_TEXT, "bricks do not tell what error to expect");
     else if (isnan(info->expected_aae))
         snprintf(text, ERRORS_TEXT, "expected error cannot be told where cells are crowded or have both signs");
-    else snprintf(text, ERRORS_TEXT, "expected error %s an item, %s %% of a count", absolute, relative);
+    else
+        snprintf(text, ERRORS_TEXT, "expected error %s an item, %s %% of a count",
+                 value_print_rough(absolute, info->expected_aae),
+                 value_print_rough(relative, 100 * info->expected_are));
     return text;
 }
 
@@ -105,6 +100,7 @@ const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info)
 {
     /* An item of the top may have been counted below it as well; then their number is not known exactly. */
     bool known = info->exact != 0 && (info->top_bytes == 0 || info->top_total == info->total);
-    snprintf(text, SHAPE_TEXT, "%s%.0f distinct", known ? "" : "about ", info->distinct);
+    bool crowded = info->columns == 0 && isnan(info->expected_aae); /* where some are not seen */
+    snprintf(text, SHAPE_TEXT, "%s%.0f distinct", known ? "" : crowded ? "at least " : "about ", info->distinct);
     return text;
 }

@@ -36,5 +36,5 @@ const char *say_kind(lego_kind kind);
  * Where one has nothing, or both already, there is nothing left to mix up. */
 bool say_mixed(const char *first, lego_kind a, const char *second, lego_kind b);
 
-/* "5 distinct", or "about 5210 distinct". */
+/* "5 distinct", "about 5210 distinct", or where cells are crowded "at least". */
 const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info);

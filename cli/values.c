@@ -56,6 +56,42 @@ bool value_real(const char *text, double *value)
     return true;
 }
 
+bool value_count(const char *text, double *count)
+{
+    static const char letters[] = "kKmMgGtT";
+    char *end;
+    if (text[0] < '0' || text[0] > '9') return false;
+    double value = strtod(text, &end);
+    const char *letter = *end != '\0' ? memchr(letters, *end, sizeof letters - 1) : NULL;
+    if (letter != NULL) value *= pow(1000, (double)((letter - letters) / 2 + 1));
+    if (end[letter != NULL] != '\0' || !isfinite(value)) return false;
+    *count = value;
+    return true;
+}
+
+bool value_share(const char *text, double *share)
+{
+    char *end;
+    if (text[0] != '.' && (text[0] < '0' || text[0] > '9')) return false;
+    double value = strtod(text, &end);
+    end += strspn(end, " ");
+    if (*end == '%') {
+        value /= 100;
+        end++;
+    }
+    if (*end != '\0' || !(value <= 1)) return false;
+    *share = value;
+    return true;
+}
+
+uint64_t value_round_up(uint64_t bytes)
+{
+    double unit = 1;
+    while ((double)bytes >= 1024 * unit) unit *= 1024;
+    double step = unit > 1 && (double)bytes < 10 * unit ? unit / 10 : unit;
+    return (uint64_t)ceil(ceil((double)bytes / step) * step);
+}
+
 const char *value_print_size(char text[VALUE_TEXT], uint64_t bytes)
 {
     static const char *const units[] = {"", "K", "M", "G", "T"};
@@ -63,6 +99,12 @@ const char *value_print_size(char text[VALUE_TEXT], uint64_t bytes)
     double value = (double)bytes;
     for (; value >= 1024 && unit < 4; unit++) value /= 1024;
     snprintf(text, VALUE_TEXT, "%.*f%s", value == floor(value) ? 0 : 1, value, units[unit]);
+    return text;
+}
+
+const char *value_print_rough(char text[VALUE_TEXT], double value)
+{
+    snprintf(text, VALUE_TEXT, value < 99.5 ? "%.2g" : "%.0f", value);
     return text;
 }
 

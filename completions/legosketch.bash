@@ -5,7 +5,7 @@
 _legosketch()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands='count build query top merge fold info gen eval demo train lab report help'
+    local commands='count build query top merge fold info suggest gen eval demo train lab report help'
     local input='-f --format --column --delimiter --no-header --keep-cr --keep-nul --on-error'
     local rows='--csv --json --header'
     local options='' values=''
@@ -19,12 +19,13 @@ _legosketch()
         count) options="-k --items --above $rows $input -b --budget -q --quiet -h --help" ;;
         build)
             options="-o --output -b --budget --top -m --model -s --seed $input -a --append -t --threads --blocks --columns
-                -q --quiet -h --help" ;;
+                --json -q --quiet -h --help" ;;
         query) options="-f --format --absent --relative $rows --keep-cr --keep-nul -m --model -h --help" ;;
         top) options="-k --items --above $rows -m --model -h --help" ;;
         merge) options='-o --output -m --model -h --help' ;;
         fold) options='-o --output -b --budget -k --blocks -m --model -h --help' ;;
         info) options='--json --scan -m --model -h --help' ;;
+        suggest) options="-n --distinct -e --error --skew $input $rows -q --quiet -h --help" ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
             options="--methods -b --budget --seeds -s --seed -m --model --relative $input --json -q --quiet -h --help" ;;
@@ -51,6 +52,8 @@ _legosketch()
                 query) values='lines u32 u64' ;;
                 *) values='lines tsv csv uniq u32 u64' ;;
             esac ;;
+        -e | --error) values='50% 10% 1% 0.1% exact' ;;
+        --skew) values='low middle high' ;;
         --on-error) values='stop skip' ;;
         --fall) values='stages late linear' ;;
         -p | --preset) values='ours published authors quick ms-ours ms-published' ;;

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = str(Path(os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")).resolve())
-COMMANDS = ["count", "build", "query", "top", "merge", "fold", "info", "gen", "eval", "demo", "train", "lab", "report"]
+COMMANDS = ["count", "build", "query", "top", "merge", "fold", "info", "suggest", "gen", "eval", "demo", "train", "lab", "report"]
 FIELDS = ["method", "model", "budget", "bytes", "n", "N", "aae", "are"]
 SANITIZED = b"__asan_init" in Path(PROGRAM).read_bytes() or b"__tsan_init" in Path(PROGRAM).read_bytes()
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "POSIXLY_CORRECT")}
@@ -71,6 +71,28 @@ class Case(unittest.TestCase):
             self.assertNotRegex(estimate, rb"\.0*$")
             answers[item] = int(upper)
         return answers
+
+    def on_terminal(self, arguments, environment={}, feed=None):
+        """Runs it with standard output and error on a terminal; returns the exit status and what it showed."""
+        pid, terminal = os.forkpty()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.environ.pop("NO_COLOR", None)
+            os.environ.update({"TERM": "xterm", "LC_ALL": "C"}, **environment)
+            if feed is not None:
+                os.dup2(feed, 0)
+            os.execv(PROGRAM, [PROGRAM, *arguments])
+        shown = b""
+        while True:
+            try:
+                block = os.read(terminal, 65536)
+            except OSError:  # the other end is gone
+                break
+            if not block:
+                break
+            shown += block
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 
     def write(self, name, data):
         (self.folder / name).write_bytes(as_bytes(data))
@@ -506,28 +528,6 @@ class Output(Case):
 
 
 class Terminal(Case):
-    def on_terminal(self, arguments, environment={}, feed=None):
-        """Runs it with standard output and error on a terminal; returns the exit status and what it showed."""
-        pid, terminal = os.forkpty()
-        if pid == 0:
-            os.chdir(self.folder)
-            os.environ.pop("NO_COLOR", None)
-            os.environ.update({"TERM": "xterm", "LC_ALL": "C"}, **environment)
-            if feed is not None:
-                os.dup2(feed, 0)
-            os.execv(PROGRAM, [PROGRAM, *arguments])
-        shown = b""
-        while True:
-            try:
-                block = os.read(terminal, 65536)
-            except OSError:  # the other end is gone
-                break
-            if not block:
-                break
-            shown += block
-        os.close(terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
-
     def test_demo(self):
         options = ["demo", "--distinct", "20000", "--budget", "64K"]
         text = self.run_program(*options).decode()
@@ -569,8 +569,8 @@ class Terminal(Case):
                 self.assertEqual(shown, "")
             else:
                 self.assertRegex(shown, r"\r\033\[Kbuild  [0-9.]+ k items  [0-9.]+ k/s")
-                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted, \d+ distinct, in \d+ bytes, "
-                                        r"every count exact\r\n\Z")
+                self.assertRegex(shown, r"\r\033\[Klegosketch: 24000 items counted, 1 distinct, in (\d+) bytes, "
+                                        r"\1 a distinct item; every count is exact\r\n\Z")
         self.write("in", b"apple\n" * 1000)
         code, shown = self.on_terminal(["build", "-o", "out", "in"])
         self.assertNotIn("\033", shown)  # nothing to wait for

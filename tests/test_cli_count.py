@@ -6,7 +6,7 @@ SPDX-License-Identifier: MIT
 import collections, csv, io, json, os, random, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import Case, Terminal, unshown, words
+from test_cli import Case, unshown, words
 
 ODD = [b"a\tb", b"c\nd", b"e\\f", b"g\rh", b"\x1b[2J", b"\x7f", b"x,y", b'"q"', b"\xff\xfe", "é".encode(), b"\xc2\x9b", b""]
 
@@ -46,7 +46,7 @@ class Count(Case):
     def test_wrong_usage(self):
         for options, says in [(["--above", "x"], "'x' is neither a share such as 0.1% nor a count"),
                               (["--above", "101%"], "neither a share"), (["--above", "%"], "neither a share"),
-                              (["--above", "-1"], "neither a share"), (["--csv", "--json"], "which of them"),
+                              (["--above", "-1"], "neither a share"), (["--above", "5x"], "neither a share"), (["--csv", "--json"], "which of them"),
                               (["--budget", "4K"], "from 8K to 64G"), (["-k", "0"], "not a whole number")]:
             self.run_program("count", *options, code=2, says=says)
             if options[0] != "--budget":
@@ -98,9 +98,7 @@ class Count(Case):
         self.assertEqual(self.run_program("query", "--header", "a"), b"item\testimate\tlower\tupper\n")
 
 
-class OnTerminal(Terminal):
-    test_demo = test_no_sketch_on_a_terminal = test_progress = None
-
+class OnTerminal(Case):
     def test_aligned(self):
         self.write("in", b"apple\n" * 12345 + b"\x1b[2Jpear\n\xff\n" + "é\u009b\n".encode())
         for more in ([], ["-f", "lines"]):

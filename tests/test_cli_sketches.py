@@ -176,12 +176,12 @@ class Sketches(Case):
         text = self.run_program("info", "c").decode()
         self.assertRegex(text, r"(?m)^stream +150000 items counted, about \d+ distinct$")
         self.assertRegex(text, r"(?m)^answers +estimates: [\d.]+ % of the blocks list their items\n"
-                               r" +expected error [\d.e-]+ an item, [\d.e-]+ % of a count$")
+                               r" +[\d.]+ bytes a distinct item; expected error [\d.e-]+ an item, [\d.e-]+ % of a count$")
         self.assertTrue(0 < told["expected_aae"] < 0.5 and 0 < told["expected_are"] < 0.5, told)  # each came once
         self.build("d", crowds()[0], "--budget", "4K")
         told = self.info("d")
         self.assertIsNone(told["expected_aae"] or told["expected_are"])
-        self.assertRegex(self.run_program("info", "d").decode(), r"(?m)^ +expected error cannot be told where cells are crowded or have both signs$")
+        self.assertRegex(self.run_program("info", "d").decode(), r"(?m)^ +[\d.]+ bytes a distinct item; expected error cannot be told where cells are crowded or have both signs$")
         self.fails("info", "--scan", "b", says="b has blocks, and --scan is of the paper's bricks")
 
     def test_shapes_that_cannot_be(self):

@@ -1,0 +1,122 @@
+/* What a sketch is; see describe.h. */
+#include "describe.h"
+
+#include "advice.h"
+#include "json.h"
+#include "say.h"
+#include "values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* How much is kept in the top. */
+typedef struct kept {
+    uint64_t items, exact;
+} kept;
+
+static int count_kept(void *context, const lego_top_item *item)
+{
+    kept *found = context;
+    found->items++;
+    found->exact += item->exact != 0;
+    return 0;
+}
+
+static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
+
+static bool print_json(const lego_info *info, const lego_model_info *model, const kept *top)
+{
+    json_line line = json_begin();
+    json_text(&line, "kind", "sketch");
+    json_text(&line, "model", model->name);
+    json_u64(&line, "seed", info->seed);
+    json_i64(&line, "total", info->total);
+    json_text(&line, "items", kinds[info->items]);
+    json_real(&line, "distinct", info->distinct);
+    json_bool(&line, "exact", info->exact != 0);
+    json_real(&line, "listing", info->listing);
+    json_real(&line, "expected_aae", info->expected_aae); /* null where it is not a number */
+    json_real(&line, "expected_are", info->expected_are);
+    uint64_t good = advice_budget(info);
+    json_real(&line, "good_budget", good > 0 ? (double)good : NAN); /* null where the budget is good */
+    json_u64(&line, "bytes", info->bytes);
+    json_real(&line, "bytes_per_distinct", (double)info->bytes / info->distinct);
+    json_u64(&line, "budget", info->budget);
+    json_u64(&line, "cache_bytes", info->cache_bytes);
+    json_u64(&line, "blocks", info->blocks);
+    json_u64(&line, "rows", model->rows);
+    json_u64(&line, "columns", info->columns);
+    json_u64(&line, "top_bytes", info->top_bytes);
+    json_u64(&line, "top_budget", info->top_budget);
+    json_i64(&line, "top_total", info->top_total);
+    json_u64(&line, "top_items", top->items);
+    json_u64(&line, "top_exact", top->exact);
+    return json_print(&line);
+}
+
+static void print_memory(const lego_info *info)
+{
+    char size[VALUE_TEXT];
+    printf("memory        %" PRIu64 " bytes (%s)", info->bytes, value_print_size(size, info->bytes));
+    if (info->budget > info->bytes)
+        printf(" of a budget of %" PRIu64 " (%s)", info->budget, value_print_size(size, info->budget));
+    if (info->cache_bytes > 0) printf(", and %" PRIu64 " of results, which can be had again", info->cache_bytes);
+    printf("\n");
+}
+
+/* 99.96 % of the blocks are not all of them. */
+static double rounded_down(double share)
+{
+    return floor(1000 * share) / 10;
+}
+
+static void print_answers(const lego_info *info)
+{
+    char errors[ERRORS_TEXT], words[ADVICE_TEXT], each[VALUE_TEXT];
+    if (info->exact) printf("answers       exact: every item is listed\n");
+    else if (info->columns > 0) printf("answers       estimates\n");
+    else printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
+    if (info->distinct < 1) return;
+    printf("              %s bytes a distinct item; %s\n",
+           value_print_rough(each, (double)info->bytes / info->distinct), say_errors(errors, info));
+    if (advice_say(words, info) != NULL) printf("              %s\n", words);
+}
+
+static void print_shape(const lego_info *info, const lego_model_info *model)
+{
+    if (info->columns == 0) printf("blocks        at most %" PRIu32 ", of 256 bytes\n", info->blocks);
+    else
+        printf("bricks        %" PRIu32 ", of %" PRIu32 " rows and %" PRIu32 " columns\n", info->blocks, model->rows,
+               info->columns);
+}
+
+static void print_text(const lego_info *info, const lego_model_info *model, const kept *top)
+{
+    char distinct[SHAPE_TEXT];
+    printf("stream        %" PRId64 " items counted, %s\n", info->total, say_distinct(distinct, info));
+    if (info->items != LEGO_ITEMS_NONE) printf("items         %s\n", say_kind(info->items));
+    print_memory(info);
+    printf("model         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
+    print_shape(info, model);
+    if (info->top_bytes > 0) {
+        printf("top           %" PRIu64 " bytes: %" PRIu64 " items kept, %" PRIu64 " of them exact\n", info->top_bytes,
+               top->items, top->exact);
+        printf("              %" PRId64 " of the items counted\n", info->top_total);
+    }
+    print_answers(info);
+}
+
+bool describe_sketch(const lego_sketch *sketch, const char *path, bool json)
+{
+    lego_info info;
+    lego_model_info model;
+    kept top = {0};
+    lego_describe(sketch, &info);
+    lego_model_describe(info.model, &model);
+    lego_status status = info.top_bytes > 0 ? lego_top(sketch, SIZE_MAX, count_kept, &top) : LEGO_OK;
+    if (!say_status(path, status)) return false;
+    if (json) return print_json(&info, &model, &top);
+    print_text(&info, &model, &top);
+    return true;
+}
