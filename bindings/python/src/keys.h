@@ -13,8 +13,8 @@
 #include "text.h"
 
 /* Rows of the first slice; the following ones are as long as takes a tenth of a second or less, since between two of
- * them Ctrl-C is looked for. The library likes large batches, of 2^20 items or more. Where items have to be written down
- * first it takes longer, and fewer are gathered. */
+ * them Ctrl-C is looked for. The library likes large batches, of 2^20 items or more. Where items have to be written
+ * down first it takes longer, and fewer are gathered. */
 #define KEYS_FIRST ((size_t)1 << 20)
 #define KEYS_MOST ((size_t)1 << 23)
 #define KEYS_GATHERED ((size_t)1 << 19)
