@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._core import LegoError
+from ._sizing import Suggestion, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from ._core import Item
 
-__all__ = ["Error", "LegoError", "Sketch", "Top", "group"]
+__all__ = ["Error", "LegoError", "Sketch", "Suggestion", "Top", "group", "suggest"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget

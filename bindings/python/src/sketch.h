@@ -53,3 +53,6 @@ PyObject *sketch_to_bytes(PyObject *self, PyObject *unused);
 PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments);
 
 extern PyGetSetDef sketch_facts[]; /* sketch_facts.c */
+
+/* suggest.c, a function of the module */
+PyObject *sketch_suggest(PyObject *module, PyObject *arguments);

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import legosketch
-from legosketch import _core
+from legosketch import _core, _sizing
 
 FOLDER = Path(__file__).parents[3]
 
@@ -19,12 +19,13 @@ def test_docstrings():
     finder = doctest.DocTestFinder(exclude_empty=True)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     names = set()
-    for module in (legosketch, _core):
+    for module in (legosketch, _core, _sizing):
         for test in finder.find(module, globs={**vars(legosketch)}):
             runner.run(test)
             names.add(test.name if test.examples else None)
     assert runner.summarize().failed == 0
-    assert {"legosketch", "legosketch.Sketch", "legosketch.Sketch.top", "legosketch._core.Sketch.add"} <= names
+    assert {"legosketch", "legosketch.Sketch", "legosketch.Sketch.top", "legosketch._core.Sketch.add",
+            "legosketch._sizing.suggest"} <= names
 
 
 def test_every_public_name_has_a_docstring():
