@@ -189,8 +189,13 @@ class Sketch(_core.Sketch):
     seed     of the hash; only sketches of one seed merge
     threads  how many add_many() and estimate_many() may use; nothing depends on it
 
+    s[item] is estimate(item). item in s is False if it certainly never came. s + t and sum([s, t]) merge, s - t takes
+    away, s == t compares the bytes.
+
     >>> s = Sketch("1M", top=True)
     >>> s.update({"apple": 3, "pear": 1})
+    >>> s["apple"], "pear" in s, "plum" in s
+    (3.0, True, False)
     >>> s.top(1)
     [Top(item='apple', estimate=3.0, lower=3, upper=3, exact=True)]
     """
