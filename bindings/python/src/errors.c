@@ -12,7 +12,8 @@ int errors_start(PyObject *module)
                                            "What the library refuses, in its own words. `status` is its number, as in "
                                            "legosketch.h.",
                                            PyExc_ValueError, NULL);
-    return lego_error == NULL ? -1 : PyModule_AddObjectRef(module, "LegoError", lego_error);
+    if (lego_error == NULL) return -1;
+    return PyModule_AddObject(module, "LegoError", Py_NewRef(lego_error)); /* which takes it, unless it fails */
 }
 
 static void raise_with(const char *message, lego_status status)

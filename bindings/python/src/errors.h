@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <Python.h>
+#include "compat.h"
 #include "legosketch.h"
 
 /* Makes legosketch.LegoError and puts it into the module; 0, or -1 with an exception. */

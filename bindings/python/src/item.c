@@ -218,6 +218,18 @@ void item_release(struct item *item)
     Py_XDECREF(item->holder);
 }
 
+int item_read_count(PyObject *object, int64_t *count)
+{
+    PyObject *integer = PyNumber_Index(object); /* 3.9 would take floats as well */
+    *count = integer == NULL ? -1 : PyLong_AsLongLong(integer);
+    Py_XDECREF(integer);
+    if (*count != -1 || !PyErr_Occurred()) return 0;
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Format(PyExc_TypeError, "a count is an int, not %R", object);
+    else if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_OverflowError, "a count is from -2**63 to 2**63 - 1, not %R", object);
+    return -1;
+}
+
 void item_write_number(char bytes[8], uint64_t number)
 {
     for (int i = 0; i < 8; i++) bytes[i] = (char)(number >> 8 * i);

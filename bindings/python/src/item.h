@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <Python.h>
+#include "compat.h"
 #include "text.h"
 
 enum item_kind { ITEM_NULL, ITEM_TEXT, ITEM_NUMBER };
@@ -23,6 +23,9 @@ struct item {
 int item_read(PyObject *object, struct item *item);
 int item_read_or_null(PyObject *object, struct item *item);
 void item_release(struct item *item);
+
+/* How often an item comes: 0, or -1 with TypeError or OverflowError. */
+int item_read_count(PyObject *object, int64_t *count);
 
 /* The 8 little-endian bytes that a number is as an item. */
 void item_write_number(char bytes[8], uint64_t number);

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <Python.h>
+#include "compat.h"
 #include "legosketch.h"
 #include "text.h"
 

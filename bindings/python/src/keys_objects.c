@@ -12,8 +12,7 @@ static PyObject *split(PyObject *pair, int64_t *count)
         PyErr_SetString(PyExc_TypeError, "the items() of a mapping are pairs of an item and its count");
         return NULL;
     }
-    *count = PyLong_AsLongLong(PyTuple_GetItem(pair, 1));
-    return *count == -1 && PyErr_Occurred() ? NULL : PyTuple_GetItem(pair, 0);
+    return item_read_count(PyTuple_GetItem(pair, 1), count) < 0 ? NULL : PyTuple_GetItem(pair, 0);
 }
 
 static int put(struct keys *keys, PyObject *object, size_t row, int64_t count)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <Python.h>
+#include "compat.h"
 #include "legosketch.h"
 
 /* The model that an object stands for, NULL for None; 0, or -1 with an exception. */

@@ -124,14 +124,6 @@ static PyObject *sketch_copy(PyObject *self, PyObject *unused)
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
-static PyObject *refuse_count(PyObject *count)
-{
-    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Format(PyExc_TypeError, "a count is an int, not %R", count);
-    else if (PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_OverflowError, "a count is from -2**63 to 2**63 - 1, not %R", count);
-    return NULL;
-}
-
 static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
     Sketch *sketch = (Sketch *)self;
@@ -141,8 +133,8 @@ static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize
         PyErr_SetString(PyExc_TypeError, "add() takes an item and a count: add(item, count=1)");
         return NULL;
     }
-    int64_t count = n + named == 2 ? PyLong_AsLongLong(arguments[1]) : 1;
-    if (count == -1 && PyErr_Occurred()) return refuse_count(arguments[1]);
+    int64_t count = 1;
+    if (n + named == 2 && item_read_count(arguments[1], &count) < 0) return NULL;
     struct item item;
     if (item_read(arguments[0], &item) < 0) return NULL;
     lock_write(sketch);

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <Python.h>
+#include "compat.h"
 #include "legosketch.h"
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <Python.h>
+#include "compat.h"
 
 PyDoc_STRVAR(add_doc, "add(item, count=1)\n--\n\n"
                       "Count an item `count` times more; a negative count takes it away again.\n\n"

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "errors.h"
+#include "item.h"
 #include "keys.h"
 #include "sketch.h"
 
@@ -54,9 +55,9 @@ static int copy_count_objects(struct counts *counts, size_t length)
     if (counts->copy == NULL) return PyErr_NoMemory(), -1;
     for (size_t i = 0; i < length; i++) {
         PyObject *count = PyIter_Next(counts->in_place.iterator);
-        counts->copy[i] = count == NULL ? -1 : PyLong_AsLongLong(count);
+        int failed = count == NULL ? -1 : item_read_count(count, &counts->copy[i]);
         Py_XDECREF(count);
-        if (counts->copy[i] == -1 && PyErr_Occurred()) return -1;
+        if (failed) return -1;
     }
     return 0;
 }

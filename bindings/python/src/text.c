@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "text.h"
 
-#include <Python.h>
+#include "compat.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -424,7 +424,7 @@ def test_arguments_that_mean_nothing_are_refused():
         Sketch("100K", top=True).top(items="str")
     s = Sketch("4K")
     for wrong in (5, "ab", [1.5, 2], [1]):
-        with pytest.raises((TypeError, ValueError), match="counts|integer"):
+        with pytest.raises((TypeError, ValueError), match="count|integer"):
             s.add_many([1, 2], wrong)
     for wrong in (3 * s.blocks, 2**40):
         with pytest.raises(LegoError, match="divisor"):
