@@ -101,6 +101,7 @@ if(LEGO_BUILD_CLI)
   lego_python_test(tests/test_report.py cli)
   lego_python_test(tests/test_bench.py cli)
   lego_python_test(tests/test_scripts.py cli)
+  lego_python_test(tests/test_documents.py cli)
 endif()
 
 if(LEGO_SANITIZE) # the rest looks at what is released, or links it with programs that have no sanitizer

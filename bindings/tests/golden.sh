@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # golden.sh BUILD: the same streams in C, Python, Redis and PostgreSQL give the same bytes, those of golden.py; and the
-# examples of docs/engines.md are true (documents.py). 77: skipped.
+# examples of docs/engines.md are true (documents.py), and what PostgreSQL prints is what Python counts (items.py).
+# 77: skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
@@ -15,4 +16,4 @@ if ! "$python" -c 'import legosketch, psycopg, redis' 2>/dev/null; then
 fi
 export LEGOSKETCH=$build/legosketch LEGOSKETCH_MODULE=$build/legosketch.so PYTHONPATH=$here/../redis/tests
 exec "$here/../postgres/tests/server.sh" "$build" \
-    sh -c '"$0" -B "$1/documents.py" && "$0" -B "$1/golden.py"' "$python" "$here"
+    sh -c 'for test in documents items golden; do "$0" -B "$1/$test.py" || exit 1; done' "$python" "$here"

@@ -6,8 +6,8 @@
 >>> s.estimate("apple"), s.bounds("apple")
 (2.0, (2, 2))
 
-Items are str (their UTF-8), bytes, or int (0 to 2**64 - 1; negative ones from -2**63 are the same item as n + 2**64). A
-sketch may be used from several threads at once. docs/python.md of the project has more.
+Items are str (their UTF-8), bytes, numbers, dates and times, UUIDs, and tuples of these. A sketch may be used from
+several threads at once. docs/python.md of the project has more: which values are one item, arrays, files, errors.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,19 +18,22 @@ import math
 import operator
 import os
 import re
-import secrets
-from array import array
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._core import LegoError
-from ._picture import picture
+from ._sizing import Suggestion, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy import float64, int64
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
-__all__ = ["LegoError", "Sketch", "Top", "group"]
+    from ._core import Item
+
+__all__ = ["Error", "LegoError", "Sketch", "Suggestion", "Top", "group", "suggest"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
@@ -47,6 +50,13 @@ class Top(NamedTuple):
     exact: bool  # lower, estimate and upper are its count
 
 
+class Error(NamedTuple):
+    """How far estimates are off, about: the mean over all distinct items."""
+
+    absolute: float
+    relative: float  # as a share of an item's count
+
+
 def _size(size: int | str) -> int:
     """Bytes as the command reads them: 4096, "300K", "1.5M", "2GiB"; units are powers of 1024.
 
@@ -54,7 +64,10 @@ def _size(size: int | str) -> int:
     (1536, 2147483648, 4096)
     """
     if not isinstance(size, str):
-        return operator.index(size)
+        try:
+            return operator.index(size)
+        except TypeError:
+            raise TypeError(f"a size is bytes, as 4096, or text, as '300K', not {size!r}") from None
     match = re.fullmatch(r"(\d+)(\.\d+)?(?:B|([kKmMgGtT])(?:[bB]|iB)?)?", size, re.ASCII)
     if match is None:
         raise ValueError(f"{size!r} is no size: write 4096, '300K', '1.5M' or '2G'")
@@ -103,13 +116,15 @@ def _array(data: bytearray, code: str) -> Any:
     try:
         import numpy
     except ImportError:
+        from array import array
+
         result = array(code)
         result.frombytes(data)
         return result
     return numpy.frombuffer(data, {"d": "f8", "q": "i8"}[code])
 
 
-def group(item: str | int | bytes | bytearray | memoryview, groups: int, seed: int = 0) -> int:
+def group(item: Item, groups: int, seed: int = 0) -> int:
     """Which of `groups` sketches counts an item, 0 to groups - 1, where a stream is spread over several. They have one
     budget, model and seed, so they still merge; of half as many groups, g has the items of g and g + groups // 2.
 
@@ -122,16 +137,15 @@ def group(item: str | int | bytes | bytearray | memoryview, groups: int, seed: i
     return _core.group(item, groups, _seed(seed))
 
 
-def _shown(item: bytes, items: type[str] | type[bytes] | type[int]) -> str | bytes | int:
-    """An item's bytes as what was added, as far as they can be that."""
-    if items is int and len(item) == 8:
-        return int.from_bytes(item, "little")
-    if items is str:
-        try:
-            return item.decode()
-        except UnicodeDecodeError:
-            pass
-    return item
+def _shown(item: bytes, items: type[str] | type[bytes] | type[int] | None) -> str | bytes | int:
+    """An item's bytes as what was added, as far as they can be that; None: of a mix, of which docs/python.md has the
+    rule."""
+    try:
+        text: str | bytes = item if items is bytes else item.decode()
+    except UnicodeDecodeError:
+        text = item
+    is_integer = len(item) == 8 and (items is int or (items is None and (0 in item or isinstance(text, bytes))))
+    return int.from_bytes(item, "little") if is_integer else item if items is int else text
 
 
 def _made_with(sketch: Sketch) -> str:
@@ -160,11 +174,9 @@ def _apart(one: Sketch, other: Sketch) -> str:
     return f"{why}neither number is a multiple of the other: {what}{fold}"
 
 
-def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int, kinds: int) -> Sketch:
+def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int) -> Sketch:
     """A pickled sketch."""
-    sketch = kind.from_bytes(data, model=model, threads=threads)
-    sketch._kinds = kinds
-    return sketch
+    return kind.from_bytes(data, model=model, threads=threads)
 
 
 class Sketch(_core.Sketch):
@@ -177,8 +189,13 @@ class Sketch(_core.Sketch):
     seed     of the hash; only sketches of one seed merge
     threads  how many add_many() and estimate_many() may use; nothing depends on it
 
+    s[item] is estimate(item). item in s is False if it certainly never came. s + t and sum([s, t]) merge, s - t takes
+    away, s == t compares the bytes.
+
     >>> s = Sketch("1M", top=True)
     >>> s.update({"apple": 3, "pear": 1})
+    >>> s["apple"], "pear" in s, "plum" in s
+    (3.0, True, False)
     >>> s.top(1)
     [Top(item='apple', estimate=3.0, lower=3, upper=3, exact=True)]
     """
@@ -199,9 +216,7 @@ class Sketch(_core.Sketch):
             raise ValueError(f"a budget is from 4K to 64G, not {size}")
         return super().__new__(cls, size, _top(top, size), _model(model), _seed(seed), threads)
 
-    def estimate_many(
-        self, keys: Any, *, absent: float = 0.0, relative: float = 0.5
-    ) -> NDArray[float64] | array[float]:
+    def estimate_many(self, keys: Any, *, absent: float = 0.0, relative: float = 0.5) -> NDArray[float64]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
         Python's. Nulls have NaN. absent and relative are those of estimate().
 
@@ -210,12 +225,12 @@ class Sketch(_core.Sketch):
         >>> list(map(float, s.estimate_many(["apple", "plum"])))
         [2.0, 0.0]
         """
-        estimates: NDArray[float64] | array[float] = _array(self._estimate_many(keys, absent, relative), "d")
+        estimates: NDArray[float64] = _array(self._estimate_many(keys, absent, relative), "d")
         return estimates
 
     def bounds_many(
         self, keys: Any, *, absent: float = 0.0, relative: float = 0.5
-    ) -> tuple[NDArray[int64], NDArray[int64]] | tuple[array[int], array[int]]:
+    ) -> tuple[NDArray[int64], NDArray[int64]]:
         """The lower bounds of all keys, and the upper ones; no key may be null.
 
         >>> s = Sketch()
@@ -231,24 +246,46 @@ class Sketch(_core.Sketch):
         """The n most frequent items, most frequent first, or all that are kept if n is None; the sketch must have been
         made with top.
 
-        A sketch holds bytes. They are shown as `items`: str, bytes or int; without it as what was added, or as bytes if
-        that was of several kinds or is not known, as after load(). Bytes that are no UTF-8, or not the 8 of an
-        integer, stay bytes.
+        They are shown as what was added, as far as a sketch knows, also one that was loaded (`s.items`): integers as
+        int, from 0 to 2**64 - 1, all else as str, or as bytes if it is no UTF-8. Of a mix, 8 bytes are shown as an
+        integer if one of them is 0 or they are no UTF-8. `items`, one of str, bytes and int, says it otherwise; bytes
+        that can not be that stay bytes.
 
         >>> s = Sketch(top="10K")
         >>> s.update([7, 8, 7])
         >>> [(t.item, t.estimate) for t in s.top()]
         [(7, 2.0), (8, 1.0)]
         """
-        if items is None:
-            items = {1: str, 2: bytes, 4: int}.get(self._kinds, bytes)
-        elif items not in (str, bytes, int):
+        if items not in (None, str, bytes, int):
             raise TypeError("items is one of the types str, bytes and int")
+        if items is None:
+            items = {"integers": int, "mixed": None}.get(self.items, str)
         n = _MOST if n is None else operator.index(n)
         if n < 0:
             raise ValueError("n is 0 or more")
         found = self._top(min(n, _MOST))
         return [Top(_shown(item, items), value, lower, upper, exact) for item, value, lower, upper, exact in found]
+
+    def expected_error(self) -> Error:
+        """About how far estimates are off, on average over the distinct items: Error(absolute, relative). 0 while the
+        sketch is exact; NaN for the paper's model, and where items are too crowded to tell.
+
+        >>> s = Sketch()
+        >>> s.add("apple")
+        >>> s.expected_error()
+        Error(absolute=0.0, relative=0.0)
+        """
+        return Error(*self._expected)
+
+    def plot(self, keys: Iterable[Item] | None = None, *, ax: Any = None) -> Any:
+        """Draw counts by rank, with their bounds, both axes logarithmic: of the most frequent items, or of `keys`. Needs
+        matplotlib. `ax`: what to draw into; without it a new figure is made. Returns the Axes.
+
+            s.plot().figure.savefig("counts.png")
+        """
+        from ._picture import plot
+
+        return plot(self, keys, ax)
 
     def merge(self, other: Sketch) -> None:
         """Become the sketch of both streams, byte for byte as if this one had counted them all. Model and seed must
@@ -274,6 +311,10 @@ class Sketch(_core.Sketch):
                 error.args = (_apart(self, other),)
             elif error.status == _core.LEGO_ERR_TOP:
                 error.args = ("sketches with top can not be subtracted, nor subtracted from",)
+            elif error.status == _core.LEGO_ERR_SEED:
+                error.args = (f"seeds {self.seed} and {other.seed} do not merge: make both with the same seed",)
+            elif error.status == _core.LEGO_ERR_MODEL:
+                error.args = (f"models {self.model} and {other.model} do not merge: make both with the same model",)
             raise
         return self
 
@@ -285,6 +326,9 @@ class Sketch(_core.Sketch):
 
     def __add__(self, other: Any) -> Self:
         return self.copy()._with(other, False) if isinstance(other, Sketch) else NotImplemented
+
+    def __radd__(self, other: Any) -> Self:
+        return self.copy() if type(other) is int and other == 0 else NotImplemented  # with which sum() begins
 
     def __sub__(self, other: Any) -> Self:
         return self.copy()._with(other, True) if isinstance(other, Sketch) else NotImplemented
@@ -340,7 +384,7 @@ class Sketch(_core.Sketch):
         """
         target = os.path.realpath(path)  # of a link the target is replaced
         folder, name = os.path.split(target)
-        temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(8)}")
+        temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(8).hex()}")
         try:
             opened = open(temporary, "xb")
         except OSError as error:
@@ -370,15 +414,21 @@ class Sketch(_core.Sketch):
         threads: int = 1,
     ) -> Self:
         """The sketch of a .sketch file."""
+        known = _model(model)
         with open(path, "rb") as file:
-            return cls.from_bytes(file.read(), model=model, threads=threads)
+            data = file.read()
+        try:
+            return cls._from_bytes(data, known, threads)
+        except LegoError as error:
+            error.args = (f"{os.fspath(path)}: {error}",)
+            raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         model = self._model
         if not (model is None or isinstance(model, str)):
             model = _core.model_bytes(model)
         return _restore, (
-            type(self), self.to_bytes(), model, self.threads, self._kinds
+            type(self), self.to_bytes(), model, self.threads
         ), getattr(self, "__dict__", None)  # of a subclass
 
     def __repr__(self) -> str:
@@ -386,4 +436,6 @@ class Sketch(_core.Sketch):
         return f"<Sketch of {self.total:,} items: {self.model}, {self.bytes:,} bytes{top}>"
 
     def _repr_html_(self) -> str:
+        from ._picture import picture
+
         return picture(self)

@@ -7,6 +7,8 @@ SPDX-License-Identifier: MIT
 """
 # mypy: disable-error-code="import-not-found"
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections.abc import Iterable, Mapping

@@ -33,7 +33,7 @@ import itertools
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 try:
     import redis
@@ -44,14 +44,18 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from . import Sketch, _core, _seed, _shown, _size
 from ._nodes import Lost, Nodes, cause
 
+if TYPE_CHECKING:
+    from typing_extensions import Self, TypeAlias
+
+    from ._core import Item
+
+    Client: TypeAlias = "redis.Redis | redis.RedisCluster"
+
 __all__ = ["AddError", "SketchGroups"]
 
 MANY = 4096  # items in a command: the server does nothing else for about a millisecond
 LONG = 1 << 20  # bytes of items in a command, unless it is one item
 GROUPS = 1024  # at most: Redis is for 1000 nodes
-
-Client: TypeAlias = "redis.Redis | redis.RedisCluster"
-Item: TypeAlias = str | int | bytes | bytearray | memoryview
 
 
 class AddError(Exception):
@@ -180,8 +184,11 @@ class SketchGroups:
     def add_many(self, items: Iterable[Item], counts: Iterable[int] | None = None) -> None:
         """Count every item once, or as often as counts say. An item or count that is none is an error before anything
         is sent; AddError says which items were counted if something failed later."""
-        pairs = zip(items, itertools.repeat(1)) if counts is None else zip(items, counts, strict=True)
-        batch = [(item, operator.index(count)) for item, count in pairs]
+        items = list(items)
+        numbers = [1] * len(items) if counts is None else [operator.index(count) for count in counts]
+        if len(items) != len(numbers):
+            raise ValueError(f"items and counts differ in length: {len(items)} and {len(numbers)}")
+        batch = list(zip(items, numbers))
         encoded = [_core.item_bytes(item) for item, _ in batch]
         counted: set[int] = set()
         in_doubt: set[int] = set()
@@ -240,7 +247,7 @@ class SketchGroups:
                     found[i] = estimates
         return found
 
-    def top(self, n: int | None = None, items: type[str] | type[bytes] | type[int] = bytes) -> list[tuple[Item, int]]:
+    def top(self, n: int | None = None, items: type[str] | type[bytes] | type[int] = bytes) -> list[tuple[str | bytes | int, int]]:
         """The n most frequent items and their estimates, most frequent first; n is at most the `top` of create(), and
         that if it is not given. Items are shown as `items`, or as bytes if they are not of that type."""
         most = self._facts["top"]

@@ -30,7 +30,7 @@ FAN_IN = 16  # about how many sketches a task of the tree merges, and arrive at 
 MANY = 1 << 20  # rows added at once: a third of the time of the 10,000 that an Arrow batch of Spark's has
 HELD = 64 << 20  # bytes of rows, or of sketches of different keys, that a task holds; Spark's own batches have as many
 
-_ITEMS = (T.StringType, T.BinaryType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_ITEMS = (T.StringType, T.BinaryType, T.BooleanType, T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType)
 _WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _SKETCH = T.StructField("sketch", T.BinaryType())
 
@@ -46,7 +46,8 @@ def sketch_column(
     model: Model = None,
     seed: int = 0,
 ) -> Sketch:
-    """The Sketch of a column: strings, binary or integers. `weight` names an integer column, how often each row counts.
+    """The Sketch of a column of strings, binary, numbers, booleans, dates, timestamps, or structs and arrays of these,
+    which are the items that Python's values are (docs/python.md). `weight` names an integer column, how often each row counts.
     Rows in which either is null do not count. Runs a job."""
     make = _maker(budget, model, seed)
     items = _items(df, [], column, weight)
@@ -183,17 +184,27 @@ def _keys(df: DataFrame, keys: str | Column | Sequence[str | Column]) -> list[st
     return keys
 
 
+def _is_item(kind: T.DataType) -> bool:
+    if isinstance(kind, T.StructType):
+        return all(_is_item(field.dataType) for field in kind.fields)
+    return _is_item(kind.elementType) if isinstance(kind, T.ArrayType) else isinstance(kind, _ITEMS)
+
+
+def _is_weight(kind: T.DataType) -> bool:
+    return isinstance(kind, _WEIGHTS)
+
+
 def _items(df: DataFrame, keys: list[str | Column], column: str | Column, weight: str | Column | None) -> DataFrame:
     """Keys, item and weight, where neither of the last two is null."""
     chosen = []
-    for name, given, types, cast in (
-        ("item", column, _ITEMS, "string, binary or bigint"),
-        ("weight", weight, _WEIGHTS, "bigint"),
+    for name, given, fits, cast in (
+        ("item", column, _is_item, "string, binary, a number, a date or a timestamp"),
+        ("weight", weight, _is_weight, "bigint"),
     ):
         if given is None:
             continue
         field = df.select(given).schema[0]
-        if not isinstance(field.dataType, types):
+        if not fits(field.dataType):
             raise TypeError(f"column {field.name} is {field.dataType.simpleString()}; cast it to {cast}")
         df = df.where(_column(given).isNotNull())
         chosen.append(_column(given).alias(f"legosketch {name}"))

@@ -1,7 +1,7 @@
-/* Items from anything with the buffer protocol: integers of every width, and numpy's 'S' and 'U' of a fixed length.
+/* Items from anything with the buffer protocol: integers of every width, floats, numpy's 'S' and 'U' of a fixed length,
+ * and its dates, which are integers here.
  *
  * SPDX-License-Identifier: MIT */
-#include "item.h"
 #include "keys.h"
 
 #include <ctype.h>
@@ -19,24 +19,62 @@ static size_t rows_left(const struct keys *keys, size_t most)
     return left < most ? left : most;
 }
 
-/* All of them at once, where they are. */
-static int next_in_place(struct keys *keys, struct chunk *chunk)
+/* Where they are. */
+static int next_in_place(struct keys *keys, struct slice *slice)
 {
-    chunk->rows = chunk->items.n = (size_t)keys->length - keys->at;
-    chunk->items.integers = keys->view.buf;
-    keys->at = (size_t)keys->length;
-    return chunk->items.n > 0;
+    slice->rows = slice->items.n = rows_left(keys, keys->most);
+    slice->items.integers = (const uint64_t *)keys->view.buf + keys->at;
+    keys->at += slice->rows;
+    return slice->rows > 0;
 }
 
-static int next_widened(struct keys *keys, struct chunk *chunk)
+static int next_widened(struct keys *keys, struct slice *slice)
 {
-    chunk->rows = chunk->items.n = rows_left(keys, KEYS_CHUNK);
-    if (!keys_room(&keys->gathered, KEYS_NUMBERS, chunk->items.n)) return -1;
-    chunk->items.integers = keys->gathered.numbers;
-    keys_widen(keys->gathered.numbers, row_at(keys, keys->at), chunk->items.n, keys->view.strides[0],
-               (size_t)keys->view.itemsize, keys->is_signed);
-    keys->at += chunk->items.n;
-    return chunk->items.n > 0;
+    size_t n = rows_left(keys, keys->most);
+    if (!keys_room(&keys->gathered, KEYS_NUMBERS, n)) return -1;
+    uint64_t *numbers = keys->gathered.numbers;
+    keys_widen(numbers, row_at(keys, keys->at), n, keys->view.strides[0], (size_t)keys->view.itemsize, keys->is_signed);
+    for (size_t i = 0; keys->is_bool && i < n; i++) numbers[i] = numbers[i] != 0;
+    keys->at += n;
+    slice->rows = n;
+    slice->items = (lego_items){.n = n, .integers = numbers};
+    return n > 0;
+}
+
+static int next_floats(struct keys *keys, struct slice *slice)
+{
+    size_t n = rows_left(keys, keys->most < KEYS_GATHERED ? keys->most : KEYS_GATHERED);
+    if (!keys_start(&keys->gathered)) return -1;
+    for (size_t i = 0; i < n; i++) {
+        const char *at = row_at(keys, keys->at + i);
+        double wide;
+        float narrow;
+        if (keys->view.itemsize == sizeof wide) memcpy(&wide, at, sizeof wide);
+        else wide = text_widened(*(float *)memcpy(&narrow, at, sizeof narrow));
+        if (!keys_put_float(&keys->gathered, i, wide)) return -1;
+    }
+    keys_finish(&keys->gathered, n, false, slice);
+    keys->at += n;
+    return n > 0;
+}
+
+static int next_times(struct keys *keys, struct slice *slice)
+{
+    struct gathered *to = &keys->gathered;
+    size_t n = rows_left(keys, keys->most < KEYS_GATHERED ? keys->most : KEYS_GATHERED);
+    if (!keys_start(to)) return -1;
+    for (size_t i = 0; i < n; i++) {
+        int64_t value;
+        memcpy(&value, row_at(keys, keys->at + i), sizeof value);
+        if (value == INT64_MIN) continue; /* numpy's NaT, a null */
+        struct instant instant = {value, keys->parts};
+        if (!(keys->parts == 0 ? text_date(&to->text, value) : text_instant(&to->text, instant, false, false)) ||
+            !keys_put_text(to, i, 1))
+            return -1;
+    }
+    keys_finish(to, n, false, slice);
+    keys->at += n;
+    return n > 0;
 }
 
 /* UTF-8 of what numpy holds as code points; the size, or 0 for what has none. */
@@ -55,13 +93,16 @@ static size_t encode(char *text, uint32_t point)
     return size;
 }
 
-static int next_texts(struct keys *keys, struct chunk *chunk)
+static int next_texts(struct keys *keys, struct slice *slice)
 {
     struct gathered *to = &keys->gathered;
-    size_t width = (size_t)keys->view.itemsize, most = KEYS_TEXT / (width + 1) + 1, used = 0;
-    size_t n = rows_left(keys, most < KEYS_CHUNK ? most : KEYS_CHUNK);
-    bool points = keys->kinds == ITEM_STR; /* in UTF-8 none is longer than in the 4 bytes that it has here */
-    if (!keys_room(to, KEYS_OFFSETS, n) || !keys_room_text(to, 0, n * width + 1)) return -1;
+    size_t width = (size_t)keys->view.itemsize, most = KEYS_TEXT / (width + 1) + 1;
+    size_t n = rows_left(keys, most < keys->most ? most : keys->most);
+    bool points = keys->is_points; /* in UTF-8 none is longer than in the 4 bytes that it has here */
+    to->text.size = 0;
+    if (!keys_room(to, KEYS_OFFSETS, n) || !text_room(&to->text, n * width + 1)) return -1;
+    char *text = to->text.bytes;
+    size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         const char *from = row_at(keys, keys->at + i);
         size_t size = width;
@@ -69,23 +110,22 @@ static int next_texts(struct keys *keys, struct chunk *chunk)
         while (size > 0 && from[size - 1] == 0) /* numpy fills up with zeros, which are no part of the item */
             size--;
         if (!points) {
-            memcpy(to->text + used, from, size);
+            memcpy(text + used, from, size);
             used += size;
             continue;
         }
         for (size_t j = 0; j < size; j += 4) {
             uint32_t point;
             memcpy(&point, from + j, sizeof point);
-            size_t more = encode(to->text + used, point);
+            size_t more = encode(text + used, point);
             used += more;
             if (more == 0) return keys->failure = "a str of the array has a surrogate, which can not be UTF-8", -1;
         }
     }
-    if (n > 0) to->offsets[n] = used;
+    to->offsets[n] = used;
     keys->at += n;
-    chunk->rows = chunk->items.n = n;
-    chunk->items.bytes = to->text == NULL ? "" : to->text;
-    chunk->items.offsets = to->offsets;
+    slice->rows = n;
+    slice->items = (lego_items){.n = n, .bytes = text, .offsets = to->offsets};
     return n > 0;
 }
 
@@ -96,7 +136,7 @@ static void close_buffer(struct keys *keys)
 
 static int refuse(const char *format, const char *advice)
 {
-    PyErr_Format(PyExc_TypeError, "items are integers or strings, not an array of format '%s'%s", format, advice);
+    PyErr_Format(PyExc_TypeError, "items are numbers, strings or dates, not an array of format '%s'%s", format, advice);
     return -1;
 }
 
@@ -114,21 +154,32 @@ static int choose(struct keys *keys, const char *format)
     }
     const char *digits = letter;
     while (isdigit((unsigned char)*letter)) letter++;
+    if (*letter == 'T') return 0; /* the structs of an array are tuples */
     if (*letter == '\0' || letter[1] != '\0') return refuse(format, "");
     if (*letter == 'O' || (swapped && size > 1 && *letter != 's'))
         return 0; /* one by one, with the numbers' own int() */
-    if (*letter == '?') return refuse(format, ": convert it, as in keys.astype('u1')");
-    if (strchr("efdg", *letter) != NULL) return refuse(format, ": convert it, as in keys.astype('i8'), or to bytes");
+    if (strchr("eg", *letter) != NULL) return refuse(format, ": convert it, as in keys.astype('f8')");
+    if (strchr("fd", *letter) != NULL && digits == letter) {
+        keys->python = true;
+        keys->most = KEYS_WRITTEN;
+        keys->next = next_floats;
+        return 1;
+    }
     if (*letter == 's' || (*letter == 'w' && size % 4 == 0)) {
-        keys->kinds = *letter == 'w' ? ITEM_STR : ITEM_BYTES;
+        keys->is_points = *letter == 'w';
         keys->next = next_texts;
         return 1;
     }
-    if (digits != letter || strchr("bBhHiIlLqQnN", *letter) == NULL || size == 0 || size > 8 ||
+    if (digits != letter || strchr("?bBhHiIlLqQnN", *letter) == NULL || size == 0 || size > 8 ||
         (size & (size - 1)) != 0)
         return refuse(format, "");
-    keys->kinds = ITEM_INT;
     keys->is_signed = islower((unsigned char)*letter);
+    keys->is_bool = *letter == '?';
+    if (keys->is_time) {
+        keys->most = KEYS_WRITTEN;
+        keys->next = next_times;
+        return 1;
+    }
     bool in_place = size == 8 && view->strides[0] == 8 && (uintptr_t)view->buf % alignof(uint64_t) == 0;
     keys->next = in_place ? next_in_place : next_widened;
     return 1;

@@ -7,9 +7,13 @@
 #include "sketch.h"
 
 static PyMethodDef functions[] = {
-    {"group", item_group, METH_VARARGS, NULL},    {"item_bytes", item_bytes, METH_O, NULL},
-    {"is_model", model_is_builtin, METH_O, NULL}, {"load_model", model_load, METH_O, NULL},
-    {"model_bytes", model_bytes, METH_O, NULL},   {0},
+    {"group", item_group, METH_VARARGS, NULL},
+    {"item_bytes", item_bytes, METH_O, NULL},
+    {"is_model", model_is_builtin, METH_O, NULL},
+    {"load_model", model_load, METH_O, NULL},
+    {"model_bytes", model_bytes, METH_O, NULL},
+    {"suggest", sketch_suggest, METH_VARARGS, NULL},
+    {0},
 };
 
 static struct PyModuleDef definition = {
@@ -28,7 +32,9 @@ PyMODINIT_FUNC PyInit__core(void)
     sketch_type = (PyTypeObject *)PyType_FromSpec(&sketch_spec);
     if (sketch_type == NULL || PyModule_AddType(module, sketch_type) < 0 || errors_start(module) < 0 ||
         PyModule_AddStringConstant(module, "version", LEGO_VERSION) < 0 ||
-        PyModule_AddIntMacro(module, LEGO_ERR_SHAPE) < 0 || PyModule_AddIntMacro(module, LEGO_ERR_TOP) < 0)
+        PyModule_AddIntMacro(module, LEGO_ERR_BUDGET) < 0 || PyModule_AddIntMacro(module, LEGO_ERR_MODEL) < 0 ||
+        PyModule_AddIntMacro(module, LEGO_ERR_SEED) < 0 || PyModule_AddIntMacro(module, LEGO_ERR_SHAPE) < 0 ||
+        PyModule_AddIntMacro(module, LEGO_ERR_TOP) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -119,12 +119,18 @@ static PyObject *sketch_copy(PyObject *self, PyObject *unused)
     lego_status status = lego_copy(sketch->handle, &handle);
     end(sketch, released);
     if (status != LEGO_OK) return raise_status(status), NULL;
-    PyObject *copy = sketch_wrap(Py_TYPE(self), handle, sketch->model, sketch->threads);
-    if (copy != NULL) ((Sketch *)copy)->kinds = sketch->kinds;
-    return copy;
+    return sketch_wrap(Py_TYPE(self), handle, sketch->model, sketch->threads);
 }
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
+
+static PyObject *refuse_count(PyObject *count)
+{
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Format(PyExc_TypeError, "a count is an int, not %R", count);
+    else if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_OverflowError, "a count is from -2**63 to 2**63 - 1, not %R", count);
+    return NULL;
+}
 
 static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
@@ -136,16 +142,15 @@ static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize
         return NULL;
     }
     int64_t count = n + named == 2 ? PyLong_AsLongLong(arguments[1]) : 1;
-    if (count == -1 && PyErr_Occurred()) return NULL;
+    if (count == -1 && PyErr_Occurred()) return refuse_count(arguments[1]);
     struct item item;
     if (item_read(arguments[0], &item) < 0) return NULL;
     lock_write(sketch);
-    lego_status status = item.kind == ITEM_INT ? lego_add_u64(sketch->handle, item.number, count)
-                                               : lego_add(sketch->handle, item.text, item.size, count);
+    lego_status status = item.kind == ITEM_NUMBER ? lego_add_u64(sketch->handle, item.number, count)
+                                                  : lego_add(sketch->handle, item.text, item.size, count);
     unlock(sketch);
     item_release(&item);
     if (status != LEGO_OK) return raise_status(status), NULL;
-    sketch->kinds |= (unsigned)item.kind;
     return Py_NewRef(Py_None);
 }
 
@@ -174,7 +179,7 @@ static int ask_one(Sketch *sketch, PyObject *const *arguments, Py_ssize_t n, PyO
     if (read_asking(arguments + 1, names, &asking) < 0 || item_read(arguments[0], &item) < 0) return -1;
     lego_items items = {.n = 1, .integers = &item.number};
     uint64_t offsets[] = {0, item.size};
-    if (item.kind != ITEM_INT) items = (lego_items){.n = 1, .bytes = item.text, .offsets = offsets};
+    if (item.kind != ITEM_NUMBER) items = (lego_items){.n = 1, .bytes = item.text, .offsets = offsets};
     lock_read(sketch);
     lego_status status = lego_query_items(sketch->handle, &items, &asking, estimate);
     unlock(sketch);
@@ -194,6 +199,20 @@ static PyObject *sketch_bounds(PyObject *self, PyObject *const *arguments, Py_ss
     lego_estimate estimate;
     if (ask_one((Sketch *)self, arguments, n, names, &estimate) < 0) return NULL;
     return Py_BuildValue("LL", (long long)estimate.lower, (long long)estimate.upper);
+}
+
+/* sketch[item] */
+static PyObject *sketch_subscript(PyObject *self, PyObject *item)
+{
+    return sketch_estimate(self, &item, 1, NULL);
+}
+
+/* item in sketch: whether it may have come */
+static int sketch_contains(PyObject *self, PyObject *item)
+{
+    lego_estimate estimate;
+    if (ask_one((Sketch *)self, &item, 1, NULL, &estimate) < 0) return -1;
+    return estimate.lower != 0 || estimate.upper != 0;
 }
 
 /* ---- two sketches, and the size of one --------------------------------------------------------------------------- */
@@ -223,7 +242,6 @@ static PyObject *sketch_combine(PyObject *self, PyObject *arguments)
     PyThreadState *released = PyEval_SaveThread();
     lego_status status = combine_locked(into, (Sketch *)from, subtract);
     PyEval_RestoreThread(released);
-    if (status == LEGO_OK) into->kinds |= ((Sketch *)from)->kinds;
     Py_DECREF(from);
     return status == LEGO_OK ? Py_NewRef(Py_None) : (raise_status(status), NULL);
 }
@@ -250,7 +268,6 @@ static PyObject *sketch_clear(PyObject *self, PyObject *unused)
     PyThreadState *released = begin_write(sketch);
     lego_clear(sketch->handle);
     end(sketch, released);
-    sketch->kinds = 0;
     return Py_NewRef(Py_None);
 }
 
@@ -278,13 +295,14 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"_model", T_OBJECT_EX, offsetof(Sketch, model), READONLY, NULL},
-    {"_kinds", T_UINT, offsetof(Sketch, kinds), 0, NULL},
     {0},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, sketch_new},  {Py_tp_dealloc, sketch_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_members, members}, {Py_tp_getset, sketch_facts},    {0},
+    {Py_tp_new, sketch_new},           {Py_tp_dealloc, sketch_dealloc},
+    {Py_tp_methods, methods},          {Py_tp_members, members},
+    {Py_tp_getset, sketch_facts},      {Py_mp_subscript, sketch_subscript},
+    {Py_sq_contains, sketch_contains}, {0},
 };
 
 PyType_Spec sketch_spec = {

@@ -16,7 +16,6 @@ typedef struct Sketch {
     PyObject *model;                   /* as model_find() takes it; a capsule owns the model that the handle uses */
     bool has_lock;
     unsigned threads;
-    unsigned kinds; /* ITEM_ values: of all items that were added; 0 if that is not known */
     pthread_rwlock_t lock;
 } Sketch;
 
@@ -54,3 +53,6 @@ PyObject *sketch_to_bytes(PyObject *self, PyObject *unused);
 PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments);
 
 extern PyGetSetDef sketch_facts[]; /* sketch_facts.c */
+
+/* suggest.c, a function of the module */
+PyObject *sketch_suggest(PyObject *module, PyObject *arguments);

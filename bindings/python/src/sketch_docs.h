@@ -47,9 +47,10 @@ PyDoc_STRVAR(clear_doc, "clear()\n--\n\nEmpty, as it was made.\n");
 PyDoc_STRVAR(
     add_many_doc,
     "add_many(keys, counts=None)\n--\n\n"
-    "Count every key once, or as often as `counts` says. Keys are a numpy array or any buffer of integers or strings, "
-    "an Arrow array, a pandas\nor polars Series, or anything that gives items; nulls are ignored. Arrays of 64-bit "
-    "integers are not copied.\nWithout counts it is update(): a mapping has its own.\n\n"
+    "Count every key once, or as often as `counts` says. Keys are a numpy array or any other buffer, an Arrow array, "
+    "a\n"
+    "column of pandas or polars, a table of one column, or anything that gives items; nulls are ignored. Arrays of\n"
+    "64-bit integers are not copied. Without counts it is update(): a mapping has its own.\n\n"
     "    >>> from array import array\n"
     "    >>> s = Sketch()\n"
     "    >>> s.add_many(array('q', [1, 2, 2]))\n"

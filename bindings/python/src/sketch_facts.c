@@ -8,8 +8,7 @@ enum fact {
     DISTINCT,
     EXACT,
     LISTING,
-    EXPECTED_AAE,
-    EXPECTED_ARE,
+    EXPECTED,
     BYTES,
     BUDGET,
     CACHE_BYTES,
@@ -19,8 +18,11 @@ enum fact {
     TOP_BUDGET,
     TOP_TOTAL,
     SEED,
-    MODEL
+    MODEL,
+    ITEMS
 };
+
+static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
 
 static PyObject *get_fact(PyObject *self, void *closure)
 {
@@ -34,8 +36,7 @@ static PyObject *get_fact(PyObject *self, void *closure)
     case DISTINCT: return PyFloat_FromDouble(info.distinct);
     case EXACT: return PyBool_FromLong(info.exact);
     case LISTING: return PyFloat_FromDouble(info.listing);
-    case EXPECTED_AAE: return PyFloat_FromDouble(info.expected_aae);
-    case EXPECTED_ARE: return PyFloat_FromDouble(info.expected_are);
+    case EXPECTED: return Py_BuildValue("dd", info.expected_aae, info.expected_are);
     case BYTES: return PyLong_FromUnsignedLongLong(info.bytes);
     case BUDGET: return PyLong_FromUnsignedLongLong(info.budget);
     case CACHE_BYTES: return PyLong_FromUnsignedLongLong(info.cache_bytes);
@@ -45,6 +46,7 @@ static PyObject *get_fact(PyObject *self, void *closure)
     case TOP_BUDGET: return PyLong_FromUnsignedLongLong(info.top_budget);
     case TOP_TOTAL: return PyLong_FromLongLong(info.top_total);
     case SEED: return PyLong_FromUnsignedLongLong(info.seed);
+    case ITEMS: return PyUnicode_FromString(kinds[info.items]);
     case MODEL: break;
     }
     lego_model_describe(info.model, &model);
@@ -84,17 +86,13 @@ PyGetSetDef sketch_facts[] = {
     {"total", get_total, NULL, "The stream's length: the sum of all counts.", NULL},
     {"distinct", get_fact, NULL, "About how many distinct items that is, but for those that were deleted.",
      (void *)DISTINCT},
+    {"items", get_fact, NULL,
+     "What they are: 'integers', 'bytes', which text is too, 'mixed' or, as long as there are none, 'none'.",
+     (void *)ITEMS},
     {"exact", get_fact, NULL, "Whether every answer is the item's count: all of them are listed.", (void *)EXACT},
     {"listing", get_fact, NULL, "The share of the blocks that list their items, from 0 to 1; 0 for bricks.",
      (void *)LISTING},
-    {"expected_aae", get_fact, NULL,
-     "About what the estimates' mean absolute error is, over the distinct items; NaN for bricks, and where it is too "
-     "crowded to tell.",
-     (void *)EXPECTED_AAE},
-    {"expected_are", get_fact, NULL,
-     "About what the estimates' mean relative error is, over the distinct items; NaN for bricks, and where it is too "
-     "crowded to tell.",
-     (void *)EXPECTED_ARE},
+    {"_expected", get_fact, NULL, NULL, (void *)EXPECTED},
     {"bytes", get_fact, NULL, "All bytes that the sketch takes now, at most its budget.", (void *)BYTES},
     {"budget", get_fact, NULL,
      "The least budget that makes a sketch which can grow as far; with top=top_budget if it has a top.",

@@ -17,9 +17,9 @@ struct counts {
     int64_t *copy;
 };
 
-static int counts_mismatch(void)
+static int refuse_counts(void)
 {
-    PyErr_SetString(PyExc_ValueError, "keys and counts differ in length");
+    PyErr_SetString(PyExc_TypeError, "counts are integers, one for each key and none of them null");
     return -1;
 }
 
@@ -27,55 +27,52 @@ static int counts_mismatch(void)
 static int copy_counts(struct counts *counts, size_t length)
 {
     struct keys *from = &counts->in_place;
-    struct chunk chunk = {0};
-    for (size_t at = 0; at < length; at += chunk.rows) {
-        if (from->next(from, &chunk) <= 0)
+    struct slice slice = {0};
+    for (size_t at = 0; at < length; at += slice.rows) {
+        slice = (struct slice){0};
+        if (from->next(from, &slice) <= 0)
             return from->failure == NULL ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "%s", from->failure), -1;
-        if (chunk.items.integers == NULL || chunk.items.n < chunk.rows) {
-            PyErr_SetString(PyExc_TypeError, "counts are integers, none of them null");
-            return -1;
-        }
-        for (size_t i = 0; i < chunk.items.n && !from->is_signed; i++)
-            if (chunk.items.integers[i] > INT64_MAX)
+        if (slice.items.integers == NULL || slice.items.n < slice.rows) return refuse_counts();
+        for (size_t i = 0; i < slice.items.n && !from->is_signed; i++)
+            if (slice.items.integers[i] > INT64_MAX)
                 return PyErr_SetString(PyExc_OverflowError, "a count is below 2**63"), -1;
-        if (chunk.rows == length) { /* all at once, so they can stay */
-            counts->all = (const int64_t *)chunk.items.integers;
+        if (slice.rows == length) { /* all at once, so they can stay */
+            counts->all = (const int64_t *)slice.items.integers;
             return 0;
         }
         if (counts->copy == NULL) counts->copy = malloc(length * sizeof *counts->copy);
         if (counts->copy == NULL) return PyErr_NoMemory(), -1;
-        memcpy(counts->copy + at, chunk.items.integers, chunk.rows * sizeof *chunk.items.integers);
+        memcpy(counts->copy + at, slice.items.integers, slice.rows * sizeof *slice.items.integers);
     }
     counts->all = counts->copy;
     return 0;
 }
 
-static int copy_count_objects(struct counts *counts, PyObject *object, size_t length)
+static int copy_count_objects(struct counts *counts, size_t length)
 {
-    PyObject *all = PySequence_Tuple(object);
-    if (all == NULL) return -1;
-    int failed = (size_t)PyTuple_Size(all) == length ? 0 : counts_mismatch();
-    counts->copy = failed ? NULL : malloc((length + 1) * sizeof *counts->copy);
-    if (!failed && counts->copy == NULL) PyErr_NoMemory(), failed = -1;
-    for (size_t i = 0; i < length && !failed; i++) {
-        counts->copy[i] = PyLong_AsLongLong(PyTuple_GetItem(all, (Py_ssize_t)i));
-        failed = counts->copy[i] == -1 && PyErr_Occurred() ? -1 : 0;
+    counts->all = counts->copy = malloc((length + 1) * sizeof *counts->copy);
+    if (counts->copy == NULL) return PyErr_NoMemory(), -1;
+    for (size_t i = 0; i < length; i++) {
+        PyObject *count = PyIter_Next(counts->in_place.iterator);
+        counts->copy[i] = count == NULL ? -1 : PyLong_AsLongLong(count);
+        Py_XDECREF(count);
+        if (counts->copy[i] == -1 && PyErr_Occurred()) return -1;
     }
-    counts->all = counts->copy;
-    Py_DECREF(all);
-    return failed;
+    return 0;
 }
 
 static int counts_open(struct counts *counts, PyObject *object, size_t length)
 {
     memset(counts, 0, sizeof *counts);
-    if (keys_open(&counts->in_place, object, KEYS_STREAM) < 0) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError)) /* it spoke of items */
-            PyErr_SetString(PyExc_TypeError, "counts are integers, one for each key");
+    if (keys_open(&counts->in_place, object, KEYS_SIZED) < 0)
+        return PyErr_ExceptionMatches(PyExc_TypeError) ? refuse_counts() : -1; /* it spoke of items */
+    if ((size_t)counts->in_place.length != length) {
+        PyErr_Format(PyExc_ValueError, "keys and counts differ in length: %zu and %zd", length,
+                     counts->in_place.length);
         return -1;
     }
-    if (counts->in_place.python) return copy_count_objects(counts, object, length);
-    return (size_t)counts->in_place.length == length ? copy_counts(counts, length) : counts_mismatch();
+    counts->in_place.most = SIZE_MAX;
+    return counts->in_place.iterator != NULL ? copy_count_objects(counts, length) : copy_counts(counts, length);
 }
 
 static void counts_close(struct counts *counts)
@@ -89,47 +86,51 @@ static void counts_close(struct counts *counts)
 struct adding {
     Sketch *sketch;
     const int64_t *counts;
-    size_t at;       /* the chunk's first row */
-    int64_t *picked; /* counts of those rows of a chunk that are not null */
-    const struct keys *keys;
-    unsigned kinds; /* of what was counted */
+    int64_t *picked; /* counts of those rows of a slice that are not null */
 };
 
-static int add_chunk(void *context, const struct chunk *chunk)
+static int add_slice(void *context, const struct slice *slice)
 {
     struct adding *adding = context;
     Sketch *sketch = adding->sketch;
-    lego_items items = chunk->items;
-    if (adding->counts != NULL) items.counts = adding->counts + adding->at;
-    adding->at += chunk->rows;
-    if (adding->counts != NULL && chunk->row != NULL) {
+    lego_items items = slice->items;
+    if (adding->counts != NULL) items.counts = adding->counts + slice->first;
+    if (adding->counts != NULL && slice->row != NULL) {
         int64_t *picked = realloc(adding->picked, (items.n + 1) * sizeof *picked);
         if (picked == NULL) return LEGO_ERR_MEMORY;
-        for (size_t i = 0; i < items.n; i++) picked[i] = items.counts[chunk->row[i]];
+        for (size_t i = 0; i < items.n; i++) picked[i] = items.counts[slice->row[i]];
         items.counts = adding->picked = picked;
     }
     pthread_rwlock_wrlock(&sketch->lock);
     lego_status status = lego_add_items(sketch->handle, &items);
     unlock(sketch);
-    if (status == LEGO_OK) adding->kinds = adding->keys->kinds;
     return (int)status;
 }
 
 static PyObject *add_all(Sketch *sketch, struct keys *keys, const int64_t *counts)
 {
-    struct adding adding = {.sketch = sketch, .counts = counts, .keys = keys};
-    int failed = keys_each(keys, add_chunk, &adding);
+    struct adding adding = {.sketch = sketch, .counts = counts};
+    lego_info info;
+    lock_read(sketch);
+    lego_measure(sketch->handle, &info);
+    unlock(sketch);
+    if (info.top_bytes > 0 && keys->most > KEYS_FIRST / 4) keys->most = KEYS_FIRST / 4; /* they are slower */
+    int failed = keys_each(keys, add_slice, &adding);
     free(adding.picked);
-    sketch->kinds |= adding.kinds;
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
 /* As dict.update() does: what has keys() is a mapping. A pandas Series has them too, and a DataFrame, so these come
- * first. */
+ * first; Arrow's arrays of maps have keys that are no function. */
 static bool is_mapping(PyObject *object)
 {
-    return PyDict_Check(object) ||
-           (!keys_has(object, "dtype") && !keys_has(object, "columns") && keys_has(object, "keys"));
+    if (PyDict_Check(object)) return true;
+    if (keys_has(object, "dtype") || keys_has(object, "columns")) return false;
+    PyObject *keys = PyObject_GetAttrString(object, "keys");
+    bool is = keys != NULL && PyCallable_Check(keys);
+    PyErr_Clear();
+    Py_XDECREF(keys);
+    return is;
 }
 
 PyObject *sketch_update(PyObject *self, PyObject *items)
@@ -174,7 +175,6 @@ PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keyword
 struct question {
     Sketch *sketch;
     lego_asking asking;
-    size_t at;     /* the chunk's first row */
     double *value; /* this is written, or both that follow */
     int64_t *lower, *upper;
     lego_estimate *estimates;
@@ -191,28 +191,26 @@ static void write_out(const struct question *question, size_t row, const lego_es
     }
 }
 
-static int ask_chunk(void *context, const struct chunk *chunk)
+static int ask_slice(void *context, const struct slice *slice)
 {
     struct question *question = context;
-    if (chunk->row != NULL && question->value == NULL) {
+    if (slice->row != NULL && question->value == NULL) {
         question->unbounded = true;
         return LEGO_ERR_ARGUMENT;
     }
-    for (size_t i = 0; chunk->row != NULL && i < chunk->rows; i++) question->value[question->at + i] = NAN;
     lego_status status = LEGO_OK;
     pthread_rwlock_rdlock(&question->sketch->lock);
-    for (size_t from = 0; from < chunk->items.n && status == LEGO_OK; from += ESTIMATES) {
-        lego_items part = chunk->items;
+    for (size_t from = 0; from < slice->items.n && status == LEGO_OK; from += ESTIMATES) {
+        lego_items part = slice->items;
         part.n = part.n - from < ESTIMATES ? part.n - from : ESTIMATES;
         if (part.integers != NULL) part.integers += from;
         else part.offsets += from;
         status = lego_query_items(question->sketch->handle, &part, &question->asking, question->estimates);
         for (size_t i = 0; i < part.n && status == LEGO_OK; i++)
-            write_out(question, question->at + (chunk->row == NULL ? from + i : chunk->row[from + i]),
+            write_out(question, slice->first + (slice->row == NULL ? from + i : slice->row[from + i]),
                       &question->estimates[i]);
     }
     unlock(question->sketch);
-    question->at += chunk->rows;
     return (int)status;
 }
 
@@ -247,8 +245,10 @@ static PyObject *ask_all(Sketch *sketch, PyObject *arguments, bool bounds)
             question.upper = (int64_t *)PyByteArray_AsString(second);
         } else {
             question.value = (double *)PyByteArray_AsString(first);
+            for (Py_ssize_t i = 0; i < keys.length; i++) question.value[i] = NAN; /* what a null has */
         }
-        if (keys_each(&keys, ask_chunk, &question) == 0)
+        if (keys.most > ESTIMATES) keys.most = ESTIMATES; /* to begin with */
+        if (keys_each(&keys, ask_slice, &question) == 0)
             result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
         else if (question.unbounded) {
             PyErr_Clear();

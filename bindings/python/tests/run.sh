@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD: the package as users get it. An sdist, a wheel made of that, and every test with the wheel: once beside
-# numpy, pandas and pyarrow, once without them. LEGOSKETCH is the command, whose files are compared. 77: skipped.
+# numpy, pandas, pyarrow and others, once without them. LEGOSKETCH is the command, whose files are compared. 77: skipped.
 set -eu
 package=$(cd "$(dirname "$0")/.." && pwd)
 work=$(cd "$1" && pwd)/python_test
@@ -19,7 +19,7 @@ environment() { # name, packages...
     [ -e "$name/bin/pip" ] || /usr/bin/python3 -m venv "$name"
     "$name/bin/pip" install -q --disable-pip-version-check "$@"
 }
-beside='numpy pandas pyarrow matplotlib'
+beside='numpy pandas pyarrow matplotlib polars duckdb'
 if ! { environment bare pytest && environment full build scikit-build-core ninja pytest mypy $beside; } 2>pip.log
 then
     cat pip.log
@@ -43,3 +43,4 @@ for name in full bare; do
 done
 ! bare/bin/python -c 'import numpy' 2>/dev/null || fail 'the bare environment has numpy'
 full/bin/mypy --strict --cache-dir mypy_cache "$package/legosketch"
+(cd "$package/tests" && "$work/full/bin/mypy" --strict --cache-dir "$work/mypy_cache" typed.py) # of what is installed

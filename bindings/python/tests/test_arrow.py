@@ -61,7 +61,7 @@ def test_fixed_and_null(batched, counted):
 
 
 def test_many_chunks_of_text(counted):
-    n = 2**23 + 10  # KEYS_CHUNK, and a little
+    n = 2**23 + 10  # several slices
     rows = np.arange(n) % 100
     words = pa.array(["w%d" % i for i in range(100)]).take(pa.array(rows))
     some = pa.array([None if i % 5 == 0 else "w%d" % i for i in range(100)]).take(pa.array(rows))
@@ -78,16 +78,8 @@ def test_counts_with_nulls_are_refused(batched):
         batched(["a", "b"], pa.array([1, None]))
     with pytest.raises(TypeError):
         batched(["a"], pa.array(["a"]))
-
-
-@pytest.mark.parametrize("column", [
-    pa.array([1.5]), pa.array([True]), pa.array([[1]]), pa.array([{"a": 1}]), pa.table({"a": [1]}),
-    pa.record_batch({"a": [1]}), pa.array([0], pa.timestamp("s")), pa.array([0], pa.date32()),
-    pa.array([1.5]).dictionary_encode(), pa.array([1], pa.decimal128(5)),
-], ids=lambda c: str(getattr(c, "type", type(c).__name__)))
-def test_what_is_no_column_of_items(column, batched):
-    with pytest.raises(TypeError, match="not an Arrow column of format"):
-        batched(column)
+    with pytest.raises(TypeError):
+        batched(["a"], pa.array([1.0]))
 
 
 @pytest.mark.parametrize("kind", ["object", "str", "string", "string[pyarrow]", "string[python]", "category"])
@@ -116,6 +108,3 @@ def test_series_of_anything(batched, counted):
     assert batched(pd.Series([1, "a", b"x"])) == counted([1, "a", b"x"])
     assert batched(pd.Index(["a", "b"])) == counted(["a", "b"])
     assert batched(pd.RangeIndex(10)) == counted(range(10))
-    for wrong in (pd.Series([1.5]), pd.Series([True]), pd.Series([pd.Timestamp(0)]), pd.DataFrame({"a": [1]})):
-        with pytest.raises(TypeError):
-            batched(wrong)

@@ -14,6 +14,18 @@ from legosketch import LegoError, Sketch
 WORDS = "to be or not to be that is the question".split()
 
 
+def test_sum():
+    parts = [Sketch("64K") for _ in range(3)]
+    for i, part in enumerate(parts):
+        part.update(["a", str(i)])
+    whole = sum(parts)
+    assert whole == parts[0] + parts[1] + parts[2] and whole.estimate("a") == 3 and parts[0].total == 2
+    assert sum(parts[:1]) == parts[0] and sum(parts[:1]) is not parts[0]
+    for wrong in (lambda: 1 + parts[0], lambda: "a" + parts[0], lambda: 0 - parts[0], lambda: 0.0 + parts[0]):
+        with pytest.raises(TypeError):
+            wrong()
+
+
 def test_merge_and_subtract(counted):
     a, b = counted(WORDS), counted(["to", "do"])
     whole = counted(WORDS + ["to", "do"])

@@ -79,11 +79,7 @@ def test_strings(batched, counted):
         batched(beyond)
 
 
-@pytest.mark.parametrize("keys", [
-    np.array([True]), np.array([1.0]), np.array([1.0], "f4"), np.array([1.0], "f2"), np.array([1j]),
-    np.array(["2020-01-01"], "M8[s]"), np.array([1], "m8[s]"), np.array([(1, 2)], "i4,i4"), np.zeros((2, 2), int),
-    np.array(5), np.array([[b"a"]]), np.zeros(1, "V3"),
-])
+@pytest.mark.parametrize("keys", [np.zeros((2, 2), int), np.array(5), np.array([[b"a"]]), np.zeros(1, "V3")])
 def test_what_is_no_array_of_items(keys, batched):
     with pytest.raises(TypeError):
         batched(keys)

@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 
 import datetime
+import itertools
 import os
 import pathlib
 import re
@@ -22,6 +23,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 
+import test_items as items
 from legosketch import Sketch, spark as ls
 from spark_cluster import Cluster, java_home, processes
 
@@ -74,6 +76,33 @@ def test_a_column_of_every_type(table, kind):
     assert sketch.to_bytes() == sketch_here(expected).to_bytes()
 
 
+def test_the_items_of_python(cluster):
+    """Every cell that Spark has of the table of docs/python.md."""
+    cells = {
+        "boolean": items.BOOLS, "double": items.FLOATS, "float": items.NARROW, "date": items.DATES, "bigint": items.INTEGERS,
+        "decimal(38,7)": items.DECIMALS, "timestamp": items.AWARE, "timestamp_ntz": items.INSTANTS, "string": items.TEXTS,
+        "struct<a:string,b:int>": {("a", 1): b'["a", 1]', ("b", None): b'["b", null]'},
+        "struct<a:timestamp,b:boolean>": {(key, True): items._core.item_bytes((key, True)) for key in items.AWARE},
+        "array<double>": {(): b"[]", (0.5, 2.0, None): b"[0.5, 2, null]"},
+    }  # fmt: skip
+    cluster.spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
+    columns = [[list(key) if kind.startswith("array") else key for key in values] for kind, values in cells.items()]
+    schema = ", ".join(f"c{i} {kind}" for i, kind in enumerate(cells))
+    table = cluster.spark.createDataFrame(list(itertools.zip_longest(*columns)), schema).coalesce(1)
+    sketches = []
+    for i, (kind, values) in enumerate(cells.items()):
+        expected = Sketch(BUDGET)
+        for key, item in values.items():
+            if item is not None:
+                expected.add(numpy.float32(key) if kind == "float" else key)
+                assert expected.estimate(item) >= 1
+        sketches.append(ls.sketch_column(table, f"c{i}", BUDGET))
+        assert sketches[-1] == expected, kind
+    estimates = table.select(*(ls.estimate(sketch, f"c{i}") for i, sketch in enumerate(sketches))).collect()
+    for column, values in zip(zip(*estimates), cells.values()):
+        assert sum(map(bool, column)) == sum(item is not None for item in values.values())
+
+
 @pytest.mark.parametrize("partitions", [1, 3, 17, 40])  # from 17 on the tree has a round
 def test_partitions_do_not_matter(table, partitions):
     shuffled = table.repartition(partitions, F.rand(partitions))
@@ -107,8 +136,10 @@ def test_nothing_gives_an_empty_sketch(cluster, table):
 
 
 def test_what_does_not_fit_is_said_at_once(table):
-    with pytest.raises(TypeError, match="column day is date; cast it to string"):
-        ls.sketch_column(table, "day")
+    with pytest.raises(TypeError, match="column m is map.*; cast it to string"):
+        ls.sketch_column(table.select(F.create_map("word", "day").alias("m")), "m")
+    with pytest.raises(TypeError, match="cast it to"):
+        ls.sketch_column(table.select(F.array(F.expr("interval 1 day"))), "*")
     with pytest.raises(TypeError, match="column shop is string; cast it to bigint"):
         ls.sketch_column(table, "word", weight="shop")
     with pytest.raises(TypeError, match="key pair is struct.*inside"):

@@ -61,8 +61,8 @@ def test_info(connected):
     for key, told in zip(sketch.keys, sketch.info(), strict=True):
         here = Sketch.from_bytes(server("LEGO.DUMP", key))
         assert (told["listing"], told["exact"]) == (pytest.approx(here.listing), 0) and 0 < here.listing < 1
-        assert told["expected-aae"] == pytest.approx(here.expected_aae)
-        assert told["expected-are"] == pytest.approx(here.expected_are)
+        assert told["expected-aae"] == pytest.approx(here.expected_error().absolute)
+        assert told["expected-are"] == pytest.approx(here.expected_error().relative)
     bricks = SketchGroups.create(client, "bricks", 2, 60000, model="paper")
     for told in bricks.info():
         assert (told["listing"], told["expected-aae"], told["expected-are"]) == (0, None, None)
