@@ -117,12 +117,29 @@ static bool take_batch(stream *self, const item_batch *batch)
     return self->sink(self->context, self, batch);
 }
 
+/* A file that is named .tsv may be a table, or lines that hold tabs. */
+static void explain_name(const stream *self, const item_parser *parser)
+{
+    if (parser->format == FORMAT_TSV && self->how->format < 0 && self->how->policy == ON_ERROR_STOP)
+        say("by its name %s has an item, a tab and a count a line; --column counts a column of a table, -f lines whole "
+            "lines",
+            self->file);
+}
+
+static bool take_bad(stream *self, const item_parser *parser)
+{
+    if (!settle(self)) return false;
+    if (stream_malformed(self, parser->bad.line, parser->bad.what)) return true;
+    explain_name(self, parser);
+    return false;
+}
+
 /* What the parser found: hands on a batch, reports a line. */
 static bool handle(stream *self, const item_parser *parser, item_event event)
 {
     switch (event) {
     case ITEMS_BATCH: return take_batch(self, &parser->batch);
-    case ITEMS_BAD: return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
+    case ITEMS_BAD: return take_bad(self, parser);
     case ITEMS_REFUSED: return settle(self) && say_at(self->file, parser->bad.line, parser->bad.what);
     case ITEMS_NO_MEMORY: return say_no_memory();
     case ITEMS_MORE: break;

@@ -117,6 +117,12 @@ class Names(Case):
         self.assertEqual(self.build("b", b"", "-f", "lines", self.write("lines.tsv", files["txt"])),
                          self.build("a", files["txt"]))
 
+    def test_tables_named_tsv(self):
+        self.write("t.tsv", b"id\tcity\n1\tRome\n")
+        self.fails("build", "-o", "x", "t.tsv", says=r"\At.tsv:1: the count is not .*\nlegosketch: by its name t.tsv has an item.*"
+                                                     r"--column counts a column of a table, -f lines whole lines\n\Z")
+        self.fails("build", "-o", "x", "-f", "tsv", "t.tsv", says=r"\At.tsv:1: the count is not [^\n]*\n\Z")  # as it was told
+
     def test_mixed(self):
         self.write("a.txt", b"x\ny\n")
         self.write("b.tsv", b"x\t3\n")
