@@ -7,16 +7,19 @@
 
 /* Files that are no streams of items in any format. */
 static const struct {
+    size_t at; /* where the sign is */
     const char *sign;
     size_t size;
     const char *what;
 } others[] = {
-    {"LEGOSKCH", 8, "a sketch: 'legosketch merge' adds sketches up, 'legosketch query' and 'legosketch top' ask one"},
-    {"LEGOMODL", 8, "a model: --model takes it"},
-    {"PK\3\4", 4, "a zip archive: unpack it first"},
-    {"PAR1", 4, "a Parquet file: write its column as CSV or as lines first"},
-    {"\xff\xfe", 2, "text in UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8"},
-    {"\xfe\xff", 2, "text in UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8"},
+    {0, "LEGOSKCH", 8,
+     "a sketch: 'legosketch merge' adds sketches up, 'legosketch query' and 'legosketch top' ask one"},
+    {0, "LEGOMODL", 8, "a model: --model takes it"},
+    {257, "ustar", 5, "a tar archive: unpack it first, with tar -xO"},
+    {0, "PK\3\4", 4, "a zip archive: unpack it first"},
+    {0, "PAR1", 4, "a Parquet file: write its column as CSV or as lines first"},
+    {0, "\xff\xfe", 2, "text in UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8"},
+    {0, "\xfe\xff", 2, "text in UTF-16: convert it first, with iconv -f UTF-16 -t UTF-8"},
 };
 
 /* Of raw bytes, the format of keys that they look like. */
@@ -43,15 +46,15 @@ static bool is_text(const unsigned char *bytes, size_t size)
 
 bool look_at(const char *file, const unsigned char *bytes, size_t size, item_format format, bool keep_nul)
 {
-    bool raw = format_is_raw(format);
+    bool raw = format_is_raw(format), nul = memchr(bytes, 0, size) != NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (raw && others[i].size < 8) continue; /* a key may be anything */
-        if (size >= others[i].size && memcmp(bytes, others[i].sign, others[i].size) == 0)
+        if (raw && others[i].size < 8) continue;                       /* a key may be anything */
+        if (!nul && (unsigned char)others[i].sign[0] < 0x80) continue; /* a text may begin like that */
+        if (size >= others[i].at + others[i].size && memcmp(bytes + others[i].at, others[i].sign, others[i].size) == 0)
             return say("%s is %s", file, others[i].what);
     }
-    if (raw && is_text(bytes, size))
-        return say("%s is lines of text, not raw keys: leave -f out, or write them as raw little-endian bytes", file);
-    if (raw || keep_nul || memchr(bytes, 0, size) == NULL) return true;
+    if (raw && is_text(bytes, size)) return say("%s is lines of text, not raw keys: -f lines counts them", file);
+    if (raw || keep_nul || !nul) return true;
     return say("%s has NUL bytes, so it is no text: %s; --keep-nul counts lines with NUL bytes", file,
                likely_keys(bytes, size));
 }

@@ -61,9 +61,12 @@ class Looks(Case):
 
     def test_other_files(self):
         for data, says in [("apple\n".encode("utf-16"), "UTF-16: .*iconv"), (b"PK\3\4" + bytes(30), "zip archive"),
-                           (b"PAR1" + bytes(30), "Parquet")]:
+                           (b"PAR1" + bytes(30), "Parquet"), (b"name" + bytes(253) + b"ustar" + bytes(250), "tar archive")]:
             self.fails("build", "-o", "x", data=data, says=f"stdin is .*{says}")
         self.assertEqual(self.files(), [])
+        for data in (b"PAR1\n", b"LEGOSKCH\n", b"x" * 257 + b"ustar\n"):  # which are lines like others
+            self.build("a", data)
+            self.assertEqual(self.query("a", data[:-1]), {data[:-1]: 1})
 
     def test_raw_keys_are_no_lines(self):
         draw = random.Random(1)
