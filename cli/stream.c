@@ -60,6 +60,7 @@ bool reading_check(const command *self, const reading *given)
     else if (column == NULL && (given->delimiter != NULL || given->no_header))
         what = "--delimiter and --no-header are for tables: --column says which column to count";
     else if (column != NULL && given->format > FORMAT_CSV) what = "--column is for -f csv and tsv, and text without -f";
+    else if (column != NULL && given->keep_cr) what = "--keep-cr is for lines: in a table CR LF is a line end";
     else if (column != NULL && strcmp(column, "0") == 0) what = "the first column has the number 1";
     else if (column != NULL && given->no_header && !value_u64(column, strlen(column), &number))
         what = "without a header a column goes by its number: --column 1 is the first";

@@ -61,7 +61,9 @@ class Looks(Case):
 
     def test_other_files(self):
         for data, says in [("apple\n".encode("utf-16"), "UTF-16: .*iconv"), (b"PK\3\4" + bytes(30), "zip archive"),
-                           (b"PAR1" + bytes(30), "Parquet"), (b"name" + bytes(253) + b"ustar" + bytes(250), "tar archive")]:
+                           (b"PAR1" + bytes(30), "Parquet"), (b"name" + bytes(253) + b"ustar" + bytes(250), "tar archive"),
+                           ("apple\n".encode("utf-32"), "UTF-32: .*iconv"), (b"7z\xbc\xaf\x27\x1c and no NUL\n", "7z archive"),
+                           (b"\x04\x22\x4d\x18\n", "lz4"), (b"%PDF-1.7\n\0", "PDF")]:
             self.fails("build", "-o", "x", data=data, says=f"stdin is .*{says}")
         self.assertEqual(self.files(), [])
         for data in (b"PAR1\n", b"LEGOSKCH\n", b"x" * 257 + b"ustar\n"):  # which are lines like others
@@ -73,7 +75,8 @@ class Looks(Case):
         keys = [int(draw.paretovariate(0.7)) for _ in range(1000)]
         narrow, wide = struct.pack("<1000I", *(k % 2**24 for k in keys)), struct.pack("<1000Q", *(k % 2**32 for k in keys))
         noise = bytes(draw.randrange(256) for _ in range(5000))
-        for data, says in [(wide, "-f u64 looks right"), (narrow, "-f u32 looks right"), (noise, "-f u32 or -f u64 if")]:
+        for data, says in [(wide, "-f u64 looks right"), (narrow, "-f u32 looks right"), (noise, "-f u32 or -f u64 if"),
+                           ("apple\npear\n".encode("utf-16-le"), "UTF-16"), ("apple\npear\n".encode("utf-16-be"), "UTF-16")]:
             for options in ([], ["-f", "lines"], ["-f", "tsv"], ["-f", "uniq"], ["--column", "1"]):
                 self.fails("build", "-o", "x", *options, data=data, says=rf"stdin has NUL bytes.*{says}.*--keep-nul")
         self.fails("query", self.write("a", self.build("b", "x\n")), data=wide, says="has NUL bytes")
