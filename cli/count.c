@@ -3,7 +3,7 @@
 #include "listing.h"
 #include "say.h"
 
-/* Counts are exact up to about six million distinct items, of which the top keeps some ten thousand. */
+/* Counts are exact up to about five million distinct items, of which the top keeps some ten thousand. */
 enum { ITEMS = 20, TOP = 1 << 20 };
 
 static struct {
@@ -47,7 +47,8 @@ const command command_count = {
     .text = "Counts the INPUT, which is read as by 'legosketch build', in one pass and a fixed\n"
             "memory, and prints what 'legosketch top' would: item, estimate, lower, upper, share\n"
             "and whether it is exact, separated by tabs, or aligned on a terminal, in falling\n"
-            "order. Nothing is written: 'legosketch build --top' makes a sketch to keep.",
+            "order. Nothing is written: 'legosketch build --top' makes a sketch to keep. Items of\n"
+            "more than 238 bytes are counted, but not listed.",
     .examples = "  legosketch count words.txt.xz\n"
                 "  legosketch count -k 5 --column city orders-*.csv.gz\n"
                 "  legosketch count --above 1% --json clicks.u64 | jq .item\n"

@@ -3,10 +3,13 @@
 
 #include "say.h"
 
+#include <inttypes.h>
+
 /* Where the stream goes. */
 typedef struct target {
     lego_sketch *sketch;
     lego_status status; /* of the latest batch */
+    uint64_t unlisted;  /* items that are too long to be kept */
 } target;
 
 static void add_batch(void *context, const item_batch *batch)
@@ -14,6 +17,8 @@ static void add_batch(void *context, const item_batch *batch)
     target *into = context;
     lego_items items = items_view(batch);
     into->status = lego_add_items(into->sketch, &items);
+    for (size_t i = 0; batch->keys == NULL && i < batch->n; i++)
+        into->unlisted += batch->offsets[i + 1] - batch->offsets[i] > LEGO_TOP_ITEM_MAX;
 }
 
 /* A batch that the sketch refuses because of its counts is added item by item, so that the line can be named. */
@@ -44,5 +49,12 @@ bool fill_sketch(lego_sketch *sketch, stream *from, char *const *paths, int coun
     from->work = add_batch;
     from->sink = check_batch;
     from->context = &into;
-    return stream_read(from, paths, count);
+    if (!stream_read(from, paths, count)) return false;
+    lego_info info;
+    lego_measure(sketch, &info);
+    if (info.top_bytes > 0 && into.unlisted > 0)
+        say("%" PRIu64
+            " of the items have more than %u bytes: they are counted, but not listed among the most frequent",
+            into.unlisted, LEGO_TOP_ITEM_MAX);
+    return true;
 }

@@ -27,9 +27,11 @@ static const rows_column columns_above[] = {
 /* The count that items have to be above, in a stream of so many; false if the word is neither a share nor a count. */
 static bool threshold_of(const char *word, int64_t total, double *threshold)
 {
-    if (strchr(word, '%') == NULL) return value_count(word, threshold);
+    if (strchr(word, '%') == NULL) return value_count(word, threshold) && *threshold == floor(*threshold);
     if (!value_share(word, threshold)) return false;
     *threshold *= (double)total;
+    double whole = round(*threshold); /* 0.7 % of 1000 is 7, whatever floats make of it */
+    if (fabs(*threshold - whole) < 1e-9 * fmax(whole, 1)) *threshold = whole;
     return true;
 }
 
@@ -37,7 +39,7 @@ bool listing_check(const command *self, const listing *given)
 {
     double threshold;
     bool ok = given->above == NULL || threshold_of(given->above, 0, &threshold);
-    if (!ok) options_wrong(self, "--above '%s' is neither a share such as 0.1%% nor a count", given->above);
+    if (!ok) options_wrong(self, "--above '%s' is neither a share such as 0.1%% nor a whole number", given->above);
     return ok && rows_check(self, &given->how);
 }
 
@@ -48,6 +50,13 @@ typedef struct list {
     bool numbers, exact; /* all of them */
     bool ok;
 } list;
+
+/* Lower bounds hold for 95 % of all items, but those that are too high are among the first to be above something. */
+static const char *how_surely(const list *self, const lego_top_item *item)
+{
+    if (!((double)item->estimate.lower > self->above)) return "possibly";
+    return self->exact || item->exact ? "certainly" : "probably";
+}
 
 static int print_item(void *context, const lego_top_item *item)
 {
@@ -60,9 +69,15 @@ static int print_item(void *context, const lego_top_item *item)
     rows_i64(&self->rows, e->upper);
     rows_share(&self->rows, self->total > 0 ? e->value / self->total : NAN);
     rows_bool(&self->rows, self->exact || item->exact != 0);
-    if (self->above >= 0) rows_word(&self->rows, (double)e->lower > self->above ? "certainly" : "possibly");
+    if (self->above >= 0) rows_word(&self->rows, how_surely(self, item));
     self->ok = rows_next(&self->rows);
     return !self->ok || --self->left == 0;
+}
+
+/* Whether what is not kept, all of it together, is too little to be above. */
+static bool is_complete(const lego_info *info, const list *self)
+{
+    return (double)(info->total - info->top_total) <= self->above;
 }
 
 /* What people want to know below the list. */
@@ -71,9 +86,17 @@ static void print_summary(const lego_info *info, const list *self)
     char distinct[SHAPE_TEXT], errors[ERRORS_TEXT];
     printf("\n%" PRId64 " items counted, %s; %s\n", info->total, say_distinct(distinct, info),
            say_errors(errors, info));
-    if (self->above < 0) return;
-    bool complete = (double)(info->total - info->top_total) <= self->above;
-    printf("%s\n", complete ? "no other item can be above" : "an item that is not kept could be above as well");
+    if (self->above >= 0 && is_complete(info, self)) printf("no other item can be above\n");
+}
+
+/* Whoever takes the list for a whole one must know, wherever it goes. */
+static void say_incomplete(const lego_info *info, const list *self, const listing *given)
+{
+    if (self->above >= 0 ? is_complete(info, self)
+                         : given->items == 0 || self->left == 0 || info->top_total == info->total)
+        return;
+    if (self->above >= 0) say("an item that is not kept could be above as well");
+    else say("no more items are kept than these, but more were counted");
 }
 
 bool listing_print(const lego_sketch *sketch, const char *name, const listing *given, uint32_t most)
@@ -95,5 +118,7 @@ bool listing_print(const lego_sketch *sketch, const char *name, const listing *g
     bool people = self.rows.form == ROWS_PEOPLE;
     ok = rows_end(&self.rows) && ok;
     if (ok && people) print_summary(&info, &self);
-    return ok && output_flush();
+    ok = ok && output_flush();
+    if (ok) say_incomplete(&info, &self, given);
+    return ok;
 }

@@ -17,8 +17,8 @@ typedef struct listing {
      OPTION_TEXT,                                                                                                      \
      "SHARE|N",                                                                                                        \
      &(given).above,                                                                                                   \
-     "only items that have come more than N times, or are more than such a share as 0.1% of all: certainly, by their " \
-     "lower bounds, or possibly, by their upper ones"},                                                                \
+     "only items that have come more than N times, or are more than such a share as 0.1% of all: certainly, where a "  \
+     "count is exact; probably, where its lower bound is above; possibly, where its upper one is"},                    \
         OPTIONS_ROWS((given).how)
 
 /* Whether the options go together; if not, says what is wrong with the command line. */

@@ -145,7 +145,7 @@ static int run(int count, char **operands)
     bool ok = can_answer(sketch, operands[0]) && is_of_kind(&self, operands[0], count - 1, operands + 1);
     if (ok) self.rows = rows_begin(&given.rows, false, columns);
     if (ok && count == 1) {
-        given.how.format = formats[given.format];
+        given.how.format = (int)formats[given.format];
         stream from = {.how = &given.how, .quiet = true, .prompt = true, .sink = take_batch, .context = &self};
         ok = stream_read(&from, NULL, 0);
     }

@@ -21,7 +21,12 @@ size_t shown_utf8(const unsigned char *at, size_t left)
 
 static bool is_control(const unsigned char *at, size_t length)
 {
-    return length == 1 ? at[0] < 0x20 || at[0] == 0x7f : length == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+    if (length == 1) return at[0] < 0x20 || at[0] == 0x7f;
+    if (length == 2) return at[0] == 0xc2 && at[1] < 0xa0;
+    /* U+202A to 202E and 2066 to 2069 turn the direction of a line of text. */
+    bool marks = length == 3 && at[0] == 0xe2;
+    return marks &&
+           ((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
 }
 
 static size_t write_escaped(char *to, unsigned char byte)

@@ -60,6 +60,7 @@ bool reading_check(const command *self, const reading *given)
     else if (column == NULL && (given->delimiter != NULL || given->no_header))
         what = "--delimiter and --no-header are for tables: --column says which column to count";
     else if (column != NULL && given->format > FORMAT_CSV) what = "--column is for -f csv and tsv, and text without -f";
+    else if (column != NULL && given->keep_cr) what = "--keep-cr is for lines: in a table CR LF is a line end";
     else if (column != NULL && strcmp(column, "0") == 0) what = "the first column has the number 1";
     else if (column != NULL && given->no_header && !value_u64(column, strlen(column), &number))
         what = "without a header a column goes by its number: --column 1 is the first";
@@ -117,12 +118,29 @@ static bool take_batch(stream *self, const item_batch *batch)
     return self->sink(self->context, self, batch);
 }
 
+/* A file that is named .tsv may be a table, or lines that hold tabs. */
+static void explain_name(const stream *self, const item_parser *parser)
+{
+    if (parser->format == FORMAT_TSV && self->how->format < 0 && self->how->policy == ON_ERROR_STOP)
+        say("by its name %s has an item, a tab and a count a line; --column counts a column of a table, -f lines whole "
+            "lines",
+            self->file);
+}
+
+static bool take_bad(stream *self, const item_parser *parser)
+{
+    if (!settle(self)) return false;
+    if (stream_malformed(self, parser->bad.line, parser->bad.what)) return true;
+    explain_name(self, parser);
+    return false;
+}
+
 /* What the parser found: hands on a batch, reports a line. */
 static bool handle(stream *self, const item_parser *parser, item_event event)
 {
     switch (event) {
     case ITEMS_BATCH: return take_batch(self, &parser->batch);
-    case ITEMS_BAD: return settle(self) && stream_malformed(self, parser->bad.line, parser->bad.what);
+    case ITEMS_BAD: return take_bad(self, parser);
     case ITEMS_REFUSED: return settle(self) && say_at(self->file, parser->bad.line, parser->bad.what);
     case ITEMS_NO_MEMORY: return say_no_memory();
     case ITEMS_MORE: break;

@@ -60,7 +60,7 @@ bool value_count(const char *text, double *count)
 {
     static const char letters[] = "kKmMgGtT";
     char *end;
-    if (text[0] < '0' || text[0] > '9') return false;
+    if (text[0] < '0' || text[0] > '9' || strpbrk(text, "xX") != NULL) return false; /* strtod() takes 0x10 */
     double value = strtod(text, &end);
     const char *letter = *end != '\0' ? memchr(letters, *end, sizeof letters - 1) : NULL;
     if (letter != NULL) value *= pow(1000, (double)((letter - letters) / 2 + 1));

@@ -39,6 +39,9 @@ extern "C" {
 /* The smallest part of a budget that can keep the most frequent items. */
 #define LEGO_TOP_MIN 512u
 
+/* Items of more bytes are counted like others, but never among the most frequent. */
+#define LEGO_TOP_ITEM_MAX 238u
+
 typedef enum lego_status {
     LEGO_OK = 0,
     LEGO_ERR_ARGUMENT,  /* an argument is outside what the function accepts */

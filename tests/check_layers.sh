@@ -6,7 +6,7 @@
 #   sketch  on core, block, model, paper, top   file  on all of these   cuda  on all of these and CUDA
 # The other folders:
 #   lab  on legosketch.h, legosketch_lab.h and xxHash   train  on src, CUDA and xxHash
-#   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd   bench  on legosketch.h, cli, lab, train, xxHash
+#   cli  on legosketch.h, lab, train, cJSON, zlib, liblzma, libzstd, libbz2   bench  on legosketch.h, cli, lab, train, xxHash
 #   bindings/python  on legosketch.h and Python   bindings/redis  on legosketch.h and redismodule.h
 #   bindings/postgres  on legosketch.h and PostgreSQL
 set -eu

@@ -3,10 +3,10 @@ sketches that know what their items are.
 
 SPDX-License-Identifier: MIT
 """
-import collections, csv, io, json, os, random, struct, sys, unittest
+import collections, csv, io, json, os, random, struct, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import Case, unshown, words
+from test_cli import PROGRAM, Case, unshown, words
 
 ODD = [b"a\tb", b"c\nd", b"e\\f", b"g\rh", b"\x1b[2J", b"\x7f", b"x,y", b'"q"', b"\xff\xfe", "é".encode(), b"\xc2\x9b", b""]
 
@@ -44,7 +44,7 @@ class Count(Case):
         self.fails("count", "none", says="cannot read none: No such file")
 
     def test_wrong_usage(self):
-        for options, says in [(["--above", "x"], "'x' is neither a share such as 0.1% nor a count"),
+        for options, says in [(["--above", "x"], "'x' is neither a share such as 0.1% nor a whole number"),
                               (["--above", "101%"], "neither a share"), (["--above", "%"], "neither a share"),
                               (["--above", "-1"], "neither a share"), (["--above", "5x"], "neither a share"), (["--csv", "--json"], "which of them"),
                               (["--budget", "4K"], "from 8K to 64G"), (["-k", "0"], "not a whole number")]:
@@ -67,14 +67,38 @@ class Count(Case):
         self.build("a", b"\n".join(stream), "--top=1K", "--budget", "8K")  # far too small
         found = {}
         for limit in (10, 20, 50, 100, 200):
-            for item, estimate, lower, upper, _, _, above in self.rows("top", "--above", limit, "a"):
+            for item, estimate, lower, upper, _, exact, above in self.rows("top", "--above", limit, "a", says="could be above"):
                 self.assertGreater(int(upper), limit)
-                self.assertEqual(above, b"certainly" if int(lower) > limit else b"possibly")
-                self.assertTrue(above == b"possibly" or truth[item] > limit)
+                self.assertEqual(above, b"possibly" if int(lower) <= limit else b"certainly" if exact == b"true" else b"probably")
+                self.assertTrue(above != b"certainly" or truth[item] > limit)
                 found.setdefault(above, set()).add(item)
-        self.assertEqual(len(found), 2)
-        row = json.loads(self.run_program("top", "--json", "--above", "1%", "-k", "1", "a"))
+        self.assertLessEqual({b"possibly", b"probably"}, set(found))
+        row = json.loads(self.run_program("top", "--json", "--above", "1%", "-k", "1", "a", says="could be above"))
         self.assertEqual(list(row), ["item", "estimate", "lower", "upper", "share", "exact", "above"])
+
+    def test_above_shares_and_words(self):
+        """0.7 % of 1000 is 7, which is not above itself; a share has its sign, and a count is whole."""
+        data = b"seven\n" * 7 + b"".join(b"x%d\n" % i for i in range(993))
+        self.assertEqual(self.rows("count", "--above", "0.7%", data=data), [])
+        self.assertEqual(len(self.rows("count", "--above", "0.69%", data=data)), 1)
+        for word in ("0.5", "0x10", "1.5K%", "-1", "", "nan"):
+            self.run_program("count", "--above", word, data=data, code=2, says="neither a share such as 0.1% nor a whole number")
+
+    def test_incomplete(self):
+        """What is not listed is said, in a pipe too."""
+        data = b"".join(b"%d\n" % i for i in range(30000))
+        for options, says in ((["--above", "0"], "could be above"), (["-k", "30000"], "more were counted")):
+            done = subprocess.run([PROGRAM, "count", "-b", "16K", *options], input=data, capture_output=True)
+            self.assertEqual(done.returncode, 0)
+            self.assertLess(done.stdout.count(b"\n"), 30000)
+            self.assertIn(says, done.stderr.decode())
+        done = subprocess.run([PROGRAM, "count", "-k", "30000"], input=data[:5000], capture_output=True)
+        self.assertEqual(done.stderr, b"")
+        for size, says in ((238, b""), (239, b"2 of the items have more than 238 bytes")):
+            done = subprocess.run([PROGRAM, "count"], input=(b"x" * size + b"\n") * 2 + b"y\n", capture_output=True)
+            self.assertEqual(done.stdout.count(b"\n"), 2 if size == 238 else 1)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(bool(done.stderr), bool(says))
 
     def test_odd_items(self):
         lines = b"".join(b'n,"%s"\n' % item.replace(b'"', b'""') for item in ODD)

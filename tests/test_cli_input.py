@@ -61,16 +61,22 @@ class Looks(Case):
 
     def test_other_files(self):
         for data, says in [("apple\n".encode("utf-16"), "UTF-16: .*iconv"), (b"PK\3\4" + bytes(30), "zip archive"),
-                           (b"PAR1" + bytes(30), "Parquet")]:
+                           (b"PAR1" + bytes(30), "Parquet"), (b"name" + bytes(253) + b"ustar" + bytes(250), "tar archive"),
+                           ("apple\n".encode("utf-32"), "UTF-32: .*iconv"), (b"7z\xbc\xaf\x27\x1c and no NUL\n", "7z archive"),
+                           (b"\x04\x22\x4d\x18\n", "lz4"), (b"%PDF-1.7\n\0", "PDF")]:
             self.fails("build", "-o", "x", data=data, says=f"stdin is .*{says}")
         self.assertEqual(self.files(), [])
+        for data in (b"PAR1\n", b"LEGOSKCH\n", b"x" * 257 + b"ustar\n"):  # which are lines like others
+            self.build("a", data)
+            self.assertEqual(self.query("a", data[:-1]), {data[:-1]: 1})
 
     def test_raw_keys_are_no_lines(self):
         draw = random.Random(1)
         keys = [int(draw.paretovariate(0.7)) for _ in range(1000)]
         narrow, wide = struct.pack("<1000I", *(k % 2**24 for k in keys)), struct.pack("<1000Q", *(k % 2**32 for k in keys))
         noise = bytes(draw.randrange(256) for _ in range(5000))
-        for data, says in [(wide, "-f u64 looks right"), (narrow, "-f u32 looks right"), (noise, "-f u32 or -f u64 if")]:
+        for data, says in [(wide, "-f u64 looks right"), (narrow, "-f u32 looks right"), (noise, "-f u32 or -f u64 if"),
+                           ("apple\npear\n".encode("utf-16-le"), "UTF-16"), ("apple\npear\n".encode("utf-16-be"), "UTF-16")]:
             for options in ([], ["-f", "lines"], ["-f", "tsv"], ["-f", "uniq"], ["--column", "1"]):
                 self.fails("build", "-o", "x", *options, data=data, says=rf"stdin has NUL bytes.*{says}.*--keep-nul")
         self.fails("query", self.write("a", self.build("b", "x\n")), data=wide, says="has NUL bytes")
@@ -116,6 +122,12 @@ class Names(Case):
                 self.assertEqual(self.build("b", b"", *more, name), wanted, name)
         self.assertEqual(self.build("b", b"", "-f", "lines", self.write("lines.tsv", files["txt"])),
                          self.build("a", files["txt"]))
+
+    def test_tables_named_tsv(self):
+        self.write("t.tsv", b"id\tcity\n1\tRome\n")
+        self.fails("build", "-o", "x", "t.tsv", says=r"\At.tsv:1: the count is not .*\nlegosketch: by its name t.tsv has an item.*"
+                                                     r"--column counts a column of a table, -f lines whole lines\n\Z")
+        self.fails("build", "-o", "x", "-f", "tsv", "t.tsv", says=r"\At.tsv:1: the count is not [^\n]*\n\Z")  # as it was told
 
     def test_mixed(self):
         self.write("a.txt", b"x\ny\n")

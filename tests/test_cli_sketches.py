@@ -108,6 +108,23 @@ class Sketches(Case):
             self.assertEqual(self.info("sum")["blocks"], self.info("a")["blocks"])
             os.remove(self.folder / "sum")
 
+    def test_text_and_integers(self):
+        """Programs can count both in one sketch."""
+        made = bytearray(self.build("a", b"6\n12345678\n", "--top"))
+        made[13] = 3  # docs/format.md
+        made[-8:] = struct.pack("<Q", xxhash.xxh3_64_intdigest(bytes(made[:-8])))
+        self.write("both", bytes(made))
+        self.assertEqual(self.info("both")["items"], "mixed")
+        self.assertRegex(self.run_program("info", "both").decode(), r"(?m)^items +text and integers$")
+        number = int.from_bytes(b"12345678", "little")  # is that item, too
+        self.assertEqual(self.query("both", 6, 12345678), {b"6": 1, b"12345678": 1})
+        self.assertEqual(self.query("both", 6, number, options=["-f", "u64"]), {b"6": 0, b"%d" % number: 1})
+        self.assertIn(b"12345678\t1\t1\t1\t", self.run_program("top", "both"))
+        self.build("k", struct.pack("<Q", 6), "-f", "u64", "--top")
+        self.run_program("merge", "-o", "sum", "both", "k")  # there is nothing left to mix up
+        self.run_program("build", "--append", "-f", "u64", "-o", "both", data=struct.pack("<Q", 6))
+        self.assertEqual(self.query("both", 6, options=["-f", "u64"]), {b"6": 1})
+
     def test_merge_refused(self):
         self.build("a", "x\n")
         self.build("b", "x\n", "--seed", "1")

@@ -15,9 +15,9 @@ class Top(Case):
         self.truth = collections.Counter(self.words)
         self.lines = b"\n".join(self.words) + b"\n"
 
-    def top(self, name, *arguments):
+    def top(self, name, *arguments, **more):
         """[(item, estimate, lower, upper)]"""
-        lines = self.run_program("top", *arguments, name).split(b"\n")
+        lines = self.run_program("top", *arguments, name, **more).split(b"\n")
         self.assertEqual(lines.pop(), b"")
         return [(unshown(item), float(estimate), int(lower), int(upper))
                 for item, estimate, lower, upper, _, _ in (line.split(b"\t") for line in lines)]
@@ -31,7 +31,7 @@ class Top(Case):
             self.assertEqual((estimate, lower, upper), (count,) * 3)
             self.assertEqual(self.truth[item], count)
         self.assertEqual(len(self.top("a")), 100)
-        every = self.top("a", "--items", "4294967295")
+        every = self.top("a", "--items", "4294967295", says="more were counted")
         told = json.loads(self.run_program("info", "--json", "a"))
         self.assertEqual(len(every), told["top_items"])
         self.assertEqual(told["total"], 20000)

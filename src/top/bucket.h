@@ -9,6 +9,7 @@
 enum { INTEGER_CODE = 248, NEGATIVE_BITS = 47, LABEL = 2 };
 enum { FLAG_SHIFT = 8, WIDTH_SHIFT = 9, TAG_SHIFT = 12, LABEL_KEY = 0xf0ff }; /* bits of a label; code and tag */
 
+_Static_assert((int)TOP_KEY_MAX == (int)LEGO_TOP_ITEM_MAX, "the public header has the number");
 _Static_assert((int)TOP_KEY_MAX < (int)INTEGER_CODE && TOP_ROOM < 256, "sizes fit a byte");
 _Static_assert((TOP_HEAD + (LABEL * TOP_RESIDENTS + 7) / 8 * 8) <= TOP_BUCKET, "labels can be read four at a time");
 
