@@ -39,8 +39,8 @@ def suggest(
     error     a share of a count: 0.01, "1%", or "exact"
     skew      where there is no sample: "low", "middle" or "high", or the skewness of a Zipf stream from 0 to 3
 
-    >>> suggest(distinct=10_000_000, error="1%").budget // 10**6
-    19
+    >>> 10_000_000 < suggest(distinct=10_000_000, error="1%").budget < 40_000_000
+    True
     >>> small = suggest({"apple": 3, "pear": 1}, error="exact")
     >>> small.budget, small.error
     (4096, 0.0)
