@@ -1,25 +1,35 @@
-"""legosketch beside the count-min sketches of other packages, and beside its own C library.
+"""legosketch beside other packages that count in little memory, and beside its own C library.
 
     make && python3 -m venv build/compare
-    build/compare/bin/pip install ./bindings/python numpy pyarrow datasketches==5.2.0 pyprobables==0.7.0
-    build/compare/bin/python bindings/python/bench/compare.py [--only-c] [FILE...]
+    build/compare/bin/pip install ./bindings/python numpy pyarrow datasketches==5.2.0 pyprobables==0.7.0 bounter==1.2.0
+    build/compare/bin/python bindings/python/bench/compare.py [--only errors|speed|c] [FILE...]
 
-FILE: a stream, NAME.u32 or NAME.u64 of raw little-endian keys or NAME.txt of one item a line, each also with .xz. Two
-Zipf streams made here come first.
+FILE: a stream, NAME.u32 or NAME.u64 of raw little-endian keys or NAME.txt of one item a line, each also with .xz; without
+one, all that scripts/streams.py knows.
 
-ERRORS are over all distinct items, against exact counts, at equal bytes: AAE is the mean of |estimate - count|, ARE
-that of |estimate - count| / count, "always 1" the constant answer. Bytes are
+    always 1        the constant answer
+    legosketch      Sketch(budget)
+    datasketches    count_min_sketch: counters of 8 bytes, and 24 more
+    pyprobables     CountMinSketch: counters of 4 bytes, the better of two queries, min and mean-min
+    bounter 32      CountMinSketch: counters of 32 bits, which count conservatively, so it can not delete nor merge exactly
+    bounter 16      log_counting=1024: 2 bytes, of which 10 bits are exact, then random; its "10-bit" counters
+    bounter 8       log_counting=8: 1 byte, of which 3 bits are exact, then random; its "8-bit" counters
+    frequent        datasketches' frequent items: the most frequent of them; of all others it says 0
+
+ERRORS are over all distinct items, against exact counts: AAE is the mean of |estimate - count|, ARE that of |estimate -
+count| / count, each with the number of rows that makes its sum with the other, as multiples of what the constant 1 has,
+least on the very stream. Bytes are all that a method is asked for, at most the budget:
     legosketch    Sketch.bytes: all memory of a sketch but for Sketch.cache_bytes, what a scan told, where blocks share
-    datasketches  get_serialized_size_bytes(): counters of 8 bytes and 24 more
-    pyprobables   the array of its counters, 4 bytes each
-The others have the number of rows that gives them the lowest AAE on the very stream; pyprobables also the better of two
-queries, min and mean-min. Their counters are sums, so each distinct item is added once with its count, which leaves
-what adding the stream item by item leaves.
+    datasketches  get_serialized_size_bytes()
+    bounter       the table; not the 64 KB more that each has, to tell how many distinct items there are
+    frequent      16 for each integer that is kept, 8 and its length for a text, as in its file: in memory it is more
+Counters of plain sums get each distinct item once with its count, which leaves what adding the stream leaves; the others
+get the stream in its order.
 
 SPEED is in million items a second of this process's CPU time, one thread, the median of 5 rounds. add, estimate: one
-item a call, a Python loop over the first 50,000 items of the stream. add_many, estimate_many: the whole stream as an
-Arrow array in one call; the others have no batches. Counting starts with an empty sketch, asking with one of the whole
-stream. pyprobables takes no integers: it gets their 8 bytes.
+item a call, a Python loop over the first 50,000 items of the stream. In batches: the whole stream in a call, as an Arrow
+array, or a list for bounter, which has batches that count and none that ask. Counting starts with an empty sketch, asking with one
+of the whole stream. pyprobables and bounter take no integers: they get their 8 bytes.
 
 SPDX-License-Identifier: MIT
 """
@@ -27,12 +37,16 @@ SPDX-License-Identifier: MIT
 import argparse
 import ctypes
 import lzma
+import math
 import pathlib
 import platform
 import statistics
+import subprocess
+import sys
 import time
 import typing
 
+import bounter
 import datasketches
 import numpy
 import probables
@@ -40,7 +54,7 @@ import pyarrow
 from legosketch import Sketch
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BUDGETS = {"100 KB": 100 << 10, "1 MB": 1 << 20}
+BUDGETS = {"32 KB": 32 << 10, "128 KB": 128 << 10}
 LOOP = 50_000  # items of a loop in Python: half a second for the slowest
 PIECE = 10_000  # items of a small batch
 ROUNDS = 5  # of each measured loop or batch; the median evens out what else runs on the machine
@@ -54,8 +68,7 @@ def zipf(skew, n=100_000, length=2_000_000):
     random = numpy.random.default_rng(1)
     weights = numpy.arange(1, n + 1) ** -skew
     names = random.integers(0, 2**63, n, dtype=numpy.uint64)
-    stream = names[random.choice(n, length, p=weights / weights.sum())]
-    return f"Zipf {skew}", stream, *numpy.unique(stream, return_counts=True)
+    return names[random.choice(n, length, p=weights / weights.sum())]
 
 
 def read(path):
@@ -73,41 +86,70 @@ def read(path):
 # ---- the methods ----------------------------------------------------------------------------------------------------
 
 
-def make_lego(budget, rows, query):
-    return Sketch(budget)
-
-
-def make_datasketches(budget, rows, query):
-    return datasketches.count_min_sketch(rows, (budget - 24) // 8 // rows)
-
-
-def make_probables(budget, rows, query):
-    sketch = probables.CountMinSketch(width=budget // 4 // rows, depth=rows)
-    sketch.query_type = query
-    return sketch
+def eight_bytes(number):
+    return number.to_bytes(8, "little")
 
 
 class Method(typing.NamedTuple):
-    make: typing.Callable  # (budget, rows, query)
-    rows: range  # and queries: what to choose from
-    queries: list
+    """Something that counts. `choices` are what there is to choose from, given to make(budget, choice)."""
+
+    choices: list
+    make: typing.Callable
     bytes: typing.Callable
-    add: typing.Callable  # (sketch, key[, count])
-    ask: typing.Callable  # (sketch, key)
-    key: typing.Callable  # of an integer
+    add: typing.Callable  # of a sketch what counts a key: add(sketch)(key[, count])
+    ask: typing.Callable  # ... and tells
+    key: typing.Callable = int  # of an integer
+    sums: bool = True  # whether all that matters is each item's count
+    add_many: typing.Callable = None  # ... in batches
+    ask_many: typing.Callable = None
 
     def keys(self, items):
         return items if isinstance(items, list) else list(map(self.key, items.tolist()))
 
 
-countmin, probable = datasketches.count_min_sketch, probables.CountMinSketch
+def make_probables(budget, choice):
+    rows, query = choice
+    sketch = probables.CountMinSketch(width=budget // 4 // rows, depth=rows)
+    sketch.query_type = query
+    return sketch
+
+
+def bounter_of(bits):
+    log_counting = {32: None, 16: 1024, 8: 8}[bits]
+
+    def make(budget, rows):
+        width = 1 << (budget * 8 // bits // rows).bit_length() - 1  # it takes powers of two only
+        return bounter.CountMinSketch(width=width, depth=rows, log_counting=log_counting)
+
+    return Method(list(range(1, 9)), make, lambda s: s.width * s.depth * bits // 8, lambda s: s.increment,
+                  lambda s: s.__getitem__, eight_bytes, False, lambda s: s.update)  # fmt: skip
+
+
+class Frequent:
+    """datasketches' frequent items, with what it takes."""
+
+    def __init__(self, budget, is_text):
+        self.is_text = is_text
+        kind = datasketches.frequent_strings_sketch if is_text else datasketches.frequent_items_sketch
+        each = 16 if not is_text else 14  # words have six letters or so
+        self.sketch = kind(int(math.log2((budget - 32) / each / 0.75)))
+
+    def size(self):
+        return self.sketch.get_serialized_size_bytes() if self.is_text else 32 + 16 * self.sketch.num_active_items
+
+
 METHODS = {
-    "legosketch": Method(make_lego, range(1), [""], lambda s: s.bytes,
-                         Sketch.add, Sketch.estimate, int),
-    "datasketches": Method(make_datasketches, range(1, 17), [""], countmin.get_serialized_size_bytes,
-                           countmin.update, countmin.get_estimate, int),
-    "pyprobables": Method(make_probables, range(1, 17), ["min", "mean-min"], lambda s: 4 * s.width * s.depth,
-                          probable.add, probable.check, lambda number: number.to_bytes(8, "little")),
+    "legosketch": Method([None], lambda budget, _: Sketch(budget), lambda s: s.bytes, lambda s: s.add, lambda s: s.estimate,
+                         add_many=lambda s: s.add_many, ask_many=lambda s: s.estimate_many),
+    "datasketches": Method(list(range(1, 17)),
+                           lambda budget, rows: datasketches.count_min_sketch(rows, (budget - 24) // 8 // rows),
+                           lambda s: s.get_serialized_size_bytes(), lambda s: s.update, lambda s: s.get_estimate),
+    "pyprobables": Method([(rows, query) for query in ("min", "mean-min") for rows in range(1, 9)], make_probables,
+                          lambda s: 4 * s.width * s.depth, lambda s: s.add, lambda s: s.check, eight_bytes),
+    "bounter 32": bounter_of(32),
+    "bounter 16": bounter_of(16),
+    "bounter 8": bounter_of(8),
+    "frequent": Method([], Frequent, Frequent.size, lambda s: s.sketch.update, lambda s: s.sketch.get_estimate, sums=False),
 }  # fmt: skip
 
 
@@ -122,26 +164,56 @@ def errors(estimates, counts):
 class Tried(typing.NamedTuple):
     aae: float
     are: float
-    rows: int
-    query: str
+    choice: object
     sketch: object
 
 
-def best(method, budget, keys, counts):
-    """The sketch of the lowest AAE: more rows are tried until two in turn were no better."""
-    chosen = []
-    for query in method.queries:
-        tried = []
-        for rows in method.rows:
-            sketch = method.make(budget, rows, query)
+def choices_of(name, items):
+    if name == "frequent":
+        return [isinstance(items, list)]  # nothing to choose: texts have a kind of their own
+    return METHODS[name].choices
+
+
+def add_all(method, sketch, keys):
+    if method.add_many:
+        method.add_many(sketch)(keys)
+    else:
+        loop(method.add, keys)(sketch)
+
+
+def best(name, budget, stream, items, counts):
+    """The sketch whose errors, over those of always answering 1, have the least sum."""
+    method, one, tried = METHODS[name], errors(numpy.ones(len(counts)), counts), []
+    keys, whole = method.keys(items), None if method.sums else method.keys(stream)
+    for choice in choices_of(name, items):
+        sketch = method.make(budget, choice)
+        if method.sums:
+            add = method.add(sketch)
             for key, count in zip(keys, counts.tolist()):
-                method.add(sketch, key, count)
-            error = errors([method.ask(sketch, key) for key in keys], counts)
-            tried.append(Tried(*error, rows, query, sketch))
-            if min(tried, key=lambda one: one.aae).rows <= rows - 2:
-                break
-        chosen.append(min(tried, key=lambda one: one.aae))
-    return min(chosen, key=lambda one: one.aae)
+                add(key, count)
+        else:
+            add_all(method, sketch, whole)
+        assert method.bytes(sketch) <= budget, (name, choice, method.bytes(sketch))
+        tried.append(Tried(*errors(list(map(method.ask(sketch), keys)), counts), choice, sketch))
+    return min(tried, key=lambda t: t.aae / one[0] + t.are / one[1])
+
+
+def row(*cells):
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def compare_errors(streams):
+    row("stream", "budget", "always 1", *METHODS)
+    row(*["---"] * (len(METHODS) + 3))
+    for name, stream, items, counts in streams:
+        for size, budget in BUDGETS.items():
+            cells = [errors(numpy.ones(len(counts)), counts)]
+            cells += [best(method, budget, stream, items, counts)[:2] for method in METHODS]
+            lowest = [min(cell[i] for cell in cells) for i in range(2)]
+            row(name, f"{size}, {budget / len(counts):.2g}", *(
+                " / ".join(f"**{error:.3g}**" if error == low else f"{error:.3g}" for error, low in zip(cell, lowest))
+                for cell in cells
+            ))  # fmt: skip
 
 
 def rate(n, work, make):
@@ -155,45 +227,35 @@ def rate(n, work, make):
     return f"{n / statistics.median(times) / 1e6:.3g}"
 
 
-def loop(call, keys):
+def loop(method, keys):
     def work(sketch):
+        call = method(sketch)
         for key in keys:
-            call(sketch, key)
+            call(key)
 
     return work
 
 
-def row(*cells):
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+def compare_speed(streams, budget):
+    row("stream", "package", "add", "estimate", "add, in batches", "estimate, in batches")
+    row(*["---"] * 6)
+    for name, stream, items, counts in streams:
+        for package, method in METHODS.items():
+            choice = best(package, budget, stream, items, counts).choice
+            first, whole = method.keys(stream[:LOOP]), method.keys(stream)
+            batch = pyarrow.array(stream) if package == "legosketch" else whole
+            full = method.make(budget, choice)
+            add_all(method, full, batch)
 
+            def empty():
+                return method.make(budget, choice)
 
-def compare_one(package, budget, stream, items, counts):
-    """Cells of a row of the table."""
-    method = METHODS[package]
-    chosen = best(method, budget, method.keys(items), counts)
-    assert method.bytes(chosen.sketch) <= budget
-
-    def empty():
-        return method.make(budget, chosen.rows, chosen.query)
-
-    def full():
-        return chosen.sketch
-
-    first = method.keys(stream[:LOOP])
-    speeds = [rate(LOOP, loop(method.add, first), empty), rate(LOOP, loop(method.ask, first), full), "", ""]
-    if package == "legosketch":
-        batch = pyarrow.array(stream)
-        speeds[2] = rate(len(stream), lambda s: s.add_many(batch), empty)
-        speeds[3] = rate(len(stream), lambda s: s.estimate_many(batch), full)
-    rows = f"{chosen.rows or ''} {chosen.query}".strip()
-    return [package, rows, f"{method.bytes(chosen.sketch):,}", f"{chosen.aae:.3g}", f"{chosen.are:.3g}", *speeds]
-
-
-def compare(name, stream, items, counts):
-    for size, budget in BUDGETS.items():
-        row(name, size, "always 1", "", "", *map("{:.3g}".format, errors(numpy.ones(len(counts)), counts)), *[""] * 4)
-        for package in METHODS:
-            row(name, size, *compare_one(package, budget, stream, items, counts))
+            cells = [rate(LOOP, loop(method.add, first), empty), rate(LOOP, loop(method.ask, first), lambda: full), "", ""]
+            if method.add_many:
+                cells[2] = rate(len(stream), lambda s: method.add_many(s)(batch), empty)
+            if method.ask_many:
+                cells[3] = rate(len(stream), lambda s: method.ask_many(s)(batch), lambda: full)
+            row(name, package, *cells)
 
 
 # ---- the C library itself -------------------------------------------------------------------------------------------
@@ -220,6 +282,7 @@ class Items(ctypes.Structure):
         ("bytes", ctypes.c_void_p),
         ("offsets", ctypes.c_void_p),
         ("counts", ctypes.c_void_p),
+        ("kind", ctypes.c_int),
     ]
 
 
@@ -295,17 +358,22 @@ def beside_c(budget, keys):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="*")
-    parser.add_argument("--only-c", action="store_true", help="only the table beside the C library")
+    parser.add_argument("--only", choices=["errors", "speed", "c"])
     given = parser.parse_args()
     cpu = [line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
     print(f"{len(cpu)} cores of {cpu[0]}, Python {platform.python_version()}, numpy {numpy.__version__}\n")
-    if not given.only_c:
-        row("stream", "budget", "package", "rows", "bytes", "AAE", "ARE", "add", "estimate", "add_many", "estimate_many")
-        row(*["---"] * 11)
-        for stream in [zipf(0.9), zipf(1.1)] + [read(file) for file in given.file]:
-            compare(*stream)
+    wanted = [given.only] if given.only else ["errors", "speed", "c"]
+    files = given.file or subprocess.run([sys.executable, ROOT / "scripts" / "streams.py"], text=True, check=True,
+                                         stdout=subprocess.PIPE).stdout.split()  # fmt: skip
+    streams = [read(file) for file in files] if wanted != ["c"] else []
+    if "errors" in wanted:
+        compare_errors(streams)
         print()
-    beside_c(BUDGETS["1 MB"], zipf(0.9, length=8_000_000)[1])  # more than the package gathers at once
+    if "speed" in wanted:
+        compare_speed([stream for stream in streams if given.file or stream[0].startswith(("orm", "war"))], BUDGETS["128 KB"])
+        print()
+    if "c" in wanted:
+        beside_c(1 << 20, zipf(0.9, length=8_000_000))  # more than the package gathers at once
 
 
 main()

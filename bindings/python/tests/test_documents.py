@@ -41,6 +41,7 @@ def test_every_public_name_has_a_docstring():
 def test_guide(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
+    pytest.importorskip("duckdb")
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(os.fspath(FOLDER / "docs/python.md"), module_relative=False,
                               optionflags=doctest.NORMALIZE_WHITESPACE)
