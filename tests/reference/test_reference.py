@@ -157,7 +157,7 @@ class Info(ctypes.Structure):
 
 class Items(ctypes.Structure):
     _fields_ = [("n", ctypes.c_size_t), ("integers", ctypes.c_void_p), ("bytes", ctypes.c_char_p),
-                ("offsets", ctypes.c_void_p), ("counts", ctypes.c_void_p)]
+                ("offsets", ctypes.c_void_p), ("counts", ctypes.c_void_p), ("kind", ctypes.c_int)]
 
 
 WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t)
