@@ -33,8 +33,13 @@ def client(cluster, request):
     return cluster.client(protocol=request.param)
 
 
+def content(data):
+    """All of a sketch's bytes but for what its items are, of which Redis knows no more than bytes, and the checksum."""
+    return data[:13] + data[14:-8]
+
+
 def dumps(cluster, sketch):
-    return [cluster.holder_of(key)("LEGO.DUMP", key) for key in sketch.keys]
+    return [content(cluster.holder_of(key)("LEGO.DUMP", key)) for key in sketch.keys]
 
 
 def assert_counted_once(cluster, sketch, writer):
@@ -46,7 +51,7 @@ def assert_counted_once(cluster, sketch, writer):
         assert upper >= writer.counted[item]
     if not in_doubt:
         here = sketches_here(sketch, BUDGET, writer.counted)
-        assert dumps(cluster, sketch) == [part.to_bytes() for part in here]
+        assert dumps(cluster, sketch) == [content(part.to_bytes()) for part in here]
 
 
 # ---- where they are --------------------------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ def test_arguments(client):
             SketchGroups.create(client, **{"name": "refused", "groups": 6, "budget": BUDGET, **refused})
         SketchGroups.delete(client, "refused")
     sketch = SketchGroups.create(client, "arguments", 6, BUDGET)
-    for items in ([1.5], [True], ["a", None]):
+    for items in ([{}], [object()], ["a", None]):
         with pytest.raises(TypeError):
             sketch.add_many(items)
     for counts in ([1], [1, 2, 3], [1, 1.5]):
@@ -137,7 +142,7 @@ def test_groups_are_the_sketches_of_their_items(cluster, client):
     here = [Sketch(BUDGET // 6, seed=42) for _ in sketch.keys]
     for item, count in zip(items, counts):
         here[group(item, 6, 42)].add(item, count)
-    assert dumps(cluster, sketch) == [part.to_bytes() for part in here]
+    assert dumps(cluster, sketch) == [content(part.to_bytes()) for part in here]
     assert sketch.total() == sum(counts) == sum(info["total"] for info in sketch.info())
     asked = ["WITHBOUNDS", "ITEMS", *items[::5], "never seen"]
     parts = [here[group(item, 6, 42)] for item in asked]
@@ -154,7 +159,7 @@ def test_groups_are_the_sketches_of_their_items(cluster, client):
     whole = here[0]
     for part in here[1:]:
         whole.merge(part)
-    assert sketch.to_sketch() == whole
+    assert content(sketch.to_sketch().to_bytes()) == content(whole.to_bytes())
     SketchGroups.delete(client, "equal")
 
 
@@ -187,7 +192,7 @@ def test_sketches_of_as_many_groups_merge(cluster, client):
     for into, source in zip(monday.keys, tuesday.keys):  # the keys of a group have one slot in every sketch
         cluster.holder_of(into)("LEGO.MERGE", into, "2", into, source)
     assert dumps(cluster, monday) == [
-        part.to_bytes() for part in sketches_here(monday, BUDGET, Counter(range(1000)) + Counter(range(500, 1500)))
+        content(part.to_bytes()) for part in sketches_here(monday, BUDGET, Counter(range(1000)) + Counter(range(500, 1500)))
     ]
     assert monday.total() == 2000 and monday.estimate(700) == 2
     for sketch in (monday, tuesday):
@@ -254,7 +259,7 @@ def test_slots_that_move_step_by_step(cluster, client):
     unaware.add_many(items)
     cluster.settle()
     counted = Counter({item: 8 for item in items})
-    assert dumps(cluster, sketch) == [part.to_bytes() for part in sketches_here(sketch, BUDGET, counted)]
+    assert dumps(cluster, sketch) == [content(part.to_bytes()) for part in sketches_here(sketch, BUDGET, counted)]
     SketchGroups.delete(client, "steps")
 
 
@@ -308,7 +313,7 @@ def test_what_only_a_killed_master_had_was_in_doubt(cluster):
     master.start()
     cluster.settle()
     counted = Counter(range(1000)) + Counter(item for item, _ in caught.value.counted)
-    assert dumps(cluster, sketch) == [part.to_bytes() for part in sketches_here(sketch, BUDGET, counted)]
+    assert dumps(cluster, sketch) == [content(part.to_bytes()) for part in sketches_here(sketch, BUDGET, counted)]
     SketchGroups.delete(cluster.client(), "only")
 
 
