@@ -1,4 +1,5 @@
-"""The examples of docs/engines.md give what they say: blocks of redis, after "> ", and of sql, after "=> "."""
+"""The examples of docs/redis.md and docs/postgres.md give what they say: blocks of redis, after "> ", and of sql, after
+"=> "."""
 
 import pathlib
 import re
@@ -7,12 +8,13 @@ import sys
 
 from server import Server
 
-DOCUMENT = pathlib.Path(__file__).parents[2] / "docs/engines.md"
+DOCUMENTS = pathlib.Path(__file__).parents[2] / "docs"
 
 
-def examples(language, prompt):
+def examples(document, language, prompt):
     """(what is typed, what comes then) of every block of a language."""
-    for block in re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE):
+    text = (DOCUMENTS / document).read_text()
+    for block in re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         for example in re.split(rf"^{prompt} ", block, flags=re.MULTILINE)[1:]:
             lines = example.splitlines()
             # a statement goes on to its semicolon
@@ -30,16 +32,16 @@ def main():
     with Server() as server:
         redis = ["redis-cli", "-p", str(server.port), "--no-raw"]
         psql = ["psql", "-X", "-q"]
-        given = [(*example, redis) for example in examples("redis", ">")]
-        given += [(*example, psql) for example in examples("sql", "=>")]
+        given = [(*example, redis) for example in examples("redis.md", "redis", ">")]
+        given += [(*example, psql) for example in examples("postgres.md", "sql", "=>")]
         for typed, expected, program in given:
             n += 1
             # one line of redis-cli's own quoting; a statement of psql's
             found = output(*program, given=typed + "\n")
             if found != expected:
                 wrong += 1
-                print(f"--- {typed}\n--- docs/engines.md has\n{expected}\n--- but there came\n{found}")
-    print(f"docs/engines.md: {n} examples, {wrong} of them wrong")
+                print(f"--- {typed}\n--- the document has\n{expected}\n--- but there came\n{found}")
+    print(f"docs/redis.md, docs/postgres.md: {n} examples, {wrong} of them wrong")
     return wrong > 0 or n < 20
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # golden.sh BUILD: the same streams in C, Python, Redis and PostgreSQL give the same bytes, those of golden.py; and the
-# examples of docs/engines.md are true (documents.py), and what PostgreSQL prints is what Python counts (items.py).
+# examples of docs/redis.md and docs/postgres.md are true (documents.py), and what PostgreSQL prints is what Python counts (items.py).
 # 77: skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

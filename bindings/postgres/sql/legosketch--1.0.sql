@@ -1,4 +1,4 @@
--- The extension legosketch: a type, aggregates, + and -, questions. docs/engines.md is the manual.
+-- The extension legosketch: a type, aggregates, + and -, questions. docs/postgres.md is the manual.
 \echo Use "CREATE EXTENSION legosketch" to load this file. \quit
 
 -- ---- the type: the bytes that the library saves, checked on every way in. Bytes need no code of ours to go out ------

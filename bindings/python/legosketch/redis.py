@@ -7,7 +7,7 @@
     words.estimate("apple")                                             # 2
 
 Every item belongs to one group (legosketch.group()), so an estimate asks one key and has the error of the whole budget.
-A `redis.Redis` client of a single server does as well. The servers need our module, see docs/engines.md.
+A `redis.Redis` client of a single server does as well. The servers need our module, see docs/redis.md.
 
 COUNTED ONCE. A command that a server may have executed is not sent again. Redis answers MOVED, ASK, TRYAGAIN,
 CLUSTERDOWN, LOADING and READONLY in place of executing one, and what no server got was not executed either: all that

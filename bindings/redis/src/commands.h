@@ -1,4 +1,4 @@
-/* commands: one function each. What they take and reply is written in command_table.c and docs/engines.md.
+/* commands: one function each. What they take and reply is written in command_table.c and docs/redis.md.
  *
  * SPDX-License-Identifier: MIT */
 #pragma once
