@@ -26,7 +26,7 @@ int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 static lego_status load_within_memory(RedisModuleCtx *ctx, const char *bytes, size_t size, struct value **value)
 {
     lego_status status = memory_has_room(ctx, size) ? value_load(bytes, size, value) : LEGO_ERR_MEMORY;
-    if (status != LEGO_OK || memory_has_room(ctx, 0)) return status;
+    if (status != LEGO_OK || memory_left(ctx) > 0) return status;
     value_destroy(*value);
     return LEGO_ERR_MEMORY;
 }
