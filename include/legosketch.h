@@ -125,6 +125,14 @@ LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */
 LEGO_API lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy);
 LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
 
+/* Takes an allocation of a sketch and returns where it is now: there, or where its owner has copied all of it to. */
+typedef void *(*lego_move)(void *context, void *memory, size_t size);
+
+/* Hands every allocation of a sketch to move, and returns where the sketch is then: for owners of memory who move it to
+ * fill gaps, or who want to know what each allocation really took. Nobody else may use the sketch meanwhile; if nothing
+ * moves, others may read it. */
+LEGO_API lego_sketch *lego_relocate(lego_sketch *sketch, lego_move move, void *context);
+
 /* How many threads functions that take many items may use; 1 after create, load and copy. Results do not depend on
  * it. */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
