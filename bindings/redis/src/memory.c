@@ -33,6 +33,5 @@ uint64_t memory_left(RedisModuleCtx *ctx)
 
 bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes)
 {
-    enum { FEW = 1 << 20 };
-    return bytes < FEW || bytes <= memory_left(ctx);
+    return bytes < MEMORY_FEW || bytes <= memory_left(ctx);
 }

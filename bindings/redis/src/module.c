@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "recipe.h"
 #include "type.h"
 
 #include <legosketch.h>
@@ -19,15 +20,16 @@ LEGO_API int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, i
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    (void)argv;
     if (RedisModule_Init(ctx, "legosketch", version_number(), REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     if (!RMAPI_FUNC_SUPPORTED(RedisModule_TryAlloc) || !RMAPI_FUNC_SUPPORTED(RedisModule_SetCommandInfo)) {
         RedisModule_Log(ctx, "warning", "legosketch needs Redis 7.0 or later, or Valkey");
         return REDISMODULE_ERR;
     }
-    if (argc != 0) {
-        RedisModule_Log(ctx, "warning", "legosketch takes no arguments");
+    const char *wrong = argc == 0 ? NULL : recipe_read(argv, argc, &default_recipe);
+    if (wrong == NULL && argc != 0 && default_recipe.options.budget == 0) wrong = "it needs BUDGET, not ITEMS";
+    if (wrong != NULL) {
+        RedisModule_Log(ctx, "warning", "legosketch, whose arguments are options of LEGO.RESERVE: %s", wrong);
         return REDISMODULE_ERR;
     }
     /* A truncated RDB file is an error that type.c handles. A replica may answer from its old keys while it reads new

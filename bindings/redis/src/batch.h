@@ -1,0 +1,18 @@
+/* batch: items of a command as the library takes many of them.
+ *
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <legosketch.h>
+#include <redismodule.h>
+#include <stdbool.h>
+
+/* All of it is one allocation, which starts with the offsets. */
+struct batch {
+    uint64_t *offsets; /* to be freed */
+    void *numbers;     /* counts or estimates, n of them */
+    lego_items items;
+};
+
+/* Every step-th argument is an item. number_size: bytes for a number of each, which are not set. False: no memory. */
+bool batch_gather(struct batch *batch, RedisModuleString **argv, size_t n, size_t step, size_t number_size);
