@@ -4,6 +4,7 @@
 #include "job.h"
 
 #include "key.h"
+#include "reply.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -118,19 +119,42 @@ static bool is_current(RedisModuleCtx *ctx, const struct job *job)
     return current;
 }
 
+/* Whether the key is in a slot of another node by now. The server knows, and refuses a call then. */
+static bool is_elsewhere(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    if (!(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER)) return false;
+    RedisModuleCallReply *reply = RedisModule_Call(ctx, "EXISTS", "s", name);
+    if (reply != NULL) RedisModule_FreeCallReply(reply);
+    return reply == NULL;
+}
+
+/* A server that must not change keys now refuses commands that would, but not those that have started. */
+static bool may_change(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    const int replica = REDISMODULE_CTX_FLAGS_SLAVE | REDISMODULE_CTX_FLAGS_READONLY;
+    if ((RedisModule_GetContextFlags(ctx) & replica) == replica)
+        return reply_refused(ctx, "READONLY this server became a replica meanwhile: nothing was done"), false;
+    if (RedisModule_AvoidReplicaTraffic() || is_elsewhere(ctx, name))
+        return reply_refused(ctx, "TRYAGAIN the server was paused, or the key moved, meanwhile: nothing was done"),
+               false;
+    return true;
+}
+
 static int finish(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct job *job = RedisModule_GetBlockedClientPrivateData(ctx);
+    if (!may_change(ctx, argv[1])) return REDISMODULE_OK;
     return is_current(ctx, job) ? job->task->finish(ctx, job) : job->task->command(ctx, argv, argc);
 }
 
 /* ---- where it is done -------------------------------------------------------------------------------------------- */
 
-/* No client can wait in a transaction, in a script, while a log is read, or when it has waited already. */
+/* No client can wait in a transaction, in a script, while a log is read, or when it has waited already. Nor can the
+ * master of a replica: Valkey 9 loses a command that it waits for. */
 static bool can_wait(RedisModuleCtx *ctx)
 {
-    return !(RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_DENY_BLOCKING) &&
-           !RedisModule_IsBlockedReplyRequest(ctx);
+    const int never = REDISMODULE_CTX_FLAGS_DENY_BLOCKING | REDISMODULE_CTX_FLAGS_REPLICATED;
+    return !(RedisModule_GetContextFlags(ctx) & never) && !RedisModule_IsBlockedReplyRequest(ctx);
 }
 
 static int run_at_once(RedisModuleCtx *ctx, const struct job *given)
