@@ -15,7 +15,7 @@ extern const lego_allocator server_memory;
  * master or from our own log has room: it had it there. */
 uint64_t memory_left(RedisModuleCtx *ctx);
 
-/* Whether so many are. Fewer than MEMORY_FEW always are: the server itself refuses commands when memory is short, and to
- * ask it how much is left takes ten times as long as to make a sketch. */
+/* Whether so many are. Fewer than MEMORY_FEW always are: the server itself refuses commands when memory is short, and
+ * to ask it how much is left takes ten times as long as to make a sketch. */
 enum { MEMORY_FEW = 1 << 20 };
 bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);

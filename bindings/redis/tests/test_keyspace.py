@@ -182,6 +182,26 @@ def test_small_sketches_are_freed_at_once(key):
     assert handed_over() == before
 
 
+def test_active_defragmentation(server):
+    """Where a server was compiled with it, which Debian's was not: sketches move, and stay what they are."""
+    try:
+        server("CONFIG", "SET", "activedefrag", "yes")
+    except redis.ResponseError:
+        pytest.skip("this server can not defragment")
+    names = [f"k{i}" for i in range(40_000)]
+    server.pipeline([["LEGO.RESERVE", name, "BUDGET", 300_000, *(["TOP", 3] if i % 3 else [])]
+                     for i, name in enumerate(names)])  # fmt: skip
+    server.pipeline([["LEGO.ADD", name, *range(i % 50)] for i, name in enumerate(names) if i % 50])
+    server("DEL", *(name for i, name in enumerate(names) if i % 4))
+    digest, before = server("DEBUG", "DIGEST"), server.client.info("memory")["allocator_frag_bytes"]
+    server("CONFIG", "SET", "active-defrag-ignore-bytes", "1mb", "active-defrag-threshold-lower", "5")
+    wait_for(lambda: server.client.info("memory")["allocator_frag_bytes"] < before / 2, 60)
+    server("CONFIG", "SET", "activedefrag", "no")
+    assert server("DEBUG", "DIGEST") == digest
+    server.pipeline([["LEGO.ADD", name, "x"] for name in names[::4]])
+    assert set(map(tuple, server.pipeline([["LEGO.QUERY", name, "x"] for name in names[::4]]))) == {(1,)}
+
+
 def test_flushall_async(server):
     before = server.client.info("memory")["used_memory"]
     for i in range(20):
