@@ -34,7 +34,7 @@ void write_bytes(struct writer *writer, const void *bytes, size_t size)
 void write_int(struct writer *writer, uint64_t x, unsigned bytes)
 {
     unsigned char p[8];
-    for (unsigned i = 0; i < bytes; i++) p[i] = (unsigned char)(x >> (8 * i));
+    put_int(p, x, bytes);
     write_bytes(writer, p, bytes);
 }
 

@@ -28,6 +28,11 @@ static inline uint64_t get(const unsigned char *p, unsigned bytes)
     return x;
 }
 
+static inline void put_int(unsigned char *p, uint64_t x, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) p[i] = (unsigned char)(x >> (8 * i));
+}
+
 static inline uint32_t get32(const unsigned char *p)
 {
     return (uint32_t)get(p, 4);
