@@ -3,7 +3,20 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
+#include "reply.h"
+
 #include <string.h>
+
+bool batch_fits(RedisModuleCtx *ctx, const struct value *value, RedisModuleString **argv, size_t n, size_t step)
+{
+    bool fits = true;
+    for (size_t i = 0, size; i < n && value->integers && fits; i++) {
+        RedisModule_StringPtrLen(argv[i * step], &size);
+        fits = size == sizeof(uint64_t);
+    }
+    if (!fits) reply_refused(ctx, "ERR this sketch counts integers: an item of it is 8 bytes, little-endian");
+    return fits;
+}
 
 bool batch_gather(struct batch *batch, RedisModuleString **argv, size_t n, size_t step, size_t number_size)
 {

@@ -90,6 +90,7 @@ void answer_items(RedisModuleCtx *ctx, const struct value *value, RedisModuleStr
         reply_refused(ctx, "ERR %s is said twice", words[twice]);
         return;
     }
+    if (!batch_fits(ctx, value, argv + first, (size_t)(argc - first), 1)) return;
     lego_status status = argc - first == 1 ? ask_one(ctx, value->sketch, argv[first], &way)
                                            : ask_many(ctx, value->sketch, argv + first, (size_t)(argc - first), &way);
     if (status == LEGO_ERR_ARGUMENT)

@@ -14,7 +14,8 @@ struct counting {
     RedisModuleString **argv; /* the first item; if step is 2 its count follows it */
     size_t n, step;
     bool no_create, estimates;
-    bool bad; /* there is a count that is none */
+    lego_kind kind; /* what the sketch's items are, if not bytes */
+    bool bad;       /* there is a count that is none */
 };
 
 /* ---- options of LEGO.INCRBY -------------------------------------------------------------------------------------- */
@@ -47,8 +48,11 @@ static lego_status add_one(lego_sketch *sketch, struct counting *counting)
     int64_t count = 1;
     size_t size;
     const char *item = RedisModule_StringPtrLen(counting->argv[0], &size);
+    lego_items items = {.n = 1, .bytes = item, .offsets = (uint64_t[]){0, size}, .counts = &count};
+    items.kind = counting->kind;
     counting->bad = counting->step == 2 && !argument_integer(counting->argv[1], &count);
-    return counting->bad ? LEGO_ERR_ARGUMENT : lego_add(sketch, item, size, count);
+    if (counting->bad) return LEGO_ERR_ARGUMENT;
+    return counting->kind == 0 ? lego_add(sketch, item, size, count) : lego_add_items(sketch, &items);
 }
 
 /* Replies with estimates if they are asked for. Their memory is that of the counts, so that nothing can fail when the
@@ -62,6 +66,7 @@ static lego_status add_many(RedisModuleCtx *ctx, lego_sketch *sketch, struct cou
     for (size_t i = 0; i < n && counts != NULL && !counting->bad; i++)
         counting->bad = !argument_integer(counting->argv[2 * i + 1], &counts[i]);
     batch.items.counts = counts;
+    batch.items.kind = counting->kind;
     lego_status status = counting->bad ? LEGO_ERR_ARGUMENT : lego_add_items(sketch, &batch.items);
     if (status == LEGO_OK && counting->estimates) {
         (void)lego_query_items(sketch, &batch.items, NULL,
@@ -116,6 +121,11 @@ static int count_items(RedisModuleCtx *ctx, RedisModuleString *name, struct coun
     struct value *made, *value = open_to_count(ctx, name, counting->no_create, &key, &made);
     if (value == NULL) return REDISMODULE_OK;
     bool one = counting->n == 1 && !counting->estimates;
+    if (!batch_fits(ctx, value, counting->argv, counting->n, counting->step)) {
+        RedisModule_CloseKey(key); /* which was there: what is made now counts no integers */
+        return REDISMODULE_OK;
+    }
+    if (value->integers) counting->kind = LEGO_ITEMS_INTEGERS;
     lego_status status = one ? add_one(value->sketch, counting) : add_many(ctx, value->sketch, counting);
     int64_t total = lego_total(value->sketch); /* now: whoever hears of the change may delete the key */
     bool has_top = value->top != 0;

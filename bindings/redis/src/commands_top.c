@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "answers.h"
 #include "arguments.h"
+#include "batch.h"
 #include "commands.h"
 #include "job.h"
 #include "reply.h"
@@ -109,6 +110,7 @@ static void find_in_top(RedisModuleCtx *ctx, struct job *job)
         refuse_without_top(ctx);
         return;
     }
+    if (!batch_fits(ctx, job->values[0], job->argv + 2, (size_t)n, 1)) return;
     bool *found = RedisModule_Calloc((size_t)n, sizeof *found);
     lego_status status = find_items(job->values[0], job->argv + 2, n, found);
     if (status != LEGO_OK) reply_status(ctx, status);

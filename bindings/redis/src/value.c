@@ -9,6 +9,13 @@
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
+static bool counts_integers(const lego_sketch *sketch)
+{
+    lego_info info;
+    lego_measure(sketch, &info);
+    return info.items == LEGO_ITEMS_INTEGERS;
+}
+
 /* The value of a sketch that was just made, or nothing at all. */
 static lego_status wrap(lego_sketch *sketch, uint32_t top, uint64_t budget, struct value **value)
 {
@@ -18,6 +25,7 @@ static lego_status wrap(lego_sketch *sketch, uint32_t top, uint64_t budget, stru
         return LEGO_ERR_MEMORY;
     }
     *made = (struct value){.sketch = sketch, .owners = 1, .top = top, .budget = budget};
+    made->integers = counts_integers(sketch);
     *value = made;
     return LEGO_OK;
 }
@@ -89,6 +97,7 @@ lego_status value_add(struct value *into, const struct value *from, int64_t weig
     lego_status status =
         weight == 1 ? lego_merge(into->sketch, from->sketch) : add_times(into->sketch, from->sketch, weight);
     if (status == LEGO_OK && into->top != 0 && into->top < from->top) into->top = from->top;
+    into->integers = counts_integers(into->sketch);
     return status;
 }
 

@@ -16,6 +16,7 @@ struct value {
     atomic_uint owners; /* its key, and every job that reads it in another thread: those may outlive the key */
     uint32_t top; /* how many items LEGO.TOP lists; 0 if and only if the sketch does not keep its most frequent items */
     uint64_t budget; /* at least what it can grow to, for whoever has no time to look at all of it */
+    bool integers;   /* it came from where items are integers, and has no others */
 };
 
 /* A value with one owner. top is 0 to TOP_MAX; options->top and options->allocator follow from it and from the

@@ -10,6 +10,7 @@ from redis.crc import key_slot
 from server import Server, wait_for
 
 BUDGET = 24 << 20
+ITEM = b"xxxxxxxx"  # an integer, as the others are
 
 
 def filled(seed, n=1_500_000, top=False):
@@ -64,7 +65,7 @@ def test_answers_are_those_of_the_library(large, sketches):
     assert large("LEGO.DUMP", "a") == sketches[0].to_bytes()
     assert large("LEGO.MERGE", "sum", 2, "a", "b") == b"OK"
     assert large("LEGO.DUMP", "sum") == whole.to_bytes()
-    assert large("LEGO.UNION", 2, "a", "b", "ITEMS", raw(7), raw(1_500_007), "x") == [1, 1, 0]
+    assert large("LEGO.UNION", 2, "a", "b", "ITEMS", raw(7), raw(1_500_007), ITEM) == [1, 1, 0]
     assert large("LEGO.CARD", "sum") == round(whole.distinct)
     assert dict(zip(*[iter(large("LEGO.INFO", "sum"))] * 2))[b"total"] == whole.total
     assert large("LEGO.FOLD", "sum", "BUDGET", "12mb") == b"OK"
@@ -89,16 +90,16 @@ def test_others_go_on(large):
     assert done() == b"OK"
 
 
-@pytest.mark.parametrize("words", ["MERGE d 2 a b", "MERGE a 2 a b", "FOLD a BUDGET 12mb", "UNION 1 a ITEMS x", "DUMP a"])
+@pytest.mark.parametrize("words", ["MERGE d 2 a b", "MERGE a 2 a b", "FOLD a BUDGET 12mb", "UNION 1 a ITEMS xxxxxxxx", "DUMP a"])
 def test_what_is_counted_meanwhile_is_there(large, sketches, words):
     """Neither lost, nor seen by half: what reads has it or not, what writes has it, as if one had come after the
     other."""
     done = in_flight(large, *("LEGO." + words).split())
     for i in range(50):
-        assert large("LEGO.INCRBY", "a", "x", 2) == 1_500_000 + 2 * i + 2
+        assert large("LEGO.INCRBY", "a", ITEM, 2) == 1_500_000 + 2 * i + 2
     answer = done()
     after = sketches[0].copy()
-    after.add(b"x", 100)
+    after.add(int.from_bytes(ITEM, "little"), 100)
     if words.startswith("MERGE"):
         after.merge(sketches[1])
         assert large("LEGO.DUMP", words.split()[1]) == after.to_bytes()
@@ -123,7 +124,7 @@ def test_keys_that_go_meanwhile(large, change):
 
 def test_clients_that_go_meanwhile(large):
     before = large.client.info("memory")["used_memory"]
-    for words in ("MERGE d 2 a b", "DUMP a", "UNION 2 a b ITEMS x"):
+    for words in ("MERGE d 2 a b", "DUMP a", "UNION 2 a b ITEMS xxxxxxxx"):
         client = large.connect()
         connection = client.connection_pool.get_connection()
         connection.send_command(*("LEGO." + words).split())
@@ -168,9 +169,9 @@ def test_replicas_and_logs(sketches):
         for words in ("MERGE d 2 a b", "FOLD d BUDGET 12mb", "MERGE a 2 a b WEIGHTS 1 2"):
             done = in_flight(master, *("LEGO." + words).split())
             for key in "ab":
-                master("LEGO.INCRBY", key, words, 3)
+                master("LEGO.INCRBY", key, ITEM, 3)
             assert done() == b"OK"
-            master("LEGO.ADD", "d", words)
+            master("LEGO.ADD", "d", ITEM)
         assert master("WAIT", 1, 60000) == 1
         digest = master("DEBUG", "DIGEST")
         assert replica("DEBUG", "DIGEST") == digest
