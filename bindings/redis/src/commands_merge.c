@@ -10,7 +10,7 @@
 #include "refusal.h"
 #include "reply.h"
 
-/* Where the names of sources start, and that they are followed by what is no key. */
+/* Which argument is the first source; their number is before it. */
 enum { MERGE_FIRST = 3, UNION_FIRST = 2 };
 
 /* ---- the sum ----------------------------------------------------------------------------------------------------- */

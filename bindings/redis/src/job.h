@@ -17,13 +17,13 @@ struct job {
     const struct task *task;
     RedisModuleString **argv; /* of the command */
     int argc;
-    RedisModuleString **names; /* of these, the keys of the values; NULL for a value whose key is not there */
-    struct value **values;
+    RedisModuleString **names; /* of these, the keys of the values */
+    struct value **values;     /* NULL where there is none at the key */
     int n;
-    struct value *made;          /* by work(); finish() may take it, and leaves NULL then */
-    lego_status status;          /* of that */
-    const struct value *refused; /* of the values, the one for which it failed */
-    uint64_t budget;
+    struct value *made;               /* by work(); finish() may take it, and leaves NULL then */
+    lego_status status;               /* of that */
+    const struct value *refused;      /* of the values, the one for which it failed */
+    uint64_t budget;                  /* that LEGO.RESERVE's work() found */
     RedisModuleBlockedClient *client; /* NULL: it is done at once, in the server's thread */
     struct job *next;
 };
