@@ -257,18 +257,27 @@ static bool add_to_full(lego_sketch *sketch, struct watcher *watcher, const stru
 
 /* ---- which way --------------------------------------------------------------------------------------------------- */
 
-/* Adds the first of the items, all of them if the top is full; returns how many in *n. */
+/* How many items to add before those are watched, too, that moved in meanwhile: fewer, and those that are frequent have
+ * not come yet when the rare take the room; more, and too many come one by one. */
+static size_t stretch_of(const struct top *top, size_t least)
+{
+    enum { A_BUCKET = 512, LONG = 1 << 16, TIMES = 4 };
+    const size_t first = top->most < LONG / A_BUCKET ? FEWEST + top->most * A_BUCKET : LONG;
+    return first > TIMES * least ? first : TIMES * least;
+}
+
+/* Adds the first of the items, all of them if the top is full; *n says how many. */
 static lego_status add_first(lego_sketch *sketch, const lego_items *items, size_t *n)
 {
-    enum { STRETCH = 4 }; /* times the least, after which those are watched, too, that moved in meanwhile */
     const size_t residents = count_residents(&sketch->top);
     struct watcher watcher;
     const struct batch_growth growth = {grow_blocks_for_batch, sketch};
     const struct batch batch = {&sketch->blocks, items, sketch->seed, false, &growth, &watcher.watch};
     const bool full = has_blocks(sketch->model) && top_is_full(&sketch->top) && batch_together(&batch);
     const size_t least = FEWEST + residents * (full ? A_RESIDENT : A_RESIDENT_ROOM);
+    const size_t stretch = full ? items->n : stretch_of(&sketch->top, least);
     lego_status status = LEGO_OK;
-    *n = full || items->n < STRETCH * least ? items->n : STRETCH * least;
+    *n = items->n < stretch ? items->n : stretch;
     if (*n < least || !watcher_allocate(&watcher, sketch, residents, full ? 0 : *n, items->n))
         return add_in_order(sketch, items, NULL, *n);
     bool done = watch_residents(&watcher, sketch->seed);
