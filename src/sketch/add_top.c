@@ -96,16 +96,14 @@ static bool watcher_allocate(struct watcher *watcher, const lego_sketch *sketch,
     const size_t most = items / ITEMS_A_CANDIDATE < FREQUENT_SLOTS ? items / ITEMS_A_CANDIDATE : FREQUENT_SLOTS;
     const unsigned bits = watch_bits(residents + most);
     const size_t slots = watch_slots(bits), top = (size_t)top_bytes(sketch->top.buckets.d);
-    watcher->size = slots * (sizeof *watcher->watch.word + sizeof *watcher->watch.count) +
-                    residents * sizeof *watcher->hash + sizeof *watcher->frequent +
-                    FREQUENT_SLOTS * sizeof *watcher->candidate + top + numbers * sizeof *watcher->number;
+    watcher->size = slots * sizeof *watcher->watch.slot + residents * sizeof *watcher->hash +
+                    sizeof *watcher->frequent + FREQUENT_SLOTS * sizeof *watcher->candidate + top +
+                    numbers * sizeof *watcher->number;
     watcher->memory = a->alloc(a->context, watcher->size);
     if (!watcher->memory) return false;
-    uint64_t *word = watcher->memory;
-    int64_t *count = (int64_t *)(void *)(word + slots);
-    watch_init(&watcher->watch, bits, word, count);
+    watch_init(&watcher->watch, bits, watcher->memory);
     watcher->most = most;
-    watcher->hash = (struct hash *)(void *)(count + slots);
+    watcher->hash = (struct hash *)(void *)(watcher->watch.slot + slots);
     watcher->frequent = (struct frequent *)(void *)(watcher->hash + residents);
     watcher->candidate = (size_t *)(void *)(watcher->frequent + 1);
     watcher->number = (uint32_t *)(void *)((char *)(watcher->candidate + FREQUENT_SLOTS) + top);
@@ -197,7 +195,7 @@ static lego_status add_candidates(lego_sketch *sketch, const struct watcher *wat
 static int64_t sum_watched(const struct watch *watch)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < watch_slots(watch->bits); i++) sum += watch->count[i];
+    for (size_t i = 0; i < watch_slots(watch->bits); i++) sum += watch->slot[i].count;
     return sum;
 }
 
@@ -261,9 +259,9 @@ static bool add_to_full(lego_sketch *sketch, struct watcher *watcher, const stru
  * not come yet when the rare take the room; more, and too many come one by one. */
 static size_t stretch_of(const struct top *top, size_t least)
 {
-    enum { A_BUCKET = 512, LONG = 1 << 16, TIMES = 4 };
+    enum { A_BUCKET = 512, LONG = 1 << 16 };
     const size_t first = top->most < LONG / A_BUCKET ? FEWEST + top->most * A_BUCKET : LONG;
-    return first > TIMES * least ? first : TIMES * least;
+    return first > 2 * least ? first : 2 * least;
 }
 
 /* Adds the first of the items, all of them if the top is full; *n says how many. */

@@ -62,7 +62,7 @@ struct worker {
     struct batch_growth growth;
     struct parts parts;
     struct tally tally;
-    struct watch watch; /* if the batch has one: the same words, and counts of this thread's own */
+    struct watch watch; /* if the batch has one: the first thread has that, the others the same words and own counts */
     size_t first;       /* of the items that are in its parts */
     uint32_t part;      /* that it adds now */
     uint32_t wanted;    /* blocks, without which it can not go on; or 0 */
@@ -73,7 +73,7 @@ struct job {
     const struct batch *batch;
     struct worker *worker;
     struct frequent *frequent; /* items that are counted aside, for each thread; or NULL */
-    int64_t *watched;          /* counts of what is watched, for each thread but the first, which has the caller's */
+    struct watched *watched;   /* slots for the watches of all threads but the first */
     uint64_t *pool;
     uint32_t *before;
     uint64_t chunks; /* of all threads: how many these are the system says later */
@@ -248,22 +248,23 @@ static void add_parts(struct worker *self)
     }
 }
 
-/* The first thread counts for the caller, and at the end what the others counted. */
 static void start_watch(struct worker *self, const struct watch *watch)
 {
     const size_t slots = watch_slots(watch->bits);
     self->watch = *watch;
     self->parts.watch = &self->watch;
     if (self->index == 0) return;
-    self->watch.count = self->job->watched + (self->index - 1) * slots;
-    for (size_t i = 0; i < slots; i++) self->watch.count[i] = 0;
+    self->watch.slot = self->job->watched + (self->index - 1) * slots;
+    for (size_t i = 0; i < slots; i++) self->watch.slot[i] = (struct watched){watch->slot[i].word, 0};
 }
 
+/* The first thread gets what the others counted. */
 static void end_watch(const struct job *job)
 {
     const struct watch *watch = job->batch->watch;
     for (unsigned w = 1; watch && w < job->members; w++)
-        for (size_t i = 0; i < watch_slots(watch->bits); i++) watch->count[i] += job->worker[w].watch.count[i];
+        for (size_t i = 0; i < watch_slots(watch->bits); i++)
+            watch->slot[i].count += job->worker[w].watch.slot[i].count;
 }
 
 static void start_worker(struct worker *self, struct job *job, struct team *team, unsigned index, unsigned members)
@@ -323,7 +324,7 @@ static bool job_allocate(struct job *job, unsigned threads, const lego_allocator
     job->worker = a->alloc(a->context, *size);
     if (!job->worker) return false;
     job->frequent = (struct frequent *)(void *)(job->worker + threads);
-    job->watched = (int64_t *)(void *)(job->frequent + tables);
+    job->watched = (struct watched *)(void *)(job->frequent + tables);
     job->pool = (uint64_t *)(void *)(job->watched + watched);
     job->before = (uint32_t *)(void *)(job->pool + job->chunks * PART_CHUNK);
     return true;

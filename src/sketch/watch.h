@@ -12,9 +12,13 @@ enum {
 
 #define WATCH_NONE UINT64_MAX /* in an empty slot: no word is it */
 
+struct watched {
+    uint64_t word;
+    int64_t count;
+};
+
 struct watch {
-    uint64_t *word;
-    int64_t *count;
+    struct watched *slot;
     unsigned bits; /* of a slot's number; WATCH_REACH more slots follow the last */
 };
 
@@ -26,8 +30,8 @@ static inline size_t watch_slots(unsigned bits)
 /* Bits, for which at most half of the slots are taken by so many words. */
 unsigned watch_bits(size_t words);
 
-/* Empty, over words and counts of watch_slots() each. */
-void watch_init(struct watch *watch, unsigned bits, uint64_t *word, int64_t *count);
+/* Empty, over watch_slots() of them. */
+void watch_init(struct watch *watch, unsigned bits, struct watched *slot);
 
 /* Where a search begins. */
 static inline size_t watch_first(const struct watch *watch, uint64_t word)
@@ -40,7 +44,7 @@ static inline size_t watch_slot(const struct watch *watch, uint64_t word)
 {
     const size_t first = watch_first(watch, word);
     size_t at = first;
-    while (watch->word[at] != word && watch->word[at] != WATCH_NONE)
+    while (watch->slot[at].word != word && watch->slot[at].word != WATCH_NONE)
         if (++at == first + WATCH_REACH) return watch_slots(watch->bits);
     return at;
 }
@@ -48,7 +52,7 @@ static inline size_t watch_slot(const struct watch *watch, uint64_t word)
 static inline bool watch_has(const struct watch *watch, uint64_t word)
 {
     const size_t slot = watch_slot(watch, word);
-    return slot < watch_slots(watch->bits) && watch->word[slot] == word;
+    return slot < watch_slots(watch->bits) && watch->slot[slot].word == word;
 }
 
 /* Watches a word, if it is not watched yet; false if there is no slot for it. */
@@ -58,15 +62,15 @@ bool watch_put(struct watch *watch, uint64_t word);
 static inline bool watch_take(struct watch *watch, uint64_t word, int64_t count)
 {
     const size_t slot = watch_slot(watch, word);
-    if (slot == watch_slots(watch->bits) || watch->word[slot] != word) return false;
-    watch->count[slot] += count;
+    if (slot == watch_slots(watch->bits) || watch->slot[slot].word != word) return false;
+    watch->slot[slot].count += count;
     return true;
 }
 
 /* How often a word came that is watched. */
 static inline int64_t watch_count(const struct watch *watch, uint64_t word)
 {
-    return watch->count[watch_slot(watch, word)];
+    return watch->slot[watch_slot(watch, word)].count;
 }
 
 /* Counts those of n words, at most WATCH_AT_ONCE, that are watched, and moves the others, with their counts, if
