@@ -108,6 +108,15 @@ if(LEGO_SANITIZE) # the rest looks at what is released, or links it with program
   return()
 endif()
 
+# What chosen keys cost, in instructions: valgrind counts them.
+add_executable(flood tests/flood.c $<TARGET_OBJECTS:lego_objects>)
+target_compile_definitions(flood PRIVATE _POSIX_C_SOURCE=200809L)
+target_compile_options(flood PRIVATE -iquote${source}/src)
+target_include_directories(flood PRIVATE include ${XXHASH_INCLUDE_DIR})
+target_link_libraries(flood PRIVATE lego_flags PkgConfig::CMOCKA Threads::Threads m)
+lego_test(test_flood long /usr/bin/python3 -B tests/test_flood.py)
+set_tests_properties(test_flood PROPERTIES ENVIRONMENT FLOOD=$<TARGET_FILE:flood> SKIP_RETURN_CODE 77)
+
 lego_test(test_reference reference /usr/bin/python3 -B tests/reference/test_reference.py)
 set_tests_properties(test_reference PROPERTIES ENVIRONMENT LEGOSKETCH=$<TARGET_FILE:legosketch_shared>)
 if(LEGO_BUILD_CLI)
