@@ -5,7 +5,7 @@ are (scripts/streams.py), figures of eval are also checked against those known f
 
 SPDX-License-Identifier: MIT
 """
-import collections, json, os, random, re, select, struct, subprocess, tempfile, time, unittest
+import collections, json, os, random, re, resource, select, struct, subprocess, tempfile, time, unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,6 +105,10 @@ def words(count, seed=1):
     """A skewed stream of words of several lengths."""
     draw = random.Random(seed)
     return [b"word%d" % int(draw.paretovariate(0.7)) * draw.choice((1, 1, 3)) for _ in range(count)]
+
+
+def limit(kind, value):
+    return lambda: resource.setrlimit(kind, (value, value))
 
 
 class Usage(Case):

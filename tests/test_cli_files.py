@@ -6,11 +6,7 @@ import fcntl, os, resource, shutil, signal, stat, struct, subprocess, sys, tempf
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import PROGRAM, SANITIZED, Case
-
-
-def limit(kind, value):
-    return lambda: resource.setrlimit(kind, (value, value))
+from test_cli import PROGRAM, SANITIZED, Case, limit
 
 
 class Output(Case):
@@ -261,7 +257,7 @@ class Untrusted(Case):
             for command in (["info", name], ["info", "-"], ["merge", "-o", "x", name]):
                 with open(self.folder / name, "rb") as file:
                     self.fails(*command, stdin=file, says=("stdin" if command[-1] == "-" else name) + says,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28)))
+                               preexec_fn=limit(resource.RLIMIT_AS, 1 << 28))
 
     def test_a_file_that_is_cut_while_it_is_read(self):
         whole = self.build("whole", "", "--budget", "64M", "--model", "paper")

@@ -57,6 +57,26 @@ def test_replaces_through_links_and_keeps_the_mode(sketch, way, tmp_path):
     assert files(tmp_path) == ["dangling", "link", "new", "old"]
 
 
+def test_a_new_file_has_the_mode_of_any_other(sketch, way, tmp_path):
+    before = os.umask(0o027)
+    try:
+        sketch.save(tmp_path / "a")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat(tmp_path / "a").st_mode) == 0o640
+
+
+def test_places_that_can_not_be_written(sketch, way, tmp_path):
+    (tmp_path / "folder").mkdir()
+    for path, error in ("none/a", FileNotFoundError), ("folder", IsADirectoryError):
+        with pytest.raises(error) as failed:
+            sketch.save(tmp_path / path)
+        assert failed.value.filename == str(tmp_path / path)  # the one that the caller knows
+    with pytest.raises(FileNotFoundError):
+        Sketch.load(tmp_path / "nothing")
+    assert files(tmp_path) == ["folder"] and files(tmp_path / "folder") == []
+
+
 def test_what_is_no_file_is_written_to(sketch, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
