@@ -240,13 +240,13 @@ static int open_new(const place *where)
     return file;
 }
 
-/* The file gets its name, or what there is of it is removed if there was or is an error. */
+/* The file gets the name it is to have. If there was or is an error, its temporary name is removed. */
 static int name_file(int error, int file, const place *where)
 {
     char name[LINKED_SIZE];
     sigset_t before = block_signals();
     bool named = temporary[0] != '\0';
-    if (error == 0 && !named) { /* as it is named at once, if nothing is there */
+    if (error == 0 && !named) { /* a link is enough where nothing has that name */
         named = linkat(AT_FDCWD, name_of(file, name), AT_FDCWD, where->path, AT_SYMLINK_FOLLOW) != 0;
         if (named && (errno != EEXIST || make_temporary(where, file) < 0)) error = errno;
     }

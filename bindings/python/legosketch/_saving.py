@@ -24,7 +24,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     target = os.path.realpath(name)
     folder = os.path.dirname(target)
     try:
-        mode = os.stat(name).st_mode if os.path.exists(name) else None
+        mode = os.stat(name).st_mode if os.path.exists(name) else None  # of a new file the umask tells
         if mode is not None and not stat.S_ISREG(mode):
             with open(name, "wb") as file:
                 file.write(data)
@@ -40,7 +40,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 def _replace(folder: str, target: str, data: bytes, mode: int | None) -> None:
     temporary = ""
     try:
-        file, temporary = _open_new(folder)
+        file, temporary = _open_new(folder, 0o666 if mode is None else stat.S_IMODE(mode))
         try:
             if mode is not None:
                 os.fchmod(file, stat.S_IMODE(mode))
@@ -62,10 +62,10 @@ def _replace(folder: str, target: str, data: bytes, mode: int | None) -> None:
             os.unlink(temporary)
 
 
-def _open_new(folder: str) -> tuple[int, str]:
+def _open_new(folder: str, mode: int) -> tuple[int, str]:
     """A locked file, new and empty, and its temporary name, if it has one."""
     try:
-        file = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        file = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, mode)
         if os.path.exists(f"/proc/self/fd/{file}"):
             _lock(file)
             return file, ""
@@ -75,7 +75,7 @@ def _open_new(folder: str) -> tuple[int, str]:
     while True:
         opened: list[int] = []
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        temporary = _named(folder, lambda path: opened.append(os.open(path, flags, 0o666)))
+        temporary = _named(folder, lambda path: opened.append(os.open(path, flags, mode)))
         _lock(opened[0])
         if os.fstat(opened[0]).st_nlink > 0:
             return opened[0], temporary
