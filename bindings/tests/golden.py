@@ -117,7 +117,7 @@ def by_postgres(database, case, items):
         for place, (item, count) in enumerate(items):
             copy.write_row((place, item, count))
     aggregate = "lego_top_agg" if case.top else "lego_agg"
-    select = f"SELECT {aggregate}(item, count, %s, %s, %s ORDER BY place)::bytea FROM golden"
+    select = f"SELECT {aggregate}(item, count, %s, %s, %s::text ORDER BY place)::bytea FROM golden"
     return database.execute(select, (case.budget, case.seed, case.model)).fetchone()[0]
 
 
