@@ -57,7 +57,7 @@ CREATE OPERATOR CLASS legosketch_ops DEFAULT FOR TYPE legosketch USING hash AS
 --
 -- An item is text, or any other type that has a rule (docs/postgres.md). The first is a function of its own because what
 -- has no type, a quoted literal or a parameter, becomes text there. What follows the item are a budget; or a count, a
--- budget, a seed and a model. SSPACE: a sketch of 512 KB and as much of items that wait for it.
+-- budget, a seed and a model. SSPACE: what a group of twenty items takes.
 
 CREATE FUNCTION lego_agg_final(internal) RETURNS legosketch
     AS 'MODULE_PATHNAME', 'legosketch_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
@@ -104,50 +104,50 @@ CREATE FUNCTION lego_moving_undo(internal, item "any", VARIADIC "any") RETURNS i
     AS 'MODULE_PATHNAME', 'legosketch_moving_agg_undo' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE AGGREGATE lego_agg(item text) (
-    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial,
-    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1048576,
+    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1024,
     MFINALFUNC = lego_moving_final, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_agg(item text, VARIADIC "any") (
-    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial,
-    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1048576,
+    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1024,
     MFINALFUNC = lego_moving_final, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_agg(item "any") (
-    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial,
-    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1048576,
+    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1024,
     MFINALFUNC = lego_moving_final, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_agg(item "any", VARIADIC "any") (
-    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial,
-    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1048576,
+    MSFUNC = lego_moving_row, MINVFUNC = lego_moving_undo, MSTYPE = internal, MSSPACE = 1024,
     MFINALFUNC = lego_moving_final, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_top_agg(item text) (
-    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_top_agg(item text, VARIADIC "any") (
-    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_top_agg(item "any") (
-    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
 );
 CREATE AGGREGATE lego_top_agg(item "any", VARIADIC "any") (
-    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_top_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial, PARALLEL = SAFE
 );
@@ -170,10 +170,10 @@ CREATE FUNCTION lego_moving_merge_row(internal, sketch legosketch) RETURNS inter
 CREATE FUNCTION lego_moving_merge_undo(internal, sketch legosketch) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_moving_merge_agg_undo' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 CREATE AGGREGATE lego_merge_agg(sketch legosketch) (
-    SFUNC = lego_merge_agg_row, STYPE = internal, SSPACE = 1048576,
+    SFUNC = lego_merge_agg_row, STYPE = internal, SSPACE = 1024,
     FINALFUNC = lego_agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = lego_merge_agg_combine, SERIALFUNC = lego_agg_serial, DESERIALFUNC = lego_agg_deserial,
-    MSFUNC = lego_moving_merge_row, MINVFUNC = lego_moving_merge_undo, MSTYPE = internal, MSSPACE = 1048576,
+    MSFUNC = lego_moving_merge_row, MINVFUNC = lego_moving_merge_undo, MSTYPE = internal, MSSPACE = 1024,
     MFINALFUNC = lego_moving_final, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE lego_merge_agg(legosketch) IS 'the sum: the sketch of all items of all of them';

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    ROOM = 32,           /* items that there is room for at first */
+    ROOM = 15,           /* items that there is room for at first: with the end of the last, a power of 2 */
     MEAN_SIZE = 8,       /* bytes of an item, for which there is room then */
     BYTES_KEPT = 1 << 20 /* the most room for bytes that is kept when it is cleared */
 };
@@ -18,9 +18,9 @@ void buffer_start(struct buffer *buffer, MemoryContext context, bool bytes, bool
     *buffer = (struct buffer){.room = ROOM};
     buffer->items = MemoryContextAlloc(context, (ROOM + 1) * sizeof *buffer->items);
     buffer->items[0] = 0;
-    if (counted) buffer->counts = MemoryContextAlloc(context, ROOM * sizeof *buffer->counts);
+    if (counted) buffer->counts = MemoryContextAlloc(context, (ROOM + 1) * sizeof *buffer->counts);
     if (bytes) {
-        buffer->bytes_room = ROOM * MEAN_SIZE;
+        buffer->bytes_room = (ROOM + 1) * MEAN_SIZE;
         buffer->bytes = MemoryContextAlloc(context, buffer->bytes_room);
     }
 }
@@ -37,11 +37,12 @@ void buffer_clear(struct buffer *buffer)
     buffer->bytes = repalloc_huge(buffer->bytes, buffer->bytes_room);
 }
 
-void buffer_grow(struct buffer *buffer, size_t room)
+void buffer_grow(struct buffer *buffer)
 {
-    buffer->room = room;
-    buffer->items = repalloc_huge(buffer->items, (room + 1) * sizeof *buffer->items);
-    if (buffer->counts != NULL) buffer->counts = repalloc_huge(buffer->counts, room * sizeof *buffer->counts);
+    size_t places = 2 * (buffer->room + 1); /* the last is the end of the last item */
+    buffer->room = places - 1;
+    buffer->items = repalloc_huge(buffer->items, places * sizeof *buffer->items);
+    if (buffer->counts != NULL) buffer->counts = repalloc_huge(buffer->counts, places * sizeof *buffer->counts);
 }
 
 void buffer_add_bytes(struct buffer *buffer, const struct item *item, int64_t count)

@@ -18,8 +18,8 @@ struct buffer {
 void buffer_start(struct buffer *buffer, MemoryContext context, bool bytes, bool counted);
 void buffer_clear(struct buffer *buffer);
 
-/* Makes room for so many items, which are more than there are. */
-void buffer_grow(struct buffer *buffer, size_t room);
+/* Makes twice as much room. */
+void buffer_grow(struct buffer *buffer);
 
 /* The rest is for a buffer that has room for one more. */
 static inline void buffer_add_key(struct buffer *buffer, uint64_t key, int64_t count)

@@ -94,20 +94,13 @@ static void read_item(const struct cache *cache, struct array *array, int i, str
     else item_fit(item, cache->type, cache->kind);
 }
 
-/* Whether items can be both: of numbers, and of text that is asked for in a sketch of integers. */
-static bool are_bytes(const struct cache *cache)
-{
-    return cache->type->kind != LEGO_ITEMS_INTEGERS;
-}
-
 static struct array ask_many(FunctionCallInfo fcinfo)
 {
     struct cache *cache = cache_read(fcinfo);
     struct array array = read_array(fcinfo);
     cache->type = item_type(ARR_ELEMTYPE(array.whole));
     struct buffer buffer;
-    buffer_start(&buffer, CurrentMemoryContext, are_bytes(cache), false);
-    buffer_grow(&buffer, BATCH);
+    buffer_start(&buffer, CurrentMemoryContext, cache->type->kind != LEGO_ITEMS_INTEGERS, false);
     int first = 0;
     do { /* at least once: also of no items, a question can be wrong */
         int end = Min(array.n, first + BATCH);
@@ -116,6 +109,7 @@ static struct array ask_many(FunctionCallInfo fcinfo)
         for (int i = first; i < end; i++) {
             struct item item;
             read_item(cache, &array, i, &item);
+            if (buffer.n == buffer.room) buffer_grow(&buffer);
             buffer_add(&buffer, &item, 1);
         }
         lego_items items = buffer_items(&buffer);

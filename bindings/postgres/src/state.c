@@ -69,7 +69,7 @@ static bool may_grow(struct state *state)
 
 void state_make_room(struct state *state)
 {
-    if (may_grow(state)) buffer_grow(&state->buffer, 2 * state->buffer.room);
+    if (may_grow(state)) buffer_grow(&state->buffer);
     else state_flush(state);
 }
 
