@@ -21,6 +21,8 @@ AGGREGATE = "SELECT team, lego_agg(item, {budget}) AS sketch FROM visits GROUP B
 STATEMENTS = {
     "count(*) GROUP BY team": "SELECT count(n) FROM (SELECT team, count(*) AS n FROM visits GROUP BY team) t",
     "count(*) GROUP BY team, item": "SELECT count(n) FROM (SELECT count(*) AS n FROM visits GROUP BY team, item) t",
+    "array_agg(item) GROUP BY team":
+        "SELECT count(items) FROM (SELECT team, array_agg(item) AS items FROM visits GROUP BY team) t",
     "lego_agg GROUP BY team": f"SELECT count(sketch) FROM ({AGGREGATE}) t",
     "counts, into a table": "CREATE TABLE made AS SELECT team, count(*) FROM visits GROUP BY team",
     "exact counts, into a table":
