@@ -173,12 +173,12 @@ SQL_FUNCTION(agg_deserial)
     PG_RETURN_POINTER(state);
 }
 
-/* ---- moving windows ---------------------------------------------------------------------------------------------- */
+/* ---- moving windows ----------------------------------------------------------------------------------------------
+ *
+ * Rows that leave a window are taken out of the sketch while that is exact: then it is the sketch of the others, byte
+ * for byte. Where it is not, NULL tells the server to begin anew with the rows that are left. */
 
-/* Rows that leave a window are taken out of the sketch while that is exact: then it is the sketch of the others, byte
- * for byte. Where it is not, NULL says that the server has to begin anew with the rows that are left. A window of no
- * rows has a state too, which says so: the server asks for one. */
-
+/* A window of no items has a state too: the server asks for one. */
 SQL_FUNCTION(moving_agg)
 {
     struct site *site = site_of(fcinfo, false);
@@ -195,8 +195,9 @@ SQL_FUNCTION(moving_agg)
 /* Whether a row leaves no trace, not even in what kind the items are: numbers could be of both. */
 static bool can_leave(const struct site *site, struct state *state)
 {
+    if (site->type->kind == LEGO_ITEMS_MIXED) return false;
     if (state->buffer.n > 0) state_flush(state);
-    return site->type->kind != LEGO_ITEMS_MIXED && sketch_info(state->sketch).exact;
+    return sketch_info(state->sketch).exact;
 }
 
 SQL_FUNCTION(moving_agg_undo)

@@ -18,7 +18,8 @@ static const lego_model *find_model(const char *name)
 
 static const char *const names[] = {"budget", "seed", "model"};
 
-uint64_t options_budget(FunctionCallInfo fcinfo, int argument)
+/* A number of bytes that a value may have. */
+static uint64_t read_budget(FunctionCallInfo fcinfo, int argument)
 {
     int64 bytes = argument_size(PG_GETARG_DATUM(argument), argument_type(fcinfo, argument), names[0]);
     if (bytes > (int64)MaxAllocSize)
@@ -35,7 +36,7 @@ lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top)
         if (PG_ARGISNULL(i))
             ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
                     errmsg("legosketch: the %s is null", names[i - first]));
-    if (first < end) options.budget = options_budget(fcinfo, first);
+    if (first < end) options.budget = read_budget(fcinfo, first);
     options.top = top ? options.budget / 8 : 0;
     int seed = first + 1, model = first + 2;
     if (seed < end)

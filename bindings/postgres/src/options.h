@@ -9,8 +9,5 @@
  * eighth of the budget keeps the most frequent items. */
 lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top);
 
-/* A number of bytes that a value may have, or the statement ends. */
-uint64_t options_budget(FunctionCallInfo fcinfo, int argument);
-
 /* Rows of one group ask for one sketch. */
 void options_require_same(const lego_options *a, const lego_options *b);
