@@ -3,12 +3,14 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+SOAK_CHANGES ?= 1000000
+SOAK_SEED ?= 1
 export LAB_FILES ?=
 jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz install clean format help
+.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz soak install clean format help
 
 build: ## install what is missing (SETUP=no: only name it), then build build/legosketch and the libraries
 	@scripts/setup build
@@ -63,6 +65,12 @@ check: ## the quick loop: build, unit tests, symbols, layers
 fuzz: ## the libFuzzer targets, FUZZ_SECONDS=60 each (installs clang)
 	@scripts/setup fuzz
 	@scripts/fuzz $(FUZZ_SECONDS)
+
+soak: ## SOAK_CHANGES=1000000 random changes of sketches against dictionaries, under sanitizers; SOAK_SEED=1
+	@scripts/setup test
+	@cmake -S . -B build/asan -DLEGO_BUILD_TESTS=ON -DLEGO_SANITIZE=address,undefined --log-level=WARNING
+	@cmake --build build/asan $(jobs) --target test_state
+	@build/asan/test_state $(SOAK_CHANGES) $(SOAK_SEED)
 
 install: build ## install to PREFIX=/usr/local, below DESTDIR if given
 	@cmake -S . -B build -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING

@@ -69,8 +69,8 @@ static table_event take_name(table *self)
     if (is_it) self->wanted = self->number;
     if (self->names.size < NAMES_MOST) {
         char name[SHOWN_MOST * NAME_MOST];
-        size_t size =
-            shown_write(name, self->field.bytes, self->field.size < NAME_MOST ? self->field.size : NAME_MOST, true);
+        size_t size = shown_write(name, self->field.bytes, self->field.size < NAME_MOST ? self->field.size : NAME_MOST,
+                                  SHOWN_TO_PEOPLE);
         text_print(&self->names, "%s%" PRIu64 " %.*s", self->number > 1 ? ", " : "", self->number, (int)size, name);
         if (self->names.size >= NAMES_MOST) text_print(&self->names, ", ...");
     }

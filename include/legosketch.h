@@ -298,6 +298,10 @@ LEGO_API lego_status lego_save(const lego_sketch *sketch, lego_write write, void
 LEGO_API lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
                                lego_sketch **sketch);
 
+/* How many bytes a saved sketch or model has in all, by the first 24 of them, for a caller who reads a pipe, or a file
+ * that may be anything. LEGO_ERR_MAGIC: they are of neither. */
+LEGO_API lego_status lego_saved_length(const void *bytes, size_t size, uint64_t *length);
+
 /* The name of the model that a sketch's bytes were made with, ended by a zero, for a caller who must find that model.
  * Only the first 56 bytes are looked at. */
 LEGO_API lego_status lego_saved_model(const void *bytes, size_t size, char name[16]);

@@ -82,8 +82,8 @@ static void readers_do_not_disturb_each_other(void **unused)
     free(file.p);
 }
 
-/* A sketch that keeps its most frequent items adds in the order of the items, whatever the threads; questions are cut
- * into shares. */
+/* What a sketch that keeps its most frequent items counts aside is counted by all threads; questions are cut into
+ * shares. */
 static void thread_count_does_not_matter_to_the_top(void **unused)
 {
     (void)unused;

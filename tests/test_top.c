@@ -130,18 +130,20 @@ static void the_top_is_found(void **unused)
     lego_destroy(sketch);
 }
 
+/* As long as the top has sent nobody away. */
 static void batches_are_single_calls(void **unused)
 {
     (void)unused;
     uint64_t state = 5;
     struct stream_of s = make_stream(&state, 30000, 3000, 3, false);
-    lego_sketch *one = make_within("compact", 40000, 5000), *all = make_within("compact", 40000, 5000);
-    lego_sketch *text = make_within("compact", 40000, 5000);
+    lego_sketch *one = make_within("compact", 100000, 60000), *all = make_within("compact", 100000, 60000);
+    lego_sketch *text = make_within("compact", 100000, 60000);
     uint64_t *offsets = malloc((s.n + 1) * 8);
     for (size_t i = 0; i <= s.n; i++) offsets[i] = 8 * i;
     for (size_t i = 0; i < s.n; i++) assert_int_equal(lego_add_u64(one, s.items[i], s.counts[i]), LEGO_OK);
     assert_int_equal(add_u64s(all, s.items, s.counts, s.n), LEGO_OK);
     assert_int_equal(add_strings(text, s.items, offsets, s.counts, s.n), LEGO_OK); /* on little-endian */
+    assert_false(top_leaks(&one->top));
     assert_same(one, all);
     text->items = one->items;
     assert_same(one, text);
@@ -162,6 +164,97 @@ static void batches_are_single_calls(void **unused)
     lego_destroy(one);
     lego_destroy(all);
     lego_destroy(text);
+}
+
+/* n skewed items in one call, most of which are of a part of the domain that moves on; with counts if asked. */
+static lego_status feed_call(lego_sketch *sketch, struct truth *truth, uint64_t *state, size_t n, bool counted)
+{
+    unsigned char *bytes = malloc(n * 300);
+    uint64_t *offsets = malloc((n + 1) * 8), first = draw_below(state, DOMAIN);
+    int64_t *counts = malloc(n * 8);
+    struct truth now = *truth;
+    offsets[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t number = first_of((first + draw_below(state, 1 + draw_below(state, DOMAIN))) % DOMAIN);
+        counts[i] = counted && draw_below(state, 20) == 0 ? draw_count(state, 4) : 1;
+        offsets[i + 1] = offsets[i] + item_of(number, bytes + offsets[i]);
+        now.count[number] += counts[i];
+        now.total += counts[i];
+    }
+    lego_status status = lego_add_items(
+        sketch, &(lego_items){.n = n, .bytes = bytes, .offsets = offsets, .counts = counted ? counts : NULL});
+    if (status == LEGO_OK) *truth = now;
+    free(bytes);
+    free(offsets);
+    free(counts);
+    return status;
+}
+
+/* Long calls count aside what is resident or frequent, and bring the rest to the blocks together once the top is
+ * full. */
+static void long_calls_hold(void **unused)
+{
+    (void)unused;
+    static struct truth truth;
+    for (int round = 0; round < ROUNDS(16); round++) {
+        uint64_t state = 50 + (uint64_t)round, top = round % 4 == 3 ? 90000 : 600 + 2000 * (uint64_t)round;
+        lego_sketch *sketch = make_within(models[round % 8 == 5], 160000, top);
+        lego_sketch *threads = make_within(models[round % 8 == 5], 160000, top);
+        lego_set_threads(threads, 3);
+        truth = (struct truth){0};
+        for (int call = 0; call < 4; call++) {
+            static struct truth same;
+            const size_t n = call == 1 ? 300 : 4096 + draw_below(&state, 60000);
+            uint64_t again = state;
+            same = truth;
+            assert_int_equal(feed_call(sketch, &truth, &state, n, round % 2), LEGO_OK);
+            assert_int_equal(feed_call(threads, &same, &again, n, round % 2), LEGO_OK);
+            assert_same(sketch, threads);
+            check_top(sketch, &truth);
+        }
+        lego_destroy(sketch);
+        lego_destroy(threads);
+    }
+}
+
+/* An allocation that fails leaves the sketch as it was, or the call does without. */
+static void long_calls_may_fail(void **unused)
+{
+    (void)unused;
+    static struct truth truth;
+    unsigned failures = 0, calls = 0;
+    for (long k = 1; k < 12; k++)
+        for (int grown = 0; grown < 2; grown++) {
+            struct books books = {0};
+            lego_allocator allocator = books_allocator(&books);
+            lego_options options = {grown ? 12000 : 300000, 4000, NULL, 7, &allocator};
+            lego_sketch *sketch;
+            uint64_t state = 70;
+            truth = (struct truth){0};
+            assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
+            for (int call = 0; call < 1 + 3 * grown; call++)
+                assert_int_equal(feed_call(sketch, &truth, &state, 20000, false), LEGO_OK);
+            struct bytes before = sketch_to_bytes(sketch);
+            books.calls = 0;
+            books.fail_at = k;
+            books.more = k % 2 ? 1000 : 0;
+            lego_status status = feed_call(sketch, &truth, &state, 30000, true);
+            books.fail_at = 0;
+            calls += status == LEGO_OK;
+            if (grown) assert_int_equal(status, LEGO_OK); /* what has grown needs no memory */
+            if (status != LEGO_OK) {
+                struct bytes now = sketch_to_bytes(sketch);
+                assert_int_equal(status, LEGO_ERR_MEMORY);
+                assert_true(now.size == before.size && memcmp(now.p, before.p, now.size) == 0);
+                free(now.p);
+                failures++;
+            }
+            check_top(sketch, &truth);
+            free(before.p);
+            lego_destroy(sketch);
+            assert_int_equal(books.now, 0);
+        }
+    assert_true(failures > 0 && calls > 0);
 }
 
 /* ---- merging ----------------------------------------------------------------------------------------------------- */
@@ -546,6 +639,8 @@ int main(void)
         cmocka_unit_test(deleting_everything_leaves_nothing),
         cmocka_unit_test(the_top_is_found),
         cmocka_unit_test(batches_are_single_calls),
+        cmocka_unit_test(long_calls_hold),
+        cmocka_unit_test(long_calls_may_fail),
         cmocka_unit_test(merged_sums_are_conserved),
         cmocka_unit_test(plain_merges_into_top),
         cmocka_unit_test(top_merges_into_plain),

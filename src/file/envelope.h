@@ -66,6 +66,9 @@ lego_status writer_finish(struct writer *writer);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* The eight letters of the two formats. */
+extern const char sketch_magic[8], model_magic[8];
+
 /* Magic, version, length and checksum, in this order: the first that is wrong names the error. head: how many bytes the
  * format has in front at least. */
 lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head);

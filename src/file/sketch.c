@@ -16,8 +16,6 @@ static uint32_t kinds(const lego_model *model, lego_kind items)
     return model->kind | (uint32_t)items << 8;
 }
 
-static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* A block in its one form, as if there were `number` of them; or, behind them, a cap. */

@@ -67,7 +67,7 @@ struct top_light light_of(struct taker *taker, lego_sketch *sketch)
 
 /* To the top, and what that leaves to the light part. An item changes one bucket, and sends away at most all who are in
  * it: where the light part can not take them, both are as they were. */
-static lego_status add_to_top(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
+lego_status add_to_top(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count)
 {
     struct top *top = &sketch->top;
     lego_status status = LEGO_OK;
@@ -125,7 +125,7 @@ const void *items_bytes(const lego_items *items, size_t i, unsigned char integer
 {
     if (!items->integers) {
         *size = (size_t)(items->offsets[i + 1] - items->offsets[i]);
-        return (const unsigned char *)items->bytes + items->offsets[i];
+        return item_at(items->bytes, items->offsets[i]);
     }
     *size = 8;
     for (int k = 0; k < 8; k++) integer[k] = (unsigned char)(items->integers[i] >> (8 * k));
@@ -139,62 +139,6 @@ bool items_valid(const lego_items *items)
     for (size_t i = 0; i < items->n; i++)
         if (items->offsets[i] > items->offsets[i + 1]) return false;
     return items->bytes || items->offsets[items->n] == items->offsets[0];
-}
-
-static int64_t count_of(const lego_items *items, size_t i)
-{
-    return items->counts ? items->counts[i] : 1;
-}
-
-enum { AHEAD = 16 }; /* items whose buckets and blocks are on their way while others are counted */
-
-/* In the order of the items, on which the top depends. */
-static lego_status add_through_top(lego_sketch *sketch, const lego_items *items)
-{
-    struct hash hash[AHEAD];
-    lego_status status = LEGO_OK;
-    for (size_t start = 0; start < items->n; start += AHEAD) {
-        size_t n = items->n - start < AHEAD ? items->n - start : AHEAD;
-        for (size_t i = 0; i < n; i++) {
-            hash[i] = items_hash(items, start + i, sketch->seed);
-            top_prefetch(&sketch->top, hash[i]);
-            if (has_blocks(sketch->model))
-                blocks_prefetch(&sketch->blocks, spot_of(sketch->blocks.blocks, hash[i]).block);
-        }
-        for (size_t i = 0; i < n && status == LEGO_OK; i++) {
-            unsigned char integer[8];
-            size_t size;
-            const void *item = items_bytes(items, start + i, integer, &size);
-            status = add_item(sketch, hash[i], item, size, count_of(items, start + i));
-        }
-    }
-    return status;
-}
-
-/* What has grown needs no more memory. While it grows, the items are counted by a copy, which takes the place of the
- * sketch when all are there: a top that has grown on the way and sent residents away can not take items back. */
-static lego_status add_growing_top(lego_sketch *sketch, const lego_items *items)
-{
-    bool grows =
-        sketch->top.buckets.d < sketch->top.most || (has_blocks(sketch->model) && blocks_grow(&sketch->blocks));
-    lego_sketch *copy;
-    if (!grows) return add_through_top(sketch, items);
-    lego_status status = lego_copy(sketch, &copy);
-    if (status != LEGO_OK) return status;
-    copy->threads = sketch->threads;
-    status = add_through_top(copy, items);
-    if (status == LEGO_OK) {
-        lego_sketch old = *sketch;
-        *sketch = *copy;
-        *copy = old;
-    }
-    lego_destroy(copy);
-    return status;
-}
-
-static bool grow_for_batch(void *sketch, uint32_t least)
-{
-    return grow_blocks_to(sketch, least) == LEGO_OK;
 }
 
 /* What counts come to: each 1 where there are none. */
@@ -222,8 +166,8 @@ static struct counted count_items(const lego_items *items)
 
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items, const struct counted *counted)
 {
-    const struct batch_growth growth = {grow_for_batch, sketch};
-    const struct batch batch = {&sketch->blocks, items, sketch->seed, counted->falls, &growth};
+    const struct batch_growth growth = {grow_blocks_for_batch, sketch};
+    const struct batch batch = {&sketch->blocks, items, sketch->seed, counted->falls, &growth, NULL};
     blocks_change_items(sketch, items);
     if (!batch_add(&batch, sketch->threads, &sketch->allocator)) return LEGO_ERR_MEMORY;
     sketch->blocks.total += counted->sum;
@@ -243,7 +187,7 @@ lego_status lego_add_items(lego_sketch *sketch, const lego_items *items)
     uint64_t mass = sketch->mass;
     lego_status status = take_mass(sketch, counted.sizes);
     if (status != LEGO_OK) return status;
-    if (has_top(sketch)) status = add_growing_top(sketch, items);
+    if (has_top(sketch)) status = add_items_to_top(sketch, items, counted.falls);
     else if (has_blocks(sketch->model)) status = add_to_blocks(sketch, items, &counted);
     else bricks_add_items(&sketch->bricks, items, sketch->seed, sketch->threads);
     if (status != LEGO_OK) sketch->mass = mass;

@@ -62,16 +62,18 @@ struct worker {
     struct batch_growth growth;
     struct parts parts;
     struct tally tally;
-    size_t first;    /* of the items that are in its parts */
-    uint32_t part;   /* that it adds now */
-    uint32_t wanted; /* blocks, without which it can not go on; or 0 */
-    bool more;       /* items, when the parts have been added */
+    struct watch watch; /* if the batch has one: the first thread has that, the others the same words and own counts */
+    size_t first;       /* of the items that are in its parts */
+    uint32_t part;      /* that it adds now */
+    uint32_t wanted;    /* blocks, without which it can not go on; or 0 */
+    bool more;          /* items, when the parts have been added */
 };
 
 struct job {
     const struct batch *batch;
     struct worker *worker;
     struct frequent *frequent; /* items that are counted aside, for each thread; or NULL */
+    struct watched *watched;   /* slots for the watches of all threads but the first */
     uint64_t *pool;
     uint32_t *before;
     uint64_t chunks; /* of all threads: how many these are the system says later */
@@ -246,6 +248,25 @@ static void add_parts(struct worker *self)
     }
 }
 
+static void start_watch(struct worker *self, const struct watch *watch)
+{
+    const size_t slots = watch_slots(watch->bits);
+    self->watch = *watch;
+    self->parts.watch = &self->watch;
+    if (self->index == 0) return;
+    self->watch.slot = self->job->watched + (self->index - 1) * slots;
+    for (size_t i = 0; i < slots; i++) self->watch.slot[i] = (struct watched){watch->slot[i].word, 0};
+}
+
+/* The first thread gets what the others counted. */
+static void end_watch(const struct job *job)
+{
+    const struct watch *watch = job->batch->watch;
+    for (unsigned w = 1; watch && w < job->members; w++)
+        for (size_t i = 0; i < watch_slots(watch->bits); i++)
+            watch->slot[i].count += job->worker[w].watch.slot[i].count;
+}
+
 static void start_worker(struct worker *self, struct job *job, struct team *team, unsigned index, unsigned members)
 {
     const struct batch *batch = job->batch;
@@ -259,7 +280,9 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
     self->parts.chunks = (uint32_t)chunks;
     self->parts.counted = batch->items->counts != NULL;
     self->parts.frequent = job->frequent ? &job->frequent[index] : NULL;
+    self->parts.watch = NULL;
     if (index > 0 && job->frequent) frequent_copy(self->parts.frequent, job->frequent);
+    if (batch->watch) start_watch(self, batch->watch);
     tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n);
 }
 
@@ -282,7 +305,8 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
         for (unsigned w = 0; w < members; w++) more |= job->worker[w].more;
         add_parts(self);
     }
-    if (index == 0 && job->failed) take_parts_back(job);
+    if (index == 0) end_watch(job);
+    if (index == 0 && job->failed && !batch->watch) take_parts_back(job);
 }
 
 /* Memory for so many threads, all in one piece. */
@@ -291,25 +315,29 @@ static bool job_allocate(struct job *job, unsigned threads, const lego_allocator
     const lego_items *all = job->batch->items;
     const bool counted = all->counts != NULL;
     const uint64_t items = (all->n < MOST ? all->n : MOST) / threads + 1;
-    const size_t tables = all->n < MANY ? 0 : threads;
+    const struct watch *watch = job->batch->watch;
+    const size_t tables = watch || all->n < MANY ? 0 : threads;
+    const size_t watched = watch ? (threads - 1) * watch_slots(watch->bits) : 0;
     job->chunks = threads * parts_chunks(items, counted);
-    *size = threads * sizeof *job->worker + tables * sizeof *job->frequent +
+    *size = threads * sizeof *job->worker + tables * sizeof *job->frequent + watched * sizeof *job->watched +
             job->chunks * (PART_CHUNK * sizeof *job->pool + sizeof *job->before);
     job->worker = a->alloc(a->context, *size);
     if (!job->worker) return false;
     job->frequent = (struct frequent *)(void *)(job->worker + threads);
-    job->pool = (uint64_t *)(void *)(job->frequent + tables);
+    job->watched = (struct watched *)(void *)(job->frequent + tables);
+    job->pool = (uint64_t *)(void *)(job->watched + watched);
     job->before = (uint32_t *)(void *)(job->pool + job->chunks * PART_CHUNK);
     return true;
 }
 
-/* False if there is no memory for it: then nothing has changed. */
-static bool add_in_parts(const struct batch *batch, unsigned threads, const lego_allocator *a, bool *failed)
+bool batch_add_in_parts(const struct batch *batch, unsigned most, const lego_allocator *a, bool *failed)
 {
     struct job job = {.batch = batch};
+    const unsigned threads = batch->items->n < ALONE ? 1 : most;
     size_t size;
     if (!job_allocate(&job, threads, a, &size)) return false;
-    if (batch->items->n < MANY || !frequent_find(job.frequent, batch->items, batch->seed, batch->blocks->kernels))
+    if (batch->watch || batch->items->n < MANY ||
+        !frequent_find(job.frequent, batch->items, batch->seed, batch->blocks->kernels))
         job.frequent = NULL;
     parallel_run(threads, work, &job);
     a->free(a->context, job.worker, size);
@@ -322,7 +350,7 @@ static bool add_in_parts(const struct batch *batch, unsigned threads, const lego
 /* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block
  * goes depends on what it once held: then items are added as they come. So they are if there might be something, as in
  * a sketch that was loaded, and a look at all blocks would take longer than a few items do. */
-static bool only_grows(const struct batch *batch)
+bool batch_together(const struct batch *batch)
 {
     enum { LOOKS_AN_ITEM = 8 };
     const struct blocks *blocks = batch->blocks;
@@ -336,7 +364,7 @@ static bool only_grows(const struct batch *batch)
 bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator)
 {
     bool failed = false;
-    if (batch->items->n < FEW || !only_grows(batch)) return add_as_they_come(batch);
-    if (add_in_parts(batch, batch->items->n < ALONE ? 1 : threads, allocator, &failed)) return !failed;
+    if (batch->items->n < FEW || !batch_together(batch)) return add_as_they_come(batch);
+    if (batch_add_in_parts(batch, threads, allocator, &failed)) return !failed;
     return add_as_they_come(batch);
 }

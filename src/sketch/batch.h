@@ -10,6 +10,7 @@
 #pragma once
 
 #include "block/blocks.h"
+#include "sketch/watch.h"
 
 /* Where a sketch that grows gets more blocks, at least so many, which it is known to need: false if there is no memory
  * for them, and nothing has changed. Else the blocks are more, with the same content. */
@@ -24,7 +25,17 @@ struct batch {
     uint64_t seed;
     bool falls; /* whether a count is negative */
     const struct batch_growth *growth;
+    struct watch *watch; /* items that are not added, but counted there; or NULL */
 };
 
-/* Adds the items. The total is left to the caller. False if the blocks could not grow: then nothing has changed. */
+/* Adds the items, all of them: there is no watch. The total is left to the caller. False if the blocks could not grow:
+ * then nothing has changed. */
 bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator);
+
+/* Whether the items can be taken together: if not, they have to be added as they come. */
+bool batch_together(const struct batch *batch);
+
+/* Adds those items together that are not watched, and counts those that are. False if there is no memory for it: then
+ * nothing has changed. If the blocks could not grow, *failed is set. Then nothing has changed either, but where items
+ * are watched, which are not told from those that were added before: the caller drops the blocks. */
+bool batch_add_in_parts(const struct batch *batch, unsigned threads, const lego_allocator *allocator, bool *failed);

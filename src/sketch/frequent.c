@@ -7,16 +7,27 @@ enum {
     PART = 8             /* the sample is at most this part of it */
 };
 
+/* Of each so many items of a batch, so many are looked at, those that come first. */
+struct sample {
+    size_t part, stretch;
+};
+
+static struct sample sample_of(const lego_items *items)
+{
+    const size_t part = items->n / STRETCHES;
+    return (struct sample){part, part / PART < STRETCH_MOST ? part / PART : STRETCH_MOST};
+}
+
 bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
                    const struct block_kernels *kernels)
 {
-    const size_t part = items->n / STRETCHES, stretch = part / PART < STRETCH_MOST ? part / PART : STRETCH_MOST;
+    const struct sample sample = sample_of(items);
     uint64_t word[STRETCH_MOST], seen = 0;
     for (unsigned i = 0; i < FREQUENT_SLOTS; i++) frequent->slot[i].word = UINT64_MAX;
     frequent_clear(frequent);
     for (size_t s = 0; s < STRETCHES; s++) {
-        words_of(items, part * s, stretch, seed, kernels, word);
-        for (size_t i = 0; i < stretch; i++) { /* the most frequent item of a slot wins it, if it has more than half */
+        words_of(items, sample.part * s, sample.stretch, seed, kernels, word);
+        for (size_t i = 0; i < sample.stretch; i++) { /* an item wins its slot if it has more than half of it */
             unsigned slot = frequent_slot(word[i]);
             int64_t *credit = &frequent->slot[slot].count;
             if (*credit == 0) frequent->slot[slot].word = word[i];
@@ -25,7 +36,25 @@ bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t 
             *credit += is_there ? 1 : -1;
         }
     }
-    return seen > STRETCHES * stretch / 6; /* where it costs as much as it saves, 2 of 12 ns */
+    return seen > STRETCHES * sample.stretch / 6; /* where it costs as much as it saves, 2 of 12 ns */
+}
+
+size_t frequent_list(struct frequent *frequent, const lego_items *items, uint64_t seed,
+                     const struct block_kernels *kernels, size_t item[FREQUENT_SLOTS])
+{
+    const struct sample sample = sample_of(items);
+    uint64_t word[STRETCH_MOST];
+    size_t n = 0;
+    for (size_t s = 0; s < STRETCHES; s++) {
+        words_of(items, sample.part * s, sample.stretch, seed, kernels, word);
+        for (size_t i = 0; i < sample.stretch; i++) {
+            unsigned slot = frequent_slot(word[i]);
+            if (frequent->slot[slot].word != word[i] || frequent->slot[slot].count < 2) continue;
+            frequent->slot[slot].count = 0; /* so that it is listed once */
+            item[n++] = sample.part * s + i;
+        }
+    }
+    return n;
 }
 
 void frequent_clear(struct frequent *frequent)

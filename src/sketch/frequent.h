@@ -24,6 +24,11 @@ static inline unsigned frequent_slot(uint64_t word)
 bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
                    const struct block_kernels *kernels);
 
+/* The number of an item each, in the sample, of those found of which there were two or more; returns how many these
+ * are. Only right after frequent_find(). */
+size_t frequent_list(struct frequent *frequent, const lego_items *items, uint64_t seed,
+                     const struct block_kernels *kernels, size_t item[FREQUENT_SLOTS]);
+
 /* Sets all counts to 0; and the items to those of another table, whose counts may be set meanwhile. */
 void frequent_clear(struct frequent *frequent);
 void frequent_copy(struct frequent *frequent, const struct frequent *from);

@@ -191,6 +191,11 @@ lego_status grow_blocks_to(lego_sketch *sketch, uint32_t least)
     return status;
 }
 
+bool grow_blocks_for_batch(void *sketch, uint32_t least)
+{
+    return grow_blocks_to(sketch, least) == LEGO_OK;
+}
+
 lego_status grow_blocks(lego_sketch *sketch)
 {
     return grow_blocks_to(sketch, blocks_after(sketch->blocks.blocks, sketch->blocks.most));

@@ -49,6 +49,7 @@ size_t parts_take(struct parts *parts, const lego_items *items, size_t first, si
         words_of(items, first, n, seed, kernels, word);
         if (parts->counted) memcpy(count, items->counts + first, n * sizeof *count);
         if (parts->frequent) left = frequent_pass(parts->frequent, word, parts->counted ? count : NULL, left);
+        if (parts->watch) left = watch_pass(parts->watch, word, parts->counted ? count : NULL, left);
         if (parts->counted) put_counted(parts, word, count, left);
         else put_words(parts, word, left);
     }

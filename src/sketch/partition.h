@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sketch/frequent.h"
+#include "sketch/watch.h"
 
 enum {
     PARTS_MOST = 512,
@@ -18,7 +19,8 @@ struct parts {
     uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
-    struct frequent *frequent; /* items that are counted aside, or NULL */
+    struct frequent *frequent; /* items that are counted aside until the parts are added, or NULL */
+    struct watch *watch;       /* items that are counted aside instead, and left to the caller; or NULL */
     uint32_t end[PARTS_MOST];  /* in the pool; 0: nothing there */
 };
 

@@ -3,7 +3,7 @@
  *     handle.c              what a sketch is: its shape, its memory, its life
  *     relocate.c            memory that its owner moves
  *     grow.c                more blocks and buckets as the content asks for them
- *     add.c, query.c        one item or many: the top, if there is one, then the light part
+ *     add*.c, query.c       one item or many: the top, if there is one, then the light part
  *     batch*.c              many items to the blocks of a sketch that has grown
  *     answer*.c             answers from blocks
  *     combine.c             merge, subtract, fold
@@ -113,6 +113,7 @@ lego_status grow_blocks(lego_sketch *sketch);
 
 /* The same from a number on that a sketch can have, is more than it has, and that it is known to need. */
 lego_status grow_blocks_to(lego_sketch *sketch, uint32_t least);
+bool grow_blocks_for_batch(void *sketch, uint32_t least); /* as struct batch_growth has it */
 
 /* More buckets of the top. */
 lego_status grow_top(lego_sketch *sketch);
@@ -134,6 +135,13 @@ const void *items_bytes(const lego_items *items, size_t i, unsigned char integer
 
 /* Whether there are n items: offsets do not fall. */
 bool items_valid(const lego_items *items);
+
+/* Adds an item to a sketch with a top: to that, and what it leaves to the light part. LEGO_ERR_MEMORY, and nothing has
+ * changed, if it must grow and can not. */
+lego_status add_to_top(lego_sketch *sketch, struct hash hash, const void *item, size_t size, int64_t count);
+
+/* Adds many, likewise; `falls` if a count is negative. */
+lego_status add_items_to_top(lego_sketch *sketch, const lego_items *items, bool falls);
 
 /* ---- the light part ---------------------------------------------------------------------------------------------- */
 

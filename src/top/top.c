@@ -177,12 +177,22 @@ void top_clear(struct top *top)
     top->votes = 0;
 }
 
+bool top_is_full(const struct top *top)
+{
+    uint32_t leaky = 0;
+    for (uint32_t b = 0; b < top->buckets.d; b++) leaky += is_leaky(&top->bucket[b]);
+    return leaky > top->buckets.d / 4 * 3;
+}
+
+void top_leak(struct top *top)
+{
+    for (uint32_t b = 0; b < top->buckets.d; b++) set_leaky(&top->bucket[b]);
+}
+
 void top_mix(struct top *top)
 {
-    for (uint32_t b = 0; b < top->buckets.d; b++) {
-        struct top_bucket *bucket = &top->bucket[b];
-        set_leaky(bucket);
-        for (unsigned i = 0; i < top_residents(bucket); i++)
-            bucket->byte[TOP_HEAD + LABEL * i + 1] |= 1 << (FLAG_SHIFT - 8);
-    }
+    top_leak(top);
+    for (uint32_t b = 0; b < top->buckets.d; b++)
+        for (unsigned i = 0; i < top_residents(&top->bucket[b]); i++)
+            top->bucket[b].byte[TOP_HEAD + LABEL * i + 1] |= 1 << (FLAG_SHIFT - 8);
 }

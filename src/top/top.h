@@ -163,6 +163,12 @@ const void *top_item(const struct top_key *key, unsigned char integer[8], size_t
 /* Whether any bucket is leaky. Then the top has all its buckets. */
 bool top_leaks(const struct top *top);
 
+/* Whether most buckets are leaky: then the others have little room left. */
+bool top_is_full(const struct top *top);
+
+/* Items that could be residents of any bucket may have been sent away. The top must have all its buckets. */
+void top_leak(struct top *top);
+
 /* Adds all of `from`; *progress is {0} at first. Of the residents of both, those that are worth most stay. False if
  * there must be more buckets of `into` first: let it grow, and go on with the same *progress. What was added until then
  * stays added, so a caller that may get no memory works on a copy of `into`, which is small while it grows.
