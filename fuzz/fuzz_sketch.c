@@ -151,14 +151,31 @@ static void add(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
     lego_destroy(copy);
 }
 
-/* The same in a batch, and with another that has a single item: each into the other. */
+/* In a call, large enough to be taken together: without a top, the bytes are those of one by one. */
+static void add_many(lego_sketch *copy, const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    enum { MANY = 300 };
+    uint64_t integers[MANY];
+    lego_info info;
+    lego_sketch *slowly = copy_of(sketch);
+    lego_status status = LEGO_OK;
+    for (uint64_t i = 0; i < MANY; i++) integers[i] = i * i % 7 + bytes[i % size];
+    for (size_t i = 0; i < MANY && status == LEGO_OK; i++) status = lego_add_u64(slowly, integers[i], 1);
+    lego_items items = {.n = MANY, .integers = integers};
+    CHECK(lego_add_items(copy, &items) == status);
+    if (status != LEGO_OK) CHECK(has_bytes(copy, bytes, size));
+    lego_measure(copy, &info);
+    struct paper paper = saved(slowly);
+    CHECK(status != LEGO_OK || info.top_bytes > 0 || has_bytes(copy, paper.bytes, paper.size));
+    free(paper.bytes);
+    lego_destroy(slowly);
+}
+
+/* With another that has a single item: each into the other. */
 static void mix(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
 {
-    static const uint64_t integers[] = {1, 2, 3, 1, 1000, 70000, 2};
-    static const int64_t counts[] = {1, -1, 5, 1 << 20, 1, -3, 2};
-    lego_items items = {.n = sizeof counts / sizeof *counts, .integers = integers, .counts = counts};
     lego_sketch *copy = copy_of(sketch), *other = copy_of(sketch);
-    if (lego_add_items(copy, &items) != LEGO_OK) CHECK(has_bytes(copy, bytes, size));
+    add_many(copy, sketch, bytes, size);
     lego_clear(other);
     lego_status status = lego_add(other, bytes, size / 2, 3);
     CHECK(status == LEGO_OK);
