@@ -45,7 +45,7 @@ static size_t damage(uint8_t *bytes, size_t size, size_t max, uint32_t *random)
     case 3: bytes[drawn(random, (uint32_t)size)] += (uint8_t)(drawn(random, 2) ? 1 : -1); return size;
     case 4: edit_head(bytes, size, random); return size;
     case 5: copy_range(bytes, size, random); return size;
-    case 6: /* the shape says how long a file is: of most inputs it stays that long */
+    case 6: /* the shape says how long a file is, so here it stays that long */
         now = LLVMFuzzerMutate(bytes, size, max);
         if (now < size) memset(bytes + now, 0, size - now);
         return size;
