@@ -10,7 +10,7 @@ jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz soak install clean format help
+.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz fuzz-report soak install clean format help
 
 build: ## install what is missing (SETUP=no: only name it), then build build/legosketch and the libraries
 	@scripts/setup build
@@ -66,6 +66,10 @@ fuzz: ## the libFuzzer targets, FUZZ_SECONDS=60 each (installs clang)
 	@scripts/setup fuzz
 	@scripts/fuzz $(FUZZ_SECONDS)
 
+fuzz-report: ## which lines of all that reads bytes from outside fuzzing reaches
+	@scripts/setup fuzz
+	@scripts/fuzz --report
+
 soak: ## SOAK_CHANGES=1000000 random changes of sketches against dictionaries, under sanitizers; SOAK_SEED=1
 	@scripts/setup test
 	@cmake -S . -B build/asan -DLEGO_BUILD_TESTS=ON -DLEGO_SANITIZE=address,undefined --log-level=WARNING
@@ -84,4 +88,4 @@ format: ## clang-format every C file
 	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src bindings/redis/src bindings/postgres/src,$(d)/*.[ch]))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

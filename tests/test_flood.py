@@ -27,6 +27,13 @@ class Flood(unittest.TestCase):
                 self.assertLess(chosen, TIMES * chance)
                 self.assertGreater(chance, 50)  # so that it counts anything at all
 
+    def test_sparse_files(self):
+        """Of as many blocks as a file can have for its bytes: four times as many take four times the instructions."""
+        few, many = each("sparse", 256, 20), each("sparse", 1024, 20)
+        print(f"sparse: {few:.0f} instructions a load, of four times the blocks {many:.0f}: {many / few:.2f} times")
+        self.assertLess(many, 4.4 * few)
+        self.assertGreater(many, 2 * few)  # so that the blocks are what it counts
+
 
 if __name__ == "__main__":
     if not shutil.which("valgrind"):
