@@ -51,8 +51,7 @@ static int refuse_bytes(RedisModuleCtx *ctx, lego_status status)
 static int put_loaded(RedisModuleCtx *ctx, struct job *job)
 {
     if (job->status != LEGO_OK) return refuse_bytes(ctx, job->status);
-    bool is_within = value_bytes(job->made) < MEMORY_FEW || memory_left(ctx) > 0;
-    if (!is_within) return reply_status(ctx, LEGO_ERR_MEMORY);
+    if (!memory_is_within(ctx, value_bytes(job->made))) return reply_status(ctx, LEGO_ERR_MEMORY);
     RedisModuleKey *key = key_open_place(ctx, job->argv[1]);
     if (key == NULL) return REDISMODULE_OK;
     key_put(key, job->made);

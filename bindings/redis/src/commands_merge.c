@@ -116,6 +116,7 @@ static bool check_weights(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 static int put_merged(RedisModuleCtx *ctx, struct job *job)
 {
     if (job->status != LEGO_OK) return refuse_sum(ctx, job);
+    if (!memory_is_within(ctx, value_bytes(job->made))) return reply_status(ctx, LEGO_ERR_MEMORY);
     RedisModuleKey *key = key_open_place(ctx, job->argv[1]);
     if (key == NULL) return REDISMODULE_OK;
     key_put(key, job->made);

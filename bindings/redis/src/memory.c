@@ -35,3 +35,8 @@ bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes)
 {
     return bytes < MEMORY_FEW || bytes <= memory_left(ctx);
 }
+
+bool memory_is_within(RedisModuleCtx *ctx, uint64_t bytes)
+{
+    return bytes < MEMORY_FEW || memory_left(ctx) > 0;
+}

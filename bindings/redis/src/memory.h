@@ -19,3 +19,6 @@ uint64_t memory_left(RedisModuleCtx *ctx);
  * to ask it how much is left takes ten times as long as to make a sketch. */
 enum { MEMORY_FEW = 1 << 20 };
 bool memory_has_room(RedisModuleCtx *ctx, uint64_t bytes);
+
+/* Whether what was just made, of so many bytes, was still within. */
+bool memory_is_within(RedisModuleCtx *ctx, uint64_t bytes);

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "recipe.h"
 #include "type.h"
+#include "value.h"
 
 #include <legosketch.h>
 #include <stdio.h>
@@ -13,6 +14,19 @@ static int version_number(void)
 {
     int major, minor, patch;
     return sscanf(LEGO_VERSION, "%d.%d.%d", &major, &minor, &patch) == 3 ? 10000 * major + 100 * minor + patch : 0;
+}
+
+/* What is wrong with the module's arguments, or NULL: a sketch of them is made, and goes again. */
+static const char *read_arguments(RedisModuleString **argv, int argc)
+{
+    struct value *value;
+    const char *wrong = recipe_read(argv, argc, &default_recipe);
+    if (wrong != NULL) return wrong;
+    if (default_recipe.options.budget == 0) return "it needs BUDGET, not ITEMS";
+    lego_status status = value_create(&default_recipe.options, default_recipe.top, &value);
+    if (status != LEGO_OK) return lego_status_message(status);
+    value_release(value);
+    return NULL;
 }
 
 /* The one name that the server looks for. */
@@ -26,8 +40,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         RedisModule_Log(ctx, "warning", "legosketch needs Redis 7.0 or later, or Valkey");
         return REDISMODULE_ERR;
     }
-    const char *wrong = argc == 0 ? NULL : recipe_read(argv, argc, &default_recipe);
-    if (wrong == NULL && argc != 0 && default_recipe.options.budget == 0) wrong = "it needs BUDGET, not ITEMS";
+    const char *wrong = argc == 0 ? NULL : read_arguments(argv, argc);
     if (wrong != NULL) {
         RedisModule_Log(ctx, "warning", "legosketch, whose arguments are options of LEGO.RESERVE: %s", wrong);
         return REDISMODULE_ERR;

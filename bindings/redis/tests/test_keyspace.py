@@ -270,7 +270,8 @@ def test_categories(key):
 
 def test_the_module_reads_its_arguments_and_does_not_unload(server):
     with Server(module=None) as bare:
-        for wrong in ("x", "BUDGET", "BUDGET 1", "BUDGET 64k", "ITEMS 10 ERROR 0.1", "BUDGET 64kb BUDGET 64kb", "TOP 5"):
+        for wrong in ("x", "BUDGET", "BUDGET 1", "BUDGET 64k", "ITEMS 10 ERROR 0.1", "BUDGET 64kb BUDGET 64kb", "TOP 5",
+                      "BUDGET 4096 TOP 5"):
             with pytest.raises(redis.ResponseError):
                 bare("MODULE", "LOAD", MODULE, *wrong.split())
         assert "BUDGET is 4096 to 68719476736 bytes" in bare.log() and "said twice" in bare.log()

@@ -337,6 +337,24 @@ def test_maxmemory(keys):
         keys("CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction")
 
 
+def test_a_sum_is_within_maxmemory(keys):
+    """Each source is small; their sum would not fit."""
+    try:
+        names = [f"source {i}" for i in range(12)]
+        for i, name in enumerate(names):
+            keys("LEGO.RESERVE", name, "BUDGET", "64mb")
+            keys("LEGO.ADD", name, *range(20_000 * i, 20_000 * (i + 1)))
+        keys("CONFIG", "SET", "maxmemory", keys.client.info("memory")["used_memory"] + 2_000_000)
+        with pytest.raises(redis.exceptions.OutOfMemoryError):
+            keys("LEGO.MERGE", "d", len(names), *names)
+        assert keys("EXISTS", "d") == 0
+        keys("CONFIG", "SET", "maxmemory", 0)
+        keys("LEGO.MERGE", "d", len(names), *names)
+        assert keys("LEGO.CARD", "d") == 240_000
+    finally:
+        keys("CONFIG", "SET", "maxmemory", 0)
+
+
 def test_the_system_has_no_memory(keys):
     """An allocation that fails is an answer, not the end of the server."""
     with open(f"/proc/{keys.process.pid}/statm") as file:
