@@ -81,6 +81,23 @@ static void push(struct job *job)
     pthread_mutex_unlock(&queue.lock);
 }
 
+/* A client that goes takes its job along, if no thread has begun it: else those of clients that send and go would keep
+ * all others waiting. */
+static void forget_waiting(RedisModuleCtx *ctx, RedisModuleBlockedClient *client)
+{
+    (void)ctx;
+    pthread_mutex_lock(&queue.lock);
+    struct job **at = &queue.first;
+    while (*at != NULL && (*at)->client != client) at = &(*at)->next;
+    struct job *job = *at;
+    if (job != NULL) {
+        *at = job->next;
+        if (queue.end == &job->next) queue.end = at;
+    }
+    pthread_mutex_unlock(&queue.lock);
+    if (job != NULL) RedisModule_UnblockClient(client, job);
+}
+
 /* ---- a job for a thread ------------------------------------------------------------------------------------------ */
 
 /* With the arguments and the values held: the client, and with it the arguments, may go before the job is done. */
@@ -172,6 +189,7 @@ int job_run(RedisModuleCtx *ctx, const struct job *job, uint64_t size)
     if (size < LARGE || !can_wait(ctx) || !have_thread()) return run_at_once(ctx, job);
     struct job *kept = keep(job);
     kept->client = RedisModule_BlockClient(ctx, job->task->finish ? finish : NULL, NULL, forget, 0);
+    RedisModule_SetDisconnectCallback(kept->client, forget_waiting);
     push(kept);
     return REDISMODULE_OK;
 }
