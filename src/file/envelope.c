@@ -33,8 +33,8 @@ void write_bytes(struct writer *writer, const void *bytes, size_t size)
 
 void write_int(struct writer *writer, uint64_t x, unsigned bytes)
 {
-    unsigned char p[8];
-    for (unsigned i = 0; i < bytes; i++) p[i] = (unsigned char)(x >> (8 * i));
+    unsigned char p[8]; /* all of it is set, whatever is written: a compiler can not know that `bytes` is not 0 */
+    for (unsigned i = 0; i < sizeof p; i++) p[i] = (unsigned char)(x >> (8 * i));
     write_bytes(writer, p, bytes);
 }
 
