@@ -121,6 +121,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
                                   -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY) # which no 32-bit libc is needed for
   set_tests_properties(refuses_32_bits PROPERTIES PASS_REGULAR_EXPRESSION "64-bit machines alone")
 endif()
+lego_test(check_dist quick tests/check_dist.sh)
+set_tests_properties(check_dist PROPERTIES SKIP_RETURN_CODE 77)
 lego_test(check_style quick tests/check_style.sh)
 set_tests_properties(check_style PROPERTIES SKIP_RETURN_CODE 77)
 
