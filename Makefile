@@ -3,12 +3,15 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+SOAK_CHANGES ?= 1000000
+SOAK_SEED ?= 1
 export LAB_FILES ?=
 jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz portability abi dist install clean format help
+.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz fuzz-report soak portability abi dist install clean \
+	format help
 
 build: ## install what is missing (SETUP=no: only name it), then build build/legosketch and the libraries
 	@scripts/setup build
@@ -64,6 +67,16 @@ fuzz: ## the libFuzzer targets, FUZZ_SECONDS=60 each (installs clang)
 	@scripts/setup fuzz
 	@scripts/fuzz $(FUZZ_SECONDS)
 
+fuzz-report: ## which lines of all that reads bytes from outside fuzzing reaches
+	@scripts/setup fuzz
+	@scripts/fuzz --report
+
+soak: ## SOAK_CHANGES=1000000 random changes of sketches against dictionaries, under sanitizers; SOAK_SEED=1
+	@scripts/setup test
+	@cmake -S . -B build/asan -DLEGO_BUILD_TESTS=ON -DLEGO_SANITIZE=address,undefined --log-level=WARNING
+	@cmake --build build/asan $(jobs) --target test_state
+	@build/asan/test_state $(SOAK_CHANGES) $(SOAK_SEED)
+
 portability: ## the library for aarch64, riscv64 and s390x: cross compilers build it, qemu runs its unit tests (installs both)
 	@scripts/setup portability
 	@scripts/portability
@@ -88,4 +101,4 @@ format: ## clang-format every C file
 	clang-format -i include/*.h $(wildcard $(foreach d,src lab cli bench fuzz tests tests/install bindings/python/src bindings/redis/src bindings/postgres/src,$(d)/*.[ch]))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

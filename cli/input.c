@@ -387,13 +387,15 @@ static bool next_unpacked(input *self, size_t *size)
     return true;
 }
 
-/* What the file is by its first bytes. Of these it waits for no more than it takes to tell. */
+/* What the file is by its first bytes. Of these it waits for no more than it takes to tell, also whether they are the
+ * mark of UTF-8: whoever takes that off has it whole in the first block. */
 static bool recognise(input *self)
 {
+    static const sign mark = {"\xef\xbb\xbf", ALL_BITS, 3};
     match best = PART_OF_SIGN;
     while (best == PART_OF_SIGN && !self->file_ended) {
         if (!fill(self, self->size + 1)) return false;
-        best = NO_SIGN;
+        best = match_sign(&mark, self->input, self->size);
         for (size_t i = 0; i < COMPRESSIONS && self->size > 0; i++) {
             match found = match_member(&compressions[i], self->input, self->size);
             if (found == WHOLE_SIGN) self->kind = &compressions[i];

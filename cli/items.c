@@ -15,13 +15,20 @@
  * lines has no use for is never touched. Where items are deleted, a sketch depends on what comes together: where
  * batches of lines with counts end is for ever. */
 enum {
-    BATCH_SIZE = 22 << 20,        /* bytes of keys, or of items and their offsets, with which it is handed out */
+#ifndef LEGO_SMALL_BATCHES
+    BATCH_SIZE = 22 << 20,   /* bytes of keys, or of items and their offsets, with which it is handed out */
+    COUNTED_ITEMS = 1 << 20, /* those of tsv and uniq, or */
+    COUNTED_BYTES = 1 << 24, /* of their items; up to 40 MB with counts and lines */
+    LONG = 1 << 12,          /* bytes after which a line is left to go alone */
+#else                        /* for fuzzing, where an input has a few hundred bytes */
+    BATCH_SIZE = 1 << 10,
+    COUNTED_ITEMS = 1 << 7,
+    COUNTED_BYTES = 1 << 9,
+    LONG = 1 << 7,
+#endif
     BATCH_ITEMS = BATCH_SIZE / 8, /* at most */
-    COUNTED_ITEMS = 1 << 20,      /* those of tsv and uniq, or */
-    COUNTED_BYTES = 1 << 24,      /* of their items; up to 40 MB with counts and lines */
     SEARCHED = 64,                /* bytes that are searched at once */
-    SHORT = 32,                   /* bytes of a line that are copied in any case */
-    LONG = 1 << 12                /* bytes after which a line is left to go alone */
+    SHORT = 32                    /* bytes of a line that are copied in any case */
 };
 
 static inline bool is_counted(item_format format)

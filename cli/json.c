@@ -84,12 +84,29 @@ void json_item(json_line *line, const void *bytes, size_t size)
     free(copy);
 }
 
+/* cJSON escapes the control characters of one byte but DEL; those of more are escaped here, for a terminal's sake. */
+static void print_escaped(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text, *from = at, *end = at + strlen(text);
+    for (size_t length; at < end; at += length) {
+        length = shown_utf8(at, (size_t)(end - at));
+        if (length == 0) length = 1;
+        if (!shown_controls(at, length)) continue;
+        uint32_t code = at[0] & (length == 1 ? 0x7fu : length == 2 ? 0x1fu : 0x0fu);
+        for (size_t i = 1; i < length; i++) code = code << 6 | (at[i] & 0x3fu);
+        fwrite(from, 1, (size_t)(at - from), stdout);
+        printf("\\u%04" PRIx32, code);
+        from = at + length;
+    }
+    puts((const char *)from);
+}
+
 bool json_print(json_line *line)
 {
     char *text = line->ok ? cJSON_PrintUnformatted(line->object) : NULL;
     cJSON_Delete(line->object);
     if (text == NULL) return say_no_memory();
-    puts(text);
+    print_escaped(text);
     cJSON_free(text);
     return true;
 }

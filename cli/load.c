@@ -1,5 +1,5 @@
-/* Sketches and models from files; see load.h. Files are mapped, so that a damaged one costs no memory; what cannot be
- * mapped, such as a pipe, is read. */
+/* Sketches and models from files; see load.h. Files are read, and not mapped: one that somebody cuts short meanwhile
+ * would end the program by a signal. */
 #include "load.h"
 
 #include "say.h"
@@ -7,17 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-typedef struct contents {
-    void *bytes;
-    size_t size;
-    bool mapped;
-} contents;
 
 static lego_model *loaded; /* the program needs one at most */
 
@@ -27,44 +18,35 @@ void load_close(void)
     loaded = NULL;
 }
 
-static int map_or_read(int file, contents *all)
+/* As many bytes as the first of them announce, and one more if it is there, which the library then refuses; only the
+ * first if they are of nothing that it knows. So a wrong file costs nothing, whatever its size, and a wrong pipe is
+ * refused before it ends. */
+static int read_saved(int file, text *all)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0) return errno;
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
-        text piped = {0};
-        int error = text_read(&piped, file, SIZE_MAX);
-        *all = (contents){piped.bytes, piped.size, false};
-        return error;
-    }
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED) return errno;
-    *all = (contents){bytes, (size_t)status.st_size, true};
-    return 0;
+    enum { HEAD = 24 };
+    uint64_t length;
+    int error = text_read(all, file, HEAD);
+    if (error != 0 || lego_saved_length(all->bytes, all->size, &length) != LEGO_OK) return error;
+    return text_read(all, file, length < SIZE_MAX ? (size_t)length + 1 : SIZE_MAX);
 }
 
-static void release(contents *all)
+static bool open_contents(const char *path, text *all)
 {
-    if (all->mapped) munmap(all->bytes, all->size);
-    else free(all->bytes);
-}
-
-static bool open_contents(const char *path, contents *all)
-{
-    *all = (contents){0};
+    *all = (text){0};
     bool from_stdin = strcmp(path, "-") == 0;
     int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    int error = file < 0 ? errno : map_or_read(file, all);
+    int error = file < 0 ? errno : read_saved(file, all);
     if (file > STDIN_FILENO) close(file);
     if (error == 0) return true;
-    release(all);
+    text_free(all);
     return say_unreadable(path, strerror(error));
 }
 
 /* Whether it went well; if not, says why. */
-static bool check(const char *path, const contents *all, lego_status status, const char *wanted)
+static bool check(const char *path, const text *all, lego_status status, const char *wanted)
 {
     char name[16];
+    if (strcmp(path, "-") == 0) path = "stdin";
     if (status == LEGO_ERR_MAGIC) say("%s is not %s", path, wanted);
     else if (status == LEGO_ERR_MODEL && lego_saved_model(all->bytes, all->size, name) == LEGO_OK)
         say("%s was made with the model '%s': %s", path, name,
@@ -80,18 +62,18 @@ bool load_model(const char *name, const lego_model **model)
     *model = loaded;
     if (loaded != NULL) return true;
     if (access(name, F_OK) != 0) return say("'%s' is neither a built-in model nor a file", name);
-    contents all;
+    text all;
     if (!open_contents(name, &all)) return false;
     lego_status status = lego_model_load(all.bytes, all.size, NULL, &loaded);
     bool ok = check(name, &all, status, "a model");
-    release(&all);
+    text_free(&all);
     *model = loaded;
     return ok;
 }
 
 bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch, const lego_model **found)
 {
-    contents all;
+    text all;
     const lego_model *model;
     *sketch = NULL;
     if (found != NULL) *found = NULL;
@@ -104,6 +86,6 @@ bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch,
     }
     bool ok =
         check(path, &all, status, found != NULL ? "a sketch or a model" : "a sketch, which 'legosketch build' makes");
-    release(&all);
+    text_free(&all);
     return ok;
 }

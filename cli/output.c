@@ -1,10 +1,15 @@
-/* Writing; see output.h. A file is written under a temporary name in its own folder, synced, and renamed over the old
- * one; then the folder is synced too. */
-#define _XOPEN_SOURCE 700 /* realpath() is not in plain POSIX */
+/* Writing; see output.h. A file is written without a name, where the file system has that, synced, and gets its name in
+ * one step; then the folder is synced too. So a program that is killed leaves nothing behind.
+ *
+ * Two things need a name before: a file on other file systems, and, for an instant, one that replaces another, since a
+ * link cannot. It is .legosketch-XXXXXX in the same folder. Whoever writes there next removes those of its own user
+ * that no living process has locked. The Python package has the same rule (bindings/python/legosketch/_saving.py). */
+#define _GNU_SOURCE /* O_TMPFILE; not everywhere, and then every file has a name */
 #include "output.h"
 
 #include "say.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,8 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PREFIX ".legosketch-"
+enum { PREFIX_SIZE = sizeof PREFIX - 1, NAME_SIZE = PREFIX_SIZE + 6 };
 
 /* The file to remove if a signal ends the program; empty if there is none. Signals are blocked while it changes. */
 static char temporary[PATH_MAX];
@@ -74,30 +83,42 @@ static bool is_fine(const char *path, int error)
 
 /* Where a file goes. */
 typedef struct place {
-    char path[PATH_MAX]; /* without symbolic links, so that one stays one and its target is replaced */
+    char path[PATH_MAX]; /* no symbolic link, so that one stays one and its target is replaced */
     char folder[PATH_MAX];
-    bool in_place; /* a device or a pipe, which cannot be replaced */
-    mode_t mode;   /* of the file that was there, or what a new one gets */
+    bool there;    /* it replaces something, */
+    bool in_place; /* or is a device or a pipe, which cannot be replaced */
+    mode_t mode;   /* of the file that was there; of a new one as much of it as the umask leaves */
 } place;
+
+/* A path becomes where it leads, whether there is anything or not. */
+static int follow_links(char found[PATH_MAX])
+{
+    enum { LINKS_MOST = 40 }; /* as many as the kernel follows */
+    for (int links = 0; links < LINKS_MOST; links++) {
+        char target[PATH_MAX];
+        ssize_t size = readlink(found, target, sizeof target - 1);
+        if (size < 0) return errno == EINVAL || errno == ENOENT ? 0 : errno; /* EINVAL: it is no link */
+        target[size] = '\0';
+        char *slash = strrchr(found, '/');
+        char *name = target[0] == '/' || slash == NULL ? found : slash + 1;
+        if ((size_t)(name - found) + (size_t)size >= PATH_MAX) return ENAMETOOLONG;
+        strcpy(name, target);
+    }
+    return ELOOP;
+}
 
 static int find_place(const char *path, place *where)
 {
     if (strlen(path) >= sizeof where->path) return ENAMETOOLONG;
-    where->in_place = false;
     struct stat status;
-    if (stat(path, &status) == 0) {
-        if (S_ISDIR(status.st_mode)) return EISDIR;
-        if (realpath(path, where->path) == NULL) return errno;
-        where->in_place = !S_ISREG(status.st_mode);
-        where->mode = status.st_mode & 0777;
-    } else if (errno == ENOENT) {
-        strcpy(where->path, path);
-        mode_t mask = umask(0);
-        umask(mask);
-        where->mode = 0666 & ~mask;
-    } else {
-        return errno;
-    }
+    where->there = stat(path, &status) == 0;
+    if (!where->there && errno != ENOENT) return errno;
+    if (where->there && S_ISDIR(status.st_mode)) return EISDIR;
+    where->in_place = where->there && !S_ISREG(status.st_mode);
+    where->mode = where->there ? status.st_mode & 0777 : 0666;
+    strcpy(where->path, path);
+    int error = where->in_place ? 0 : follow_links(where->path);
+    if (error != 0) return error;
     strcpy(where->folder, where->path);
     char *slash = strrchr(where->folder, '/');
     if (slash == NULL) strcpy(where->folder, ".");
@@ -143,43 +164,93 @@ static int save(output_save *saver, const void *what, FILE *file)
     return errno != 0 ? errno : EIO;
 }
 
-static int save_and_close(output_save *saver, const void *what, FILE *file, bool synced)
+static int save_and_close(output_save *saver, const void *what, FILE *file)
 {
     if (file == NULL) return errno;
     int error = save(saver, what, file);
-    if (error == 0 && synced && fsync(fileno(file)) != 0) error = errno;
     if (fclose(file) != 0 && error == 0) error = errno;
     return error;
 }
 
-/* Creates the temporary file, so that no signal can come between it and its name being known. */
-static FILE *open_temporary(const place *where)
+/* ---- files that get their name in the end ------------------------------------------------------------------------ */
+
+enum { LINKED_SIZE = 32 };
+
+/* By what name the kernel knows an open file. */
+static const char *name_of(int file, char name[LINKED_SIZE])
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/.legosketch-XXXXXX", where->folder);
-    if (length < 0 || (size_t)length >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return NULL;
+    snprintf(name, LINKED_SIZE, "/proc/self/fd/%d", file);
+    return name;
+}
+
+/* A file without a name, which can get one; -1 where that is not possible. */
+static int open_nameless(const place *where)
+{
+    int file = -1;
+#ifdef O_TMPFILE
+    char name[LINKED_SIZE];
+    file = open(where->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, where->mode);
+    if (file >= 0 && access(name_of(file, name), F_OK) != 0) { /* there is no /proc */
+        close(file);
+        file = -1;
     }
+#else
+    (void)where;
+#endif
+    return file;
+}
+
+/* Gives an open file a temporary name, or makes one that has such a name if `file` is negative; returns it or -1. No
+ * signal can come between the file and its name being known. */
+static int make_temporary(const place *where, int file)
+{
+    char path[PATH_MAX], name[LINKED_SIZE];
+    int made = -1;
     sigset_t before = block_signals();
-    int descriptor = mkstemp(path);
-    if (descriptor >= 0) strcpy(temporary, path);
+    errno = EEXIST;
+    for (unsigned i = 0; made < 0 && errno == EEXIST && i < 1u << 24; i++) {
+        unsigned number = ((unsigned)getpid() + i) & 0xffffff;
+        int length = snprintf(path, sizeof path, "%s/" PREFIX "%06x", where->folder, number);
+        if (length < 0 || (size_t)length >= sizeof path) errno = ENAMETOOLONG;
+        else if (file < 0) made = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, where->mode);
+        else if (linkat(AT_FDCWD, name_of(file, name), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) made = file;
+    }
+    if (made >= 0) strcpy(temporary, path);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    if (descriptor < 0) return NULL;
-    FILE *file = fchmod(descriptor, where->mode) == 0 ? fdopen(descriptor, "wb") : NULL;
-    if (file == NULL) {
-        int error = errno;
-        close(descriptor);
-        errno = error;
+    return made;
+}
+
+/* Holds the lock that says that somebody writes; false if the file was swept before. A file system without locks has no
+ * sweeping either. */
+static bool hold(int file)
+{
+    struct stat status;
+    return flock(file, LOCK_EX) != 0 || fstat(file, &status) != 0 || status.st_nlink > 0 || temporary[0] == '\0';
+}
+
+/* A locked file, new and empty; -1. */
+static int open_new(const place *where)
+{
+    int file = open_nameless(where);
+    if (file < 0) file = make_temporary(where, -1);
+    while (file >= 0 && !hold(file)) {
+        close(file);
+        file = make_temporary(where, -1);
     }
     return file;
 }
 
-/* The temporary file gets its name, or is removed if there was or is an error. */
-static int end_temporary(int error, const place *where)
+/* The file gets the name it is to have. If there was or is an error, its temporary name is removed. */
+static int name_file(int error, int file, const place *where)
 {
+    char name[LINKED_SIZE];
     sigset_t before = block_signals();
-    if (error == 0 && rename(temporary, where->path) != 0) error = errno;
+    bool named = temporary[0] != '\0';
+    if (error == 0 && !named) { /* a link is enough where nothing has that name */
+        named = linkat(AT_FDCWD, name_of(file, name), AT_FDCWD, where->path, AT_SYMLINK_FOLLOW) != 0;
+        if (named && (errno != EEXIST || make_temporary(where, file) < 0)) error = errno;
+    }
+    if (error == 0 && named && rename(temporary, where->path) != 0) error = errno;
     if (error != 0 && temporary[0] != '\0') unlink(temporary);
     temporary[0] = '\0';
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -195,11 +266,42 @@ static int sync_folder(const char *path)
     return error;
 }
 
-static int replace(output_save *saver, const void *what, const place *where)
+/* Removes a temporary file that nobody writes any more. */
+static void sweep_file(int folder, const char *name)
 {
-    int error = save_and_close(saver, what, open_temporary(where), true);
-    error = end_temporary(error, where);
-    return error != 0 ? error : sync_folder(where->folder);
+    struct stat status;
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(file);
+}
+
+static void sweep(const char *path)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL) return;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        if (strlen(entry->d_name) == NAME_SIZE && strncmp(entry->d_name, PREFIX, PREFIX_SIZE) == 0)
+            sweep_file(dirfd(folder), entry->d_name);
+    closedir(folder);
+}
+
+/* Whether it was replaced; says what is wrong. */
+static bool replace(const char *path, output_save *saver, const void *what, const place *where)
+{
+    int file = open_new(where), error = file < 0 ? errno : 0;
+    if (error == 0 && where->there && fchmod(file, where->mode) != 0) error = errno; /* whatever the umask is */
+    if (error == 0) error = save_and_close(saver, what, fdopen(dup(file), "wb"));
+    if (error == 0 && fsync(file) != 0) error = errno;
+    error = name_file(error, file, where);
+    if (file >= 0) close(file);
+    if (!is_fine(path, error)) return false;
+    sweep(where->folder);
+    error = sync_folder(where->folder);
+    return error == 0 || say("%s is in place, but its folder cannot be synced, and a power cut could undo that: %s",
+                             path, strerror(error));
 }
 
 bool output_file(const char *path, output_save *saver, const void *what)
@@ -210,10 +312,8 @@ bool output_file(const char *path, output_save *saver, const void *what)
     }
     place where;
     int error = find_place(path, &where);
-    if (error == 0)
-        error =
-            where.in_place ? save_and_close(saver, what, fopen(where.path, "wb"), false) : replace(saver, what, &where);
-    return is_fine(path, error);
+    if (error == 0 && !where.in_place) return replace(path, saver, what, &where);
+    return is_fine(path, error != 0 ? error : save_and_close(saver, what, fopen(where.path, "wb")));
 }
 
 static lego_status save_sketch(const void *sketch, lego_write write, void *context)

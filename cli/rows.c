@@ -113,6 +113,20 @@ static uint64_t as_u64(const unsigned char bytes[8])
     return number;
 }
 
+static shown_in shown_of(const rows *self)
+{
+    return self->terminal ? SHOWN_TO_PEOPLE : SHOWN_IN_TABS;
+}
+
+/* The bytes as people are shown them, for CSV on a terminal, which has no form of its own for control bytes. */
+static const void *show_first(rows *self, const void *bytes, size_t *size)
+{
+    self->shown.size = 0;
+    char *shown = text_room(&self->shown, SHOWN_MOST * *size + 1);
+    *size = shown != NULL ? shown_write(shown, bytes, *size, SHOWN_TO_PEOPLE) : 0;
+    return shown != NULL ? shown : bytes;
+}
+
 void rows_item(rows *self, const void *bytes, size_t size, bool is_number)
 {
     if (self->form == ROWS_JSON) {
@@ -121,6 +135,7 @@ void rows_item(rows *self, const void *bytes, size_t size, bool is_number)
         else json_item(&self->object, bytes, size);
         return;
     }
+    if (self->form == ROWS_CSV && !is_number && self->terminal) bytes = show_first(self, bytes, &size);
     if (self->form == ROWS_CSV && !is_number && !is_quoted(bytes, size)) {
         put(self, bytes, size);
         return;
@@ -129,7 +144,7 @@ void rows_item(rows *self, const void *bytes, size_t size, bool is_number)
     if (cell == NULL) return;
     end_cell(self, is_number                ? value_write_u64(cell, as_u64(bytes))
                    : self->form == ROWS_CSV ? write_field(cell, bytes, size)
-                                            : shown_write(cell, bytes, size, self->terminal));
+                                            : shown_write(cell, bytes, size, shown_of(self)));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -159,7 +174,7 @@ bool rows_next(rows *self)
     self->column = 0;
     self->count++;
     if (self->form == ROWS_JSON) return json_print(&self->object);
-    if (self->cells.failed) return say_no_memory();
+    if (self->cells.failed || self->shown.failed) return say_no_memory();
     if (self->form == ROWS_PEOPLE) return true;
     text_bytes(&self->cells, "\n", 1);
     fwrite(self->cells.bytes, 1, self->cells.size, stdout);
@@ -194,5 +209,6 @@ bool rows_end(rows *self)
     bool ok = !self->cells.failed || say_no_memory();
     if (ok && self->form == ROWS_PEOPLE) print_aligned(self);
     text_free(&self->cells);
+    text_free(&self->shown);
     return ok;
 }

@@ -1,8 +1,9 @@
 /* Rows of answers on standard output: aligned for people, or for programs in tabs, CSV or JSON.
  *
  *     tabs     items as in shown.h, so that a line is a row
- *     CSV      as in RFC 4180, but that lines end in LF: what has a comma, a quote or a line end is quoted
- *     JSON     an object a line; an item that is not UTF-8 text is "item_hex"
+ *     CSV      as in RFC 4180, but that lines end in LF: what has a comma, a quote or a line end is quoted; on a
+ *              terminal items are as in shown.h before that
+ *     JSON     an object a line; an item that is not UTF-8 text is "item_hex"; control characters are \u001b
  *     people   columns one below the other, under their titles; items as in shown.h, last */
 #pragma once
 
@@ -39,6 +40,7 @@ typedef struct rows {
     size_t column; /* that comes next */
     size_t count;  /* rows, with that of the titles */
     text cells;    /* the row; for people all of them, each cell ended by a zero */
+    text shown;    /* an item of CSV on a terminal */
     json_line object;
 } rows;
 

@@ -2,22 +2,42 @@
 #include "say.h"
 
 #include "progress.h"
+#include "shown.h"
 #include "values.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* A line on standard error. Names of files are in most of them, and may have any bytes. */
+static void print_line(const char *title, const char *format, va_list values)
+{
+    enum { MOST = 3 * PATH_MAX };
+    char message[MOST], shown[SHOWN_MOST * MOST];
+    int length = vsnprintf(message, sizeof message, format, values);
+    size_t size = length < 0 ? 0 : length < MOST ? (size_t)length : MOST - 1;
+    size = shown_write(shown, message, size, SHOWN_IN_MESSAGE);
+    progress_hide();
+    fprintf(stderr, "%s%.*s\n", title, (int)size, shown);
+}
+
 bool say(const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    progress_hide();
-    fputs("legosketch: ", stderr);
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
+    print_line("legosketch: ", format, values);
+    va_end(values);
+    return false;
+}
+
+__attribute__((format(printf, 1, 2))) static bool say_untitled(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    print_line("", format, values);
     va_end(values);
     return false;
 }
@@ -29,9 +49,7 @@ bool say_no_memory(void)
 
 bool say_at(const char *file, uint64_t line, const char *what)
 {
-    progress_hide();
-    fprintf(stderr, "%s:%" PRIu64 ": %s\n", file, line, what);
-    return false;
+    return say_untitled("%s:%" PRIu64 ": %s", file, line, what);
 }
 
 bool say_unreadable(const char *path, const char *why)

@@ -7,8 +7,8 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG_USAGE = 2 };
 
-/* "legosketch: ..." and a line end, above the progress bar if there is one. This and the next three return false, for
- * whoever has to return that. */
+/* "legosketch: ..." and a line end, above the progress bar if there is one, with control bytes as in shown.h. This and
+ * the next three return false, for whoever has to return that. */
 __attribute__((format(printf, 1, 2))) bool say(const char *format, ...);
 bool say_no_memory(void);
 

@@ -19,7 +19,7 @@ size_t shown_utf8(const unsigned char *at, size_t left)
     return code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
 }
 
-static bool is_control(const unsigned char *at, size_t length)
+bool shown_controls(const unsigned char *at, size_t length)
 {
     if (length == 1) return at[0] < 0x20 || at[0] == 0x7f;
     if (length == 2) return at[0] == 0xc2 && at[1] < 0xa0;
@@ -41,12 +41,14 @@ static size_t write_escaped(char *to, unsigned char byte)
     return 4;
 }
 
-size_t shown_write(char *to, const void *bytes, size_t size, bool to_people)
+size_t shown_write(char *to, const void *bytes, size_t size, shown_in where)
 {
     char *begin = to;
-    for (const unsigned char *at = bytes, *end = at + size; at < end;) {
-        size_t length = to_people ? shown_utf8(at, (size_t)(end - at)) : 1;
-        if (length == 0 || *at == '\\' || is_control(at, length)) {
+    const unsigned char *at = bytes, *end = size > 0 ? at + size : at;
+    while (at < end) {
+        size_t length = where == SHOWN_IN_TABS ? 1 : shown_utf8(at, (size_t)(end - at));
+        bool plain = length > 0 && (*at != '\\' || where == SHOWN_IN_MESSAGE) && !shown_controls(at, length);
+        if (!plain) {
             to += write_escaped(to, *at++);
             continue;
         }

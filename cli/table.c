@@ -31,7 +31,7 @@ static void begin_record(table *self)
         self->in_header = !self->no_header;
         if (self->no_header && self->column != NULL) value_u64(self->column, strlen(self->column), &self->wanted);
     }
-    self->ended = self->quoted = self->too_long = false;
+    self->ended = self->quoted = self->too_long = self->blank_cr = false;
     self->blank = true;
     self->number = 1;
     self->first = self->lines + 1;
@@ -48,7 +48,8 @@ static bool is_kept(const table *self)
 static void keep(table *self, const unsigned char *bytes, const unsigned char *end)
 {
     size_t size = (size_t)(end - bytes);
-    self->blank = self->blank && (size == 0 || (size == 1 && *bytes == '\r'));
+    self->blank = self->blank && (size == 0 || (size == 1 && *bytes == '\r' && !self->blank_cr));
+    self->blank_cr = self->blank_cr || size > 0;
     if (!is_kept(self)) return;
     self->too_long = self->too_long || size > ITEMS_LINE_MAX - self->field.size;
     if (!self->too_long) text_bytes(&self->field, (const char *)bytes, size);
@@ -69,8 +70,8 @@ static table_event take_name(table *self)
     if (is_it) self->wanted = self->number;
     if (self->names.size < NAMES_MOST) {
         char name[SHOWN_MOST * NAME_MOST];
-        size_t size =
-            shown_write(name, self->field.bytes, self->field.size < NAME_MOST ? self->field.size : NAME_MOST, true);
+        size_t size = shown_write(name, self->field.bytes, self->field.size < NAME_MOST ? self->field.size : NAME_MOST,
+                                  SHOWN_TO_PEOPLE);
         text_print(&self->names, "%s%" PRIu64 " %.*s", self->number > 1 ? ", " : "", self->number, (int)size, name);
         if (self->names.size >= NAMES_MOST) text_print(&self->names, ", ...");
     }

@@ -40,7 +40,8 @@ typedef struct table {
     bool ended;      /* a record has, and the next begins */
     bool in_header;  /* of which all fields are kept, one after another */
     bool quoted;     /* the field began with a quote */
-    bool blank;      /* nothing is on the line so far */
+    bool blank;      /* nothing is on the line so far, or a CR */
+    bool blank_cr;   /* that CR; another would be the first byte of an item */
     bool too_long;   /* the field that is kept */
     uint64_t wanted; /* the column's number; 0 before it is known */
     uint64_t number; /* of the field */

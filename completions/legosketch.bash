@@ -45,6 +45,9 @@ _legosketch()
         *) return ;;
     esac
 
+    case "$command $before" in
+        'build -a' | 'train -r') before= ;; # --append and --resume; elsewhere these letters take a value
+    esac
     case $before in
         -f | --format)
             case $command in

@@ -11,7 +11,7 @@ static uint8_t *put(uint8_t *at, const void *value, size_t size) /* on the littl
     return at + size;
 }
 
-void patch(uint8_t *bytes, size_t size)
+void reseal(uint8_t *bytes, size_t size)
 {
     if (size < 32) return;
     uint64_t length = size;
@@ -20,10 +20,18 @@ void patch(uint8_t *bytes, size_t size)
     put(bytes + size - 8, &checksum, 8);
 }
 
+uint32_t drawn(uint32_t *random, uint32_t most)
+{
+    *random = *random * 1664525 + 1013904223;
+    return (uint32_t)((uint64_t)*random * most >> 32);
+}
+
 static void *purse_alloc(void *context, size_t size)
 {
     struct purse *purse = context;
     CHECK(size <= purse->left);
+    if (purse->calls == 0) return NULL;
+    if (purse->calls > 0) purse->calls--;
     purse->left -= size;
     purse->held += size;
     return malloc(size);
@@ -45,7 +53,7 @@ lego_allocator purse_allocator(struct purse *purse)
 int paper_write(void *context, const void *bytes, size_t size)
 {
     struct paper *paper = context;
-    CHECK(size <= paper->size - paper->used);
+    if (size > paper->size - paper->used) return 1;
     memcpy(paper->bytes + paper->used, bytes, size);
     paper->used += size;
     return 0;
@@ -75,6 +83,23 @@ size_t random_model(uint8_t *bytes, uint32_t rows, uint32_t columns, uint32_t qu
         at = put(at, &x, 4);
     }
     size_t size = (size_t)(at - bytes) + 8;
-    patch(bytes, size);
+    reseal(bytes, size);
     return size;
+}
+
+const lego_model *trained_model(void)
+{
+    static lego_model *trained;
+    if (!trained) {
+        uint8_t file[RANDOM_MODEL_MAX];
+        lego_status status = lego_model_load(file, random_model(file, 3, 64, 64), NULL, &trained);
+        CHECK(status == LEGO_OK);
+    }
+    return trained;
+}
+
+const lego_model *model_of(const uint8_t *bytes, size_t size)
+{
+    char name[16];
+    return lego_saved_model(bytes, size, name) == LEGO_OK && strcmp(name, "fuzz") == 0 ? trained_model() : NULL;
 }

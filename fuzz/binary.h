@@ -12,15 +12,24 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* All formats hold their length at 16 and end with the XXH3-64 of what is before; this makes both right. */
-void patch(uint8_t *bytes, size_t size);
+void reseal(uint8_t *bytes, size_t size);
 
-/* An allocator that aborts once more than `left` bytes are asked for; `held` tells what was not freed. */
+/* A number from 0 to most - 1, and the next state of the generator. */
+uint32_t drawn(uint32_t *random, uint32_t most);
+
+/* A good file of the target's format, another for each state of the generator; its size, or 0 if it is larger than
+ * `most`. Each target has its own: make_sketch.c, make_model.c, make_checkpoint.c. */
+size_t make(uint8_t *bytes, size_t most, uint32_t random);
+
+/* An allocator that aborts once more than `left` bytes are asked for, and gives nothing once `calls` are used up (-1:
+ * never); `held` tells what was not freed. */
 struct purse {
     size_t left, held;
+    int calls;
 };
 lego_allocator purse_allocator(struct purse *purse);
 
-/* Bytes written to memory; aborts if they pass the end. */
+/* Bytes written to memory; more than there is room for are refused. */
 struct paper {
     uint8_t *bytes;
     size_t size, used;
@@ -30,3 +39,8 @@ int paper_write(void *paper, const void *bytes, size_t size);
 /* A model with networks of random weights, as a file; returns its size. bytes has room for RANDOM_MODEL_MAX. */
 #define RANDOM_MODEL_MAX 32768
 size_t random_model(uint8_t *bytes, uint32_t rows, uint32_t columns, uint32_t quantum);
+
+/* The model of that kind that sketches of the paper's kind are made with, named "fuzz"; and what a file asks for: that
+ * one, or NULL. */
+const lego_model *trained_model(void);
+const lego_model *model_of(const uint8_t *bytes, size_t size);

@@ -29,7 +29,7 @@ static void use(const lego_model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct purse purse = {2 * size + 65536, 0};
+    struct purse purse = {2 * size + 65536, 0, -1};
     lego_allocator allocator = purse_allocator(&purse);
     lego_model *const untouched = (lego_model *)&purse, *model = untouched;
     if (lego_model_load(bytes, size, &allocator, &model) != LEGO_OK) {

@@ -5,19 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A sketch is of a built-in model, or of this one, which is the paper's with random weights. */
-static const lego_model *model_of(const uint8_t *bytes, size_t size)
-{
-    static lego_model *trained;
-    if (!trained) {
-        uint8_t file[RANDOM_MODEL_MAX];
-        lego_status status = lego_model_load(file, random_model(file, 3, 64, 64), NULL, &trained);
-        CHECK(status == LEGO_OK);
-    }
-    char name[16];
-    return lego_saved_model(bytes, size, name) == LEGO_OK && strcmp(name, "fuzz") == 0 ? trained : NULL;
-}
-
 static struct paper saved(const lego_sketch *sketch)
 {
     size_t size = (size_t)lego_saved_size(sketch);
@@ -93,6 +80,30 @@ static void look(const lego_sketch *sketch)
     }
 }
 
+/* Answers of a batch are those of single questions, bit for bit: integers, and bytes out of the file. */
+static void ask_many(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    enum { MANY = 40 };
+    uint64_t integers[MANY], offsets[MANY + 1];
+    lego_estimate many[MANY], one;
+    for (uint64_t i = 0; i <= MANY; i++) offsets[i] = size * i / MANY;
+    for (uint64_t i = 0; i < MANY; i++) integers[i] = 25 * i;
+    lego_items numbers = {.n = MANY, .integers = integers}, texts = {.n = MANY, .bytes = bytes, .offsets = offsets};
+    lego_status status = lego_query_items(sketch, &numbers, NULL, many);
+    CHECK(status == LEGO_OK);
+    for (size_t i = 0; i < MANY; i++) {
+        lego_query_u64(sketch, integers[i], &one);
+        CHECK(memcmp(&one, &many[i], sizeof one) == 0);
+    }
+    status = lego_query_items(sketch, &texts, NULL, many);
+    CHECK(status == LEGO_OK);
+    for (size_t i = 0; i < MANY; i++) {
+        lego_query(sketch, bytes + offsets[i], offsets[i + 1] - offsets[i], &one);
+        CHECK(memcmp(&one, &many[i], sizeof one) == 0);
+        check_estimate(&one);
+    }
+}
+
 static lego_sketch *copy_of(const lego_sketch *sketch)
 {
     lego_sketch *copy;
@@ -140,6 +151,42 @@ static void add(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
     lego_destroy(copy);
 }
 
+/* In a call, large enough to be taken together: without a top, the bytes are those of one by one. */
+static void add_many(lego_sketch *copy, const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    enum { MANY = 300 };
+    uint64_t integers[MANY];
+    lego_info info;
+    lego_sketch *slowly = copy_of(sketch);
+    lego_status status = LEGO_OK;
+    for (uint64_t i = 0; i < MANY; i++) integers[i] = i * i % 7 + bytes[i % size];
+    for (size_t i = 0; i < MANY && status == LEGO_OK; i++) status = lego_add_u64(slowly, integers[i], 1);
+    lego_items items = {.n = MANY, .integers = integers};
+    CHECK(lego_add_items(copy, &items) == status);
+    if (status != LEGO_OK) CHECK(has_bytes(copy, bytes, size));
+    lego_measure(copy, &info);
+    struct paper paper = saved(slowly);
+    CHECK(status != LEGO_OK || info.top_bytes > 0 || has_bytes(copy, paper.bytes, paper.size));
+    free(paper.bytes);
+    lego_destroy(slowly);
+}
+
+/* With another that has a single item: each into the other. */
+static void mix(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    lego_sketch *copy = copy_of(sketch), *other = copy_of(sketch);
+    add_many(copy, sketch, bytes, size);
+    lego_clear(other);
+    lego_status status = lego_add(other, bytes, size / 2, 3);
+    CHECK(status == LEGO_OK);
+    if (lego_merge(other, copy) == LEGO_OK) look(other);
+    if (lego_merge(copy, other) == LEGO_OK) ask_many(copy, bytes, size);
+    reload(other);
+    reload(copy);
+    lego_destroy(other);
+    lego_destroy(copy);
+}
+
 static void fold(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
 {
     lego_sketch *copy = copy_of(sketch);
@@ -153,7 +200,7 @@ static void fold(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const lego_model *model = model_of(bytes, size);
-    struct purse purse = {52 * size + 65536, 0}; /* an empty block has 5 bytes in a file */
+    struct purse purse = {52 * size + 65536, 0, -1}; /* an empty block has 5 bytes in a file */
     lego_allocator allocator = purse_allocator(&purse);
     lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
     if (lego_load(bytes, size, model, &allocator, &sketch) != LEGO_OK) {
@@ -164,11 +211,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     purse.left = SIZE_MAX;
     CHECK(has_bytes(sketch, bytes, size));
     look(sketch);
+    ask_many(sketch, bytes, size);
     lego_info info;
     lego_describe(sketch, &info);
     if (info.budget <= 1 << 24) { /* a budget of gigabytes may be used, too, once something leaves a top */
         merge(sketch, bytes, size);
         add(sketch, bytes, size);
+        mix(sketch, bytes, size);
         fold(sketch, bytes, size);
     }
     CHECK(has_bytes(sketch, bytes, size));

@@ -125,6 +125,14 @@ LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */
 LEGO_API lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy);
 LEGO_API void lego_clear(lego_sketch *sketch); /* as it was made */
 
+/* Takes an allocation of a sketch and returns where it is now: there, or where its owner has copied all of it to. */
+typedef void *(*lego_move)(void *context, void *memory, size_t size);
+
+/* Hands every allocation of a sketch to move, and returns where the sketch is then: for owners of memory who move it to
+ * fill gaps, or who want to know what each allocation really took. Nobody else may use the sketch meanwhile; if nothing
+ * moves, others may read it. */
+LEGO_API lego_sketch *lego_relocate(lego_sketch *sketch, lego_move move, void *context);
+
 /* How many threads functions that take many items may use; 1 after create, load and copy. Results do not depend on
  * it. */
 LEGO_API void lego_set_threads(lego_sketch *sketch, unsigned threads);
@@ -289,6 +297,10 @@ LEGO_API lego_status lego_save(const lego_sketch *sketch, lego_write write, void
 /* model NULL: the built-in one that the sketch was made with. Bytes that could not be used safely are refused. */
 LEGO_API lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
                                lego_sketch **sketch);
+
+/* How many bytes a saved sketch or model has in all, by the first 24 of them, for a caller who reads a pipe, or a file
+ * that may be anything. LEGO_ERR_MAGIC: they are of neither. */
+LEGO_API lego_status lego_saved_length(const void *bytes, size_t size, uint64_t *length);
 
 /* The name of the model that a sketch's bytes were made with, ended by a zero, for a caller who must find that model.
  * Only the first 56 bytes are looked at. */

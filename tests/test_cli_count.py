@@ -11,6 +11,23 @@ from test_cli import PROGRAM, Case, unshown, words
 ODD = [b"a\tb", b"c\nd", b"e\\f", b"g\rh", b"\x1b[2J", b"\x7f", b"x,y", b'"q"', b"\xff\xfe", "é".encode(), b"\xc2\x9b", b""]
 
 
+class Messages(Case):
+    def test_names_of_files_do_nothing_to_a_terminal(self):
+        name, shown = "a\x1b[2J\n\x7f\\é\x9b", r"a\x1b[2J\n\x7f" "\\é" r"\xc2\x9b"
+        self.write(name, "x\n")
+        for command in (["info", name], ["top", name], ["build", "-o", name, name], ["build", "-o", "x", "-f", "tsv", name],
+                        ["build", "-o", "x", "--column", "y", name], ["query", "x", name], ["build", "--" + name],
+                        ["merge", "-o", name + "/x", name]):
+            done = subprocess.run([PROGRAM, *command], cwd=self.folder, capture_output=True, text=True)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertNotRegex(done.stderr.replace("\n", ""), "[\x00-\x1f\x7f-\x9f]")
+            self.assertTrue(shown in done.stderr or command[1] == "x", (command, done.stderr))
+
+    def test_and_no_byte_that_is_not_text(self):
+        done = subprocess.run([PROGRAM, "info", b"a\xff\x9b"], cwd=self.folder, capture_output=True)
+        self.assertIn(b"cannot read a\\xff\\x9b: No such", done.stderr)
+
+
 class Count(Case):
     def rows(self, *arguments, data=b"", **more):
         lines = self.run_program(*arguments, data=data, **more).split(b"\n")
@@ -135,6 +152,13 @@ class OnTerminal(Case):
             self.assertEqual(lines[5:], ["", "12348 items counted, 4 distinct; every count is exact", ""])
         self.run_program("build", "--top", "-o", "a", "in")
         self.assertEqual(self.on_terminal(["top", "a"])[1], shown)
+        for form in ("--csv", "--json"):
+            for command in (["count", form, "in"], ["query", form, "a", "\x1b[2Jpear", "\u202e\u2069", "\x9b", "\x7f"]):
+                code, shown = self.on_terminal(command)
+                self.assertEqual(code, 0)
+                self.assertNotRegex(shown.replace("\r\n", ""), "[\\x00-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069]")
+        code, shown = self.on_terminal(["count", "--csv", "in"])
+        self.assertIn("\\x1b[2Jpear,1,1,1,", shown)
         code, shown = self.on_terminal(["count", "--above", "50%", "in"])
         self.assertRegex(shown, r"\A.* above  item\r\n.* certainly  apple\r\n\r\n.*exact\r\nno other item can be above\r\n\Z")
         code, shown = self.on_terminal(["count", "--header", "in"])  # as for a program

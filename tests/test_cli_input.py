@@ -2,10 +2,10 @@
 
 SPDX-License-Identifier: MIT
 """
-import bz2, csv, gzip, io, json, lzma, os, random, struct, subprocess, sys, unittest
+import bz2, csv, gzip, io, json, lzma, os, random, struct, subprocess, sys, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_cli import ROOT, Case, words
+from test_cli import PROGRAM, ROOT, Case, words
 
 
 class Same(Case):
@@ -94,6 +94,16 @@ class Looks(Case):
         for data, options in [(b"apple\n", []), (b"apple\t1\n", ["-f", "tsv"]), (b"id,x\n1,apple\n", ["--column", "x"])]:
             self.build("a", b"\xef\xbb\xbf" + data, *options)
             self.assertEqual(self.query("a", "apple"), {b"apple": 1})
+            with subprocess.Popen([PROGRAM, "build", "-o", "b", *options], cwd=self.folder, stdin=subprocess.PIPE) as running:
+                for byte in b"\xef\xbb\xbf":  # in pieces
+                    running.stdin.write(bytes([byte]))
+                    running.stdin.flush()
+                    time.sleep(0.05)
+                running.stdin.write(data)
+            self.assertEqual(self.read("b"), self.read("a"))
+        for part in (b"\xef", b"\xef\xbb", b"\xef\xbbx"):  # of a mark is none
+            self.build("a", part)
+            self.assertEqual(self.query("a", part), {part: 1})
 
     def test_line_ends(self):
         wanted = self.build("a", b"apple\npear\n\nb\rc\n\r")  # a CR that is not before a LF is one like any byte

@@ -332,6 +332,18 @@ static void every_cut(void **unused)
     }
 }
 
+/* Lines of returns alone: of one it is blank, of two it has an item, also where a block ends between them. */
+static void lines_of_returns(void **unused)
+{
+    (void)unused;
+    static const char text[] = "a,b\n\r\r\n\r\nc,d\n\r\r\r\n\r";
+    size_t size = sizeof text - 1;
+    for (const item_layout *layout = layouts; layout < layouts + LAYOUTS; layout++) {
+        struct found wanted = plain_read(layout, text, size);
+        for (size_t cut = 1; cut <= size; cut++) same(&wanted, read_blocks(layout, text, size, cut, 1, NULL));
+    }
+}
+
 /* More than a batch, by its lines and by its bytes; random blocks, and batches that are asked for early. */
 static void many_batches(void **unused)
 {
@@ -383,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cut),
+        cmocka_unit_test(lines_of_returns),
         cmocka_unit_test(many_batches),
         cmocka_unit_test(counted_batches_end_at_one_place),
     };

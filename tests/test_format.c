@@ -454,6 +454,32 @@ static void models_are_told_apart(void **unused)
     free(file.p);
 }
 
+/* What the first 24 bytes tell, and no fewer. */
+static void heads_tell_the_length(void **unused)
+{
+    (void)unused;
+    struct bytes model = read_file("tests/golden/random.lego");
+    lego_sketch *sketch = make(1, 64, NULL);
+    struct bytes saved = sketch_to_bytes(sketch);
+    uint64_t length = 7;
+    for (size_t size = 0; size < 24; size++) {
+        assert_int_equal(lego_saved_length(saved.p, size, &length), LEGO_ERR_TRUNCATED);
+        assert_int_equal(lego_saved_length(model.p, size, &length), LEGO_ERR_TRUNCATED);
+    }
+    assert_int_equal(length, 7);
+    assert_int_equal(lego_saved_length(saved.p, 24, &length), LEGO_OK);
+    assert_int_equal(length, saved.size);
+    assert_int_equal(lego_saved_length(model.p, 24, &length), LEGO_OK);
+    assert_int_equal(length, model.size);
+    saved.p[8]++;
+    assert_int_equal(lego_saved_length(saved.p, saved.size, &length), LEGO_ERR_VERSION);
+    saved.p[0]++;
+    assert_int_equal(lego_saved_length(saved.p, saved.size, &length), LEGO_ERR_MAGIC);
+    lego_destroy(sketch);
+    free(saved.p);
+    free(model.p);
+}
+
 static void no_bytes_are_a_truncated_file(void **unused)
 {
     (void)unused;
@@ -463,6 +489,7 @@ static void no_bytes_are_a_truncated_file(void **unused)
     assert_int_equal(lego_load(NULL, 0, NULL, NULL, &sketch), LEGO_ERR_TRUNCATED);
     assert_int_equal(lego_model_load(NULL, 0, NULL, &model), LEGO_ERR_TRUNCATED);
     assert_int_equal(lego_saved_model(NULL, 0, name), LEGO_ERR_TRUNCATED);
+    assert_int_equal(lego_saved_length(NULL, 0, &(uint64_t){0}), LEGO_ERR_TRUNCATED);
     assert_true(sketch == NULL && model == NULL && name[0] == '\0');
 }
 
@@ -490,6 +517,7 @@ int main(void)
         cmocka_unit_test(more_blocks_than_needed_are_refused),
         cmocka_unit_test(random_bytes_are_refused),
         cmocka_unit_test(models_are_told_apart),
+        cmocka_unit_test(heads_tell_the_length),
         cmocka_unit_test(no_bytes_are_a_truncated_file),
         cmocka_unit_test(every_status_has_a_message),
     };

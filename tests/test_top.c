@@ -219,6 +219,27 @@ static void long_calls_hold(void **unused)
     }
 }
 
+/* What a call does follows from the content: a large sketch that was loaded, and may have more blocks than it needs as
+ * far as it knows, does the same. */
+static void loaded_ones_take_long_calls_alike(void **unused)
+{
+    (void)unused;
+    enum { N = 900000, CALL = 5000 };
+    uint64_t *items = malloc(N * sizeof *items), state = 90;
+    lego_sketch *live = make_within("compact", 12 << 20, 600);
+    for (size_t i = 0; i < N; i++) items[i] = draw(&state);
+    assert_int_equal(add_u64s(live, items, NULL, N), LEGO_OK);
+    lego_sketch *loaded = reload(live);
+    assert_true(loaded->blocks.loose && loaded->blocks.blocks / 8 > CALL);
+    for (size_t i = 0; i < CALL; i++) items[i] = draw_below(&state, 1 + draw_below(&state, CALL));
+    assert_int_equal(add_u64s(live, items, NULL, CALL), LEGO_OK);
+    assert_int_equal(add_u64s(loaded, items, NULL, CALL), LEGO_OK);
+    assert_same(live, loaded);
+    lego_destroy(live);
+    lego_destroy(loaded);
+    free(items);
+}
+
 /* An allocation that fails leaves the sketch as it was, or the call does without. */
 static void long_calls_may_fail(void **unused)
 {
@@ -642,6 +663,7 @@ int main(void)
         cmocka_unit_test(the_top_is_found),
         cmocka_unit_test(batches_are_single_calls),
         cmocka_unit_test(long_calls_hold),
+        cmocka_unit_test(loaded_ones_take_long_calls_alike),
         cmocka_unit_test(long_calls_may_fail),
         cmocka_unit_test(merged_sums_are_conserved),
         cmocka_unit_test(plain_merges_into_top),

@@ -38,7 +38,7 @@ static inline struct block canonical(const struct blocks *blocks, uint32_t i)
     struct block block;
     blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
     assert_true(blocks->kernels->close(&block, blocks->whole, &content));
-    assert_true(blocks->kernels->valid(&block, blocks->whole));
+    assert_true(blocks->kernels->valid(&block, blocks->whole, &content));
     return block;
 }
 

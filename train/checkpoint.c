@@ -20,6 +20,7 @@ static uint64_t size_of(const struct net *net)
 struct cursor {
     unsigned char *at;
     bool write;
+    bool exact; /* no field has bits that its type does not */
 };
 
 static void pass(struct cursor *cursor, void *values, size_t width, size_t n)
@@ -36,6 +37,7 @@ static void pass_run(struct cursor *c, const struct net *net, struct run *run)
         uint64_t bits = recipe_bits(&run->recipe, field);
         pass(c, &bits, sizeof bits, 1);
         if (!c->write) recipe_set_bits(&run->recipe, field, bits);
+        c->exact = c->exact && recipe_bits(&run->recipe, field) == bits;
     }
     pass(c, &s->step, sizeof s->step, 1);
     pass(c, &run->summed, sizeof run->summed, 1);
@@ -53,7 +55,7 @@ size_t checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_MO
     memcpy(bytes, magic, sizeof magic);
     little(bytes + 8, head, sizeof head[0], 2);
     little(bytes + 16, &size, sizeof size, 1);
-    struct cursor cursor = {bytes + HEAD, true};
+    struct cursor cursor = {bytes + HEAD, true, true};
     pass_run(&cursor, net, (struct run *)(uintptr_t)run); /* which changes nothing of it: a copy would be a megabyte */
     uint64_t checksum = XXH3_64bits(bytes, size - TAIL);
     little(bytes + size - TAIL, &checksum, sizeof checksum, 1);
@@ -95,9 +97,9 @@ const char *checkpoint_read(const unsigned char *bytes, size_t size, struct run 
     if (!found) return "does not fit into memory";
     const char *problem = check_frame(bytes, size, &found->recipe);
     if (!problem) {
-        struct cursor cursor = {(unsigned char *)(uintptr_t)bytes + HEAD, false}; /* which reads only */
+        struct cursor cursor = {(unsigned char *)(uintptr_t)bytes + HEAD, false, true}; /* which reads only */
         pass_run(&cursor, net_of(&found->recipe), found);
-        if (recipe_problem(&found->recipe) || found->state.step > recipe_steps(&found->recipe) ||
+        if (!cursor.exact || recipe_problem(&found->recipe) || found->state.step > recipe_steps(&found->recipe) ||
             found->summed > found->state.step || !all_finite(&found->state))
             problem = "has the right checksum and impossible content";
         else *run = *found;

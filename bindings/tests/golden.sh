@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # golden.sh BUILD: the same streams in C, Python, Redis and PostgreSQL give the same bytes, those of golden.py; and the
-# examples of docs/redis.md and docs/postgres.md are true (documents.py), and what PostgreSQL prints is what Python counts (items.py).
-# 77: skipped.
+# examples of docs/redis.md and docs/postgres.md are true (documents.py), and values are the same items in PostgreSQL
+# and Python (items.py). 77: skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)

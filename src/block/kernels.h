@@ -77,8 +77,8 @@ struct block_kernels {
     /* The same at the first step from the content's own on at which it fits, to which it is brought. */
     void (*settle)(struct block *block, unsigned whole, struct content *content);
 
-    /* Whether bytes from outside are a block as close() makes them. */
-    bool (*valid)(const struct block *block, unsigned whole);
+    /* Whether bytes from outside are a block as close() makes them: then content is what they hold. */
+    bool (*valid)(const struct block *block, unsigned whole, struct content *content);
 
     /* The words of n keys, whose hashes are those of hash_u64(). */
     void (*hash_words)(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[]);

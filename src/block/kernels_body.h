@@ -292,17 +292,15 @@ static bool content_possible(const struct content *content)
     return true;
 }
 
-static bool body_valid(const struct block *block, unsigned whole)
+static bool body_valid(const struct block *block, unsigned whole, struct content *content)
 {
-    struct content content;
     struct block again;
     unsigned step = block_step(block), used = block_used(block);
     if (block->word[0] >> 34 & 63 || block_signs(block) > SIGNS_BELOW || step > STEP_CAP_LAST || used > BLOCK_ROOM)
         return false;
     if (step_lists(step) ? !list_within(block, whole) : !levels_within(block, cells_of(block))) return false;
-    body_open(block, whole, &content);
-    return content_possible(&content) && body_close(&again, whole, &content) &&
-           memcmp(&again, block, sizeof again) == 0;
+    body_open(block, whole, content);
+    return content_possible(content) && body_close(&again, whole, content) && memcmp(&again, block, sizeof again) == 0;
 }
 
 #ifdef KERNELS /* and not only looked at, by tests/check_layers.sh */

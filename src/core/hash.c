@@ -20,7 +20,8 @@ struct hash hash_u64(uint64_t item, uint64_t seed)
 void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, uint64_t seed, struct hash hash[])
 {
     for (size_t i = 0; i < n; i++) {
-        XXH128_hash_t h = XXH3_128bits_withSeed(bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), seed);
+        size_t size = (size_t)(offsets[i + 1] - offsets[i]);
+        XXH128_hash_t h = XXH3_128bits_withSeed(item_at(bytes, offsets[i]), size, seed);
         hash[i] = (struct hash){h.low64, h.high64};
     }
 }

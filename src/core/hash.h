@@ -43,11 +43,17 @@ struct hash hash_u64(uint64_t item, uint64_t seed);
 /* Of n items, each from its offset on to the next. */
 void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, uint64_t seed, struct hash hash[]);
 
+/* Where an item of many begins. NULL has no such place: all items there are empty. */
+static inline const unsigned char *item_at(const void *bytes, uint64_t offset)
+{
+    return bytes ? (const unsigned char *)bytes + offset : NULL;
+}
+
 static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t seed)
 {
     if (items->integers) return hash_u64(items->integers[i], seed);
-    const unsigned char *bytes = (const unsigned char *)items->bytes;
-    return hash_bytes(bytes + items->offsets[i], (size_t)(items->offsets[i + 1] - items->offsets[i]), seed);
+    const uint64_t *offset = items->offsets + i;
+    return hash_bytes(item_at(items->bytes, offset[0]), (size_t)(offset[1] - offset[0]), seed);
 }
 
 /* The way that 8 bytes go through XXH3, for kernels that hash many keys at once: x ^ flip, times prime, the 128 bits

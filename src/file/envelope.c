@@ -33,8 +33,8 @@ void write_bytes(struct writer *writer, const void *bytes, size_t size)
 
 void write_int(struct writer *writer, uint64_t x, unsigned bytes)
 {
-    unsigned char p[8]; /* all of it is set, whatever is written: a compiler can not know that `bytes` is not 0 */
-    for (unsigned i = 0; i < sizeof p; i++) p[i] = (unsigned char)(x >> (8 * i));
+    unsigned char p[8];
+    put_int(p, x, sizeof p); /* all of it: a compiler can not know that `bytes` is not 0 */
     write_bytes(writer, p, bytes);
 }
 
@@ -62,14 +62,33 @@ void write_head(struct writer *writer, const char magic[8], uint32_t version, ui
     write_int(writer, length, 8);
 }
 
-lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head)
+const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
+const char model_magic[8] = {'L', 'E', 'G', 'O', 'M', 'O', 'D', 'L'};
+
+/* Magic, version, and that there is a length. */
+static lego_status check_head(const unsigned char *p, size_t size, const char magic[8], uint32_t version)
 {
     if (size > 0 && memcmp(p, magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
     if (size < HEAD_COMMON) return LEGO_ERR_TRUNCATED;
-    if (get32(p + 8) != version) return LEGO_ERR_VERSION;
+    return get32(p + 8) == version ? LEGO_OK : LEGO_ERR_VERSION;
+}
+
+lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head)
+{
+    lego_status status = check_head(p, size, magic, version);
+    if (status != LEGO_OK) return status;
     if (get(p + 16, 8) != size || size < head + CHECKSUM) return LEGO_ERR_TRUNCATED;
     if (get(p + size - CHECKSUM, CHECKSUM) != XXH3_64bits(p, size - CHECKSUM)) return LEGO_ERR_CHECKSUM;
     return LEGO_OK;
+}
+
+lego_status lego_saved_length(const void *bytes, size_t size, uint64_t *length)
+{
+    const unsigned char *p = bytes;
+    lego_status status = check_head(p, size, sketch_magic, SKETCH_VERSION);
+    if (status == LEGO_ERR_MAGIC) status = check_head(p, size, model_magic, MODEL_VERSION);
+    if (status == LEGO_OK) *length = get(p + 16, 8);
+    return status;
 }
 
 bool name_valid(const char name[NAME_SIZE])

@@ -28,6 +28,11 @@ static inline uint64_t get(const unsigned char *p, unsigned bytes)
     return x;
 }
 
+static inline void put_int(unsigned char *p, uint64_t x, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) p[i] = (unsigned char)(x >> (8 * i));
+}
+
 static inline uint32_t get32(const unsigned char *p)
 {
     return (uint32_t)get(p, 4);
@@ -60,6 +65,9 @@ void write_floats(struct writer *writer, const float *floats, uint64_t n);
 lego_status writer_finish(struct writer *writer);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* The eight letters of the two formats. */
+extern const char sketch_magic[8], model_magic[8];
 
 /* Magic, version, length and checksum, in this order: the first that is wrong names the error. head: how many bytes the
  * format has in front at least. */

@@ -8,8 +8,6 @@
 
 enum { MODEL_HEAD = 64 };
 
-static const char model_magic[8] = {'L', 'E', 'G', 'O', 'M', 'O', 'D', 'L'};
-
 static uint64_t model_size(const lego_model *model)
 {
     return MODEL_HEAD + 4 * ((uint64_t)model->table_size + MODEL_WEIGHTS) + CHECKSUM;

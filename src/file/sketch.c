@@ -16,8 +16,6 @@ static uint32_t kinds(const lego_model *model, lego_kind items)
     return model->kind | (uint32_t)items << 8;
 }
 
-static const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
-
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* A block in its one form, as if there were `number` of them; or, behind them, a cap. */
@@ -71,9 +69,10 @@ static void write_blocks(struct writer *writer, const struct blocks *blocks)
     uint32_t number = saved_number(blocks);
     for (uint32_t i = 0; i < saved_blocks(blocks, number); i++) {
         struct block block;
+        unsigned char bytes[sizeof block];
         canonical_block(blocks, number, i, &block);
-        for (unsigned at = 0, size = block_bytes(&block); at < size; at += 8)
-            write_int(writer, block.word[at / 8], size - at < 8 ? size - at : 8);
+        for (unsigned at = 0; at < block_bytes(&block); at += 8) put_int(bytes + at, block.word[at / 8], 8);
+        write_bytes(writer, bytes, block_bytes(&block));
     }
 }
 
@@ -164,17 +163,14 @@ struct sums {
     __extension__ __int128 sum[2];
 };
 
-static void add_sums(const struct blocks *blocks, const struct block *block, struct sums *sums)
+static void add_sums(const struct content *content, struct sums *sums)
 {
-    struct content content;
-    blocks->kernels->open(block, blocks->whole, &content);
-    bool lists = step_lists(content.step);
-    unsigned first = lists ? 0 : step_row(content.step, 0).cells;
-    for (unsigned i = 0; i < content.n; i++)
-        for (unsigned row = 0; row < 2; row++) {
-            if (!lists && row != (i >= first)) continue;
-            sums->magnitude[row] += magnitude(content.value[i]);
-            sums->sum[row] += content.value[i];
+    bool lists = step_lists(content->step);
+    unsigned cells = lists ? 0 : step_row(content->step, 0).cells;
+    for (unsigned row = 0; row < 2; row++)
+        for (unsigned i = row * cells, end = lists || row ? content->n : cells; i < end; i++) {
+            sums->magnitude[row] += magnitude(content->value[i]);
+            sums->sum[row] += content->value[i];
         }
 }
 
@@ -184,14 +180,12 @@ static uint64_t most_of(uint64_t most, lego_u128 other)
 }
 
 /* Whether whole keys are those of items: where the number of blocks is no power of two, there are others. */
-static bool keys_possible(const struct blocks *blocks, uint32_t block)
+static bool keys_possible(const struct blocks *blocks, uint32_t block, const struct content *list)
 {
-    struct content list;
-    if (block_step(&blocks->block[block]) != STEP_WHOLE) return true;
-    blocks->kernels->open(&blocks->block[block], blocks->whole, &list);
-    for (unsigned i = 0; i < list.n; i++) {
-        struct spot spot = spot_of(blocks->blocks, spot_hash(blocks->blocks, (struct spot){block, list.key[i]}));
-        if (spot.block != block || key_cut(spot.key, blocks->whole) != list.key[i]) return false;
+    if (list->step != STEP_WHOLE) return true;
+    for (unsigned i = 0; i < list->n; i++) {
+        struct spot spot = spot_of(blocks->blocks, spot_hash(blocks->blocks, (struct spot){block, list->key[i]}));
+        if (spot.block != block || key_cut(spot.key, blocks->whole) != list->key[i]) return false;
     }
     return true;
 }
@@ -203,12 +197,13 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
 {
     bool counts = false;
     struct sums own = {0}, row = {0};
+    struct content content;
     for (uint32_t i = first; i < end; i++) {
         const struct block *block = &blocks->block[i];
-        if (block_step(block) > STEP_LAST || !blocks->kernels->valid(block, blocks->whole)) return false;
-        if (!keys_possible(blocks, i)) return false;
+        if (block_step(block) > STEP_LAST || !blocks->kernels->valid(block, blocks->whole, &content)) return false;
+        if (!keys_possible(blocks, i, &content)) return false;
         __extension__ __int128 before = own.sum[0] - own.sum[1];
-        add_sums(blocks, block, &own);
+        add_sums(&content, &own);
         if (own.sum[0] - own.sum[1] != before) return false;
         counts |= block_step(block) > (cap ? STEP_LIST : STEP_WHOLE);
     }
@@ -217,9 +212,9 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
         all->sum[k] += own.sum[k];
     }
     if (!cap) return !counts;
-    if (counts != cap_counts(cap) || !blocks->kernels->valid(cap, blocks->whole)) return false;
+    if (counts != cap_counts(cap) || !blocks->kernels->valid(cap, blocks->whole, &content)) return false;
     if (!counts) return block_step(cap) == STEP_WHOLE && block_entries(cap) == 0;
-    add_sums(blocks, cap, &row);
+    add_sums(&content, &row);
     all->caps += row.magnitude[0];
     return row.sum[0] == own.sum[0];
 }
@@ -256,12 +251,15 @@ static uint64_t take(struct rest *rest, unsigned bytes)
 
 static void read_block(struct rest *rest, struct block *block)
 {
+    const unsigned char *p = rest->at;
+    unsigned at = 0;
     block->word[0] = take(rest, BLOCK_HEAD / 8);
     unsigned size = block_bytes(block);
-    if (size > sizeof *block) rest->fits = false;
-    if (size > 5) block->word[0] |= take(rest, size < 8 ? size - 5 : 3) << BLOCK_HEAD;
-    for (unsigned at = 8; at < size && rest->fits; at += 8)
-        block->word[at / 8] = take(rest, size - at < 8 ? size - at : 8);
+    rest->fits = rest->fits && size <= sizeof *block && (size_t)(rest->end - p) >= size;
+    if (!rest->fits) return;
+    for (; at + 8 <= size; at += 8) block->word[at / 8] = get(p + at, 8);
+    if (at < size) block->word[at / 8] = get(p + at, size - at);
+    rest->at = p + size;
 }
 
 /* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the

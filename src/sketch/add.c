@@ -125,7 +125,7 @@ const void *items_bytes(const lego_items *items, size_t i, unsigned char integer
 {
     if (!items->integers) {
         *size = (size_t)(items->offsets[i + 1] - items->offsets[i]);
-        return (const unsigned char *)items->bytes + items->offsets[i];
+        return item_at(items->bytes, items->offsets[i]);
     }
     *size = 8;
     for (int k = 0; k < 8; k++) integer[k] = (unsigned char)(items->integers[i] >> (8 * k));

@@ -271,7 +271,8 @@ static lego_status add_first(lego_sketch *sketch, const lego_items *items, size_
     struct watcher watcher;
     const struct batch_growth growth = {grow_blocks_for_batch, sketch};
     const struct batch batch = {&sketch->blocks, items, sketch->seed, false, &growth, &watcher.watch};
-    const bool full = has_blocks(sketch->model) && top_is_full(&sketch->top) && batch_together(&batch);
+    /* This follows from the content alone: a replica that loaded the sketch goes the same way. */
+    const bool full = has_blocks(sketch->model) && top_is_full(&sketch->top) && batch_all_above(&sketch->blocks);
     const size_t least = FEWEST + residents * (full ? A_RESIDENT : A_RESIDENT_ROOM);
     const size_t stretch = full ? items->n : stretch_of(&sketch->top, least);
     lego_status status = LEGO_OK;

@@ -347,24 +347,29 @@ bool batch_add_in_parts(const struct batch *batch, unsigned most, const lego_all
 
 /* ---- which way --------------------------------------------------------------------------------------------------- */
 
-/* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block
- * goes depends on what it once held: then items are added as they come. So they are if there might be something, as in
- * a sketch that was loaded, and a look at all blocks would take longer than a few items do. */
-bool batch_together(const struct batch *batch)
+bool batch_all_above(const struct blocks *blocks)
 {
-    enum { LOOKS_AN_ITEM = 8 };
-    const struct blocks *blocks = batch->blocks;
     const uint64_t all = (uint64_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
-    if (batch->falls || (blocks->loose && all / LOOKS_AN_ITEM > batch->items->n)) return false;
     for (uint64_t i = 0; blocks->loose && i < all; i++)
         if (block_signs(&blocks->block[i]) != SIGNS_ABOVE) return false;
     return true;
 }
 
+/* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block
+ * goes depends on what it once held: then items are added as they come. So they are if there might be something, as in
+ * a sketch that was loaded, and a look at all blocks would take longer than a few items do. */
+static bool only_grows(const struct batch *batch)
+{
+    enum { LOOKS_AN_ITEM = 8 };
+    const struct blocks *blocks = batch->blocks;
+    if (batch->falls || (blocks->loose && blocks->blocks / LOOKS_AN_ITEM > batch->items->n)) return false;
+    return batch_all_above(blocks);
+}
+
 bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator)
 {
     bool failed = false;
-    if (batch->items->n < FEW || !batch_together(batch)) return add_as_they_come(batch);
+    if (batch->items->n < FEW || !only_grows(batch)) return add_as_they_come(batch);
     if (batch_add_in_parts(batch, threads, allocator, &failed)) return !failed;
     return add_as_they_come(batch);
 }

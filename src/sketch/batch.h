@@ -32,8 +32,8 @@ struct batch {
  * then nothing has changed. */
 bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator);
 
-/* Whether the items can be taken together: if not, they have to be added as they come. */
-bool batch_together(const struct batch *batch);
+/* Whether nothing in the blocks is negative: if something is, items have to be added as they come. */
+bool batch_all_above(const struct blocks *blocks);
 
 /* Adds those items together that are not watched, and counts those that are. False if there is no memory for it: then
  * nothing has changed. If the blocks could not grow, *failed is set. Then nothing has changed either, but where items

@@ -1,6 +1,7 @@
 /* sketch: the room of the public functions, in the order of an item's way.
  *
  *     handle.c              what a sketch is: its shape, its memory, its life
+ *     relocate.c            memory that its owner moves
  *     grow.c                more blocks and buckets as the content asks for them
  *     add*.c, query.c       one item or many: the top, if there is one, then the light part
  *     batch*.c              many items to the blocks of a sketch that has grown

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "module.h"
 
+#include "arguments.h"
 #include "errors.h"
 #include "memory.h"
 #include "options.h"
@@ -55,7 +56,7 @@ SQL_FUNCTION(fold)
 SQL_FUNCTION(fold_within)
 {
     lego_sketch *sketch = load_argument(fcinfo, 0);
-    int64 budget = PG_GETARG_INT64(1);
+    int64 budget = argument_size(PG_GETARG_DATUM(1), argument_type(fcinfo, 1), "budget");
     lego_status status = budget < 0 ? LEGO_ERR_BUDGET : lego_fold_within(sketch, (uint64_t)budget);
     if (status == LEGO_ERR_SHAPE)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -67,7 +68,7 @@ SQL_FUNCTION(fold_within)
 SQL_FUNCTION(empty)
 {
     lego_allocator allocator = memory_in(CurrentMemoryContext);
-    lego_options options = options_read(fcinfo, 0, false);
+    lego_options options = options_read(fcinfo, 0, 3, PG_GETARG_BOOL(3));
     options.allocator = &allocator;
     lego_sketch *sketch;
     require_ok(lego_create(&options, &sketch));

@@ -20,7 +20,7 @@ static int code_of(lego_status status)
 static const char *hint_of(lego_status status)
 {
     switch (status) {
-    case LEGO_ERR_BUDGET: return "A budget is a number of bytes. pg_size_bytes('64 kB') is one.";
+    case LEGO_ERR_BUDGET: return "A budget is a number of bytes, or a size as '64kB'.";
     case LEGO_ERR_MODEL:
         return "Sketches of the built-in models compact and paper are taken, and of one model at a time.";
     case LEGO_ERR_SEED: return "Sketches go together if they were made with the same seed.";

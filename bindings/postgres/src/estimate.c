@@ -3,14 +3,14 @@
  * SPDX-License-Identifier: MIT */
 #include "module.h"
 
+#include "buffer.h"
 #include "cache.h"
 #include "catalog/pg_type.h"
 #include "errors.h"
-#include "funcapi.h"
 #include "miscadmin.h"
+#include "rows.h"
 #include "utils/array.h"
-
-#include <string.h>
+#include "utils/lsyscache.h"
 
 /* Arguments 2 and 3 of every question say how it is meant. Of what it is given, only they can be wrong. */
 static void ask(FunctionCallInfo fcinfo, const lego_sketch *sketch, const lego_items *items, lego_estimate *estimates)
@@ -29,52 +29,36 @@ static void ask(FunctionCallInfo fcinfo, const lego_sketch *sketch, const lego_i
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
-static lego_estimate ask_key(FunctionCallInfo fcinfo)
+/* False: argument 1 is no item, as NaN. */
+static bool ask_one(FunctionCallInfo fcinfo, lego_estimate *estimate)
 {
-    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
-    uint64_t key = (uint64_t)PG_GETARG_INT64(1);
+    struct cache *cache = cache_read(fcinfo);
+    if (cache->type == NULL) cache->type = item_type_of_argument(fcinfo, 1);
+    struct item item;
+    if (!cache->type->read(PG_GETARG_DATUM(1), &item)) return false;
+    item_fit(&item, cache->type, cache->kind);
+    uint64_t offsets[] = {0, item.size};
+    lego_items items = {.n = 1};
+    if (item.integer) items.integers = &item.key;
+    else items.bytes = item.bytes, items.offsets = offsets;
+    ask(fcinfo, cache->sketch, &items, estimate);
+    return true;
+}
+
+SQL_FUNCTION(estimate)
+{
     lego_estimate estimate;
-    ask(fcinfo, sketch, &(lego_items){.n = 1, .integers = &key}, &estimate);
-    return estimate;
+    if (!ask_one(fcinfo, &estimate)) PG_RETURN_NULL();
+    PG_RETURN_FLOAT8(estimate.value);
 }
 
-static lego_estimate ask_bytes(FunctionCallInfo fcinfo)
+SQL_FUNCTION(bounds)
 {
-    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
-    struct varlena *item = PG_GETARG_VARLENA_PP(1);
     lego_estimate estimate;
-    uint64_t offsets[] = {0, VARSIZE_ANY_EXHDR(item)};
-    ask(fcinfo, sketch, &(lego_items){.n = 1, .bytes = VARDATA_ANY(item), .offsets = offsets}, &estimate);
-    return estimate;
-}
-
-SQL_FUNCTION(estimate_key)
-{
-    PG_RETURN_FLOAT8(ask_key(fcinfo).value);
-}
-
-SQL_FUNCTION(estimate_bytes)
-{
-    PG_RETURN_FLOAT8(ask_bytes(fcinfo).value);
-}
-
-static Datum bounds(FunctionCallInfo fcinfo, lego_estimate estimate)
-{
-    TupleDesc columns;
-    if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE) elog(ERROR, "lego_bounds returns a row");
+    if (!ask_one(fcinfo, &estimate)) PG_RETURN_NULL();
     Datum values[] = {Int64GetDatum(estimate.lower), Int64GetDatum(estimate.upper)};
     bool nulls[] = {false, false};
-    PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
-}
-
-SQL_FUNCTION(bounds_key)
-{
-    return bounds(fcinfo, ask_key(fcinfo));
-}
-
-SQL_FUNCTION(bounds_bytes)
-{
-    return bounds(fcinfo, ask_bytes(fcinfo));
+    return rows_one(fcinfo, values, nulls);
 }
 
 /* ---- many items -------------------------------------------------------------------------------------------------- */
@@ -84,73 +68,77 @@ enum { BATCH = 1 << 14 }; /* items asked for at once; between two batches a stat
 struct array {
     ArrayType *whole;
     Datum *items;
-    bool *nulls;
+    bool *nulls; /* and of what is no item, as NaN */
     int n;
+    lego_estimate *estimates; /* one for each; of nulls, any */
 };
 
-static struct array read_array(FunctionCallInfo fcinfo, int16 length, bool by_value, char align)
+static struct array read_array(FunctionCallInfo fcinfo)
 {
     struct array array = {.whole = PG_GETARG_ARRAYTYPE_P(1)};
+    int16 length;
+    bool by_value;
+    char align;
+    get_typlenbyvalalign(ARR_ELEMTYPE(array.whole), &length, &by_value, &align);
     deconstruct_array(array.whole, ARR_ELEMTYPE(array.whole), length, by_value, align, &array.items, &array.nulls,
                       &array.n);
+    array.estimates = palloc_extended((size_t)array.n * sizeof(lego_estimate), MCXT_ALLOC_HUGE);
+    return array;
+}
+
+/* What is none is asked for all the same, as 0, so that answers have the places of items. */
+static void read_item(const struct cache *cache, struct array *array, int i, struct item *item)
+{
+    if (!array->nulls[i]) array->nulls[i] = !cache->type->read(array->items[i], item);
+    if (array->nulls[i]) *item = (struct item){.integer = true};
+    else item_fit(item, cache->type, cache->kind);
+}
+
+static struct array ask_many(FunctionCallInfo fcinfo)
+{
+    struct cache *cache = cache_read(fcinfo);
+    struct array array = read_array(fcinfo);
+    cache->type = item_type(ARR_ELEMTYPE(array.whole));
+    struct buffer buffer;
+    buffer_start(&buffer, CurrentMemoryContext, cache->type->kind != LEGO_ITEMS_INTEGERS, false);
+    int first = 0;
+    do { /* at least once: also of no items, a question can be wrong */
+        int end = Min(array.n, first + BATCH);
+        CHECK_FOR_INTERRUPTS();
+        buffer_clear(&buffer);
+        for (int i = first; i < end; i++) {
+            struct item item;
+            read_item(cache, &array, i, &item);
+            if (buffer.n == buffer.room) buffer_grow(&buffer);
+            buffer_add(&buffer, &item, 1);
+        }
+        lego_items items = buffer_items(&buffer);
+        ask(fcinfo, cache->sketch, &items, array.estimates + first);
+    } while ((first += BATCH) < array.n);
     return array;
 }
 
 /* An array of the same shape, null where there is no item. */
-static Datum answer(const struct array *array, const lego_estimate *estimates)
+SQL_FUNCTION(estimates)
 {
-    Datum *values = palloc((size_t)array->n * sizeof *values);
-    for (int i = 0; i < array->n; i++) values[i] = Float8GetDatum(array->nulls[i] ? 0 : estimates[i].value);
-    return PointerGetDatum(construct_md_array(values, array->nulls, ARR_NDIM(array->whole), ARR_DIMS(array->whole),
-                                              ARR_LBOUND(array->whole), FLOAT8OID, 8, FLOAT8PASSBYVAL,
-                                              TYPALIGN_DOUBLE));
+    struct array array = ask_many(fcinfo);
+    Datum *values = palloc_extended((size_t)array.n * sizeof *values, MCXT_ALLOC_HUGE);
+    for (int i = 0; i < array.n; i++) values[i] = Float8GetDatum(array.nulls[i] ? 0 : array.estimates[i].value);
+    return PointerGetDatum(construct_md_array(values, array.nulls, ARR_NDIM(array.whole), ARR_DIMS(array.whole),
+                                              ARR_LBOUND(array.whole), FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-static lego_estimate *room_for(const struct array *array)
+/* Rows of (item, estimate, lower, upper), without those that are no item. */
+SQL_FUNCTION(decode)
 {
-    return palloc_extended((size_t)array->n * sizeof(lego_estimate), MCXT_ALLOC_HUGE);
-}
-
-/* A null is asked for as 0, and the answer not looked at. */
-SQL_FUNCTION(estimates_key)
-{
-    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
-    struct array array = read_array(fcinfo, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-    lego_estimate *estimates = room_for(&array);
-    uint64_t *keys = palloc(BATCH * sizeof *keys);
-    int first = 0;
-    do { /* at least once: also of no items, a question can be wrong */
-        size_t n = (size_t)Min(array.n - first, BATCH);
-        CHECK_FOR_INTERRUPTS();
-        for (size_t i = 0; i < n; i++)
-            keys[i] = array.nulls[first + i] ? 0 : (uint64_t)DatumGetInt64(array.items[first + i]);
-        ask(fcinfo, sketch, &(lego_items){.n = n, .integers = keys}, estimates + first);
-    } while ((first += BATCH) < array.n);
-    return answer(&array, estimates);
-}
-
-/* ... or as the empty item. */
-SQL_FUNCTION(estimates_bytes)
-{
-    const lego_sketch *sketch = cache_sketch(fcinfo, 0);
-    struct array array = read_array(fcinfo, -1, false, TYPALIGN_INT);
-    lego_estimate *estimates = room_for(&array);
-    uint64_t *offsets = palloc((BATCH + 1) * sizeof *offsets);
-    StringInfoData bytes;
-    initStringInfo(&bytes);
-    int first = 0;
-    do { /* at least once: also of no items, a question can be wrong */
-        size_t n = (size_t)Min(array.n - first, BATCH);
-        CHECK_FOR_INTERRUPTS();
-        resetStringInfo(&bytes);
-        offsets[0] = 0;
-        for (size_t i = 0; i < n; i++) {
-            const struct varlena *item =
-                array.nulls[first + i] ? NULL : PG_DETOAST_DATUM_PACKED(array.items[first + i]);
-            if (item != NULL) appendBinaryStringInfo(&bytes, VARDATA_ANY(item), (int)VARSIZE_ANY_EXHDR(item));
-            offsets[i + 1] = (uint64_t)bytes.len;
-        }
-        ask(fcinfo, sketch, &(lego_items){.n = n, .bytes = bytes.data, .offsets = offsets}, estimates + first);
-    } while ((first += BATCH) < array.n);
-    return answer(&array, estimates);
+    struct array array = ask_many(fcinfo);
+    rows_start(fcinfo);
+    for (int i = 0; i < array.n; i++) {
+        if (array.nulls[i]) continue;
+        Datum values[] = {array.items[i], Float8GetDatum(array.estimates[i].value),
+                          Int64GetDatum(array.estimates[i].lower), Int64GetDatum(array.estimates[i].upper)};
+        bool nulls[] = {false, false, false, false};
+        rows_add(fcinfo, values, nulls);
+    }
+    return (Datum)0;
 }

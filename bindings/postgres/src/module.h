@@ -7,6 +7,9 @@
 
 #include "fmgr.h"
 #include "legosketch.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h" /* which postgres.h had before */
+#endif
 
 /* A function that SQL can call. All modules of a server share one space of names, so these begin with legosketch_. */
 #define SQL_FUNCTION(name)                                                                                             \

@@ -3,41 +3,46 @@
  * SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "arguments.h"
 #include "errors.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 
-static const lego_model *find_model(const text *name)
+static const lego_model *find_model(const char *name)
 {
-    char *letters = text_to_cstring(name);
-    const lego_model *model = lego_model_builtin(letters);
+    const lego_model *model = lego_model_builtin(name);
     if (model == NULL)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: there is no model \"%s\"", letters), errhint("There are compact and paper."));
-    pfree(letters);
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: there is no model \"%s\"", name),
+                errhint("There are compact and paper."));
     return model;
 }
 
 static const char *const names[] = {"budget", "seed", "model"};
 
-lego_options options_read(FunctionCallInfo fcinfo, int budget, bool top)
+/* A number of bytes that a value may have. */
+static uint64_t read_budget(FunctionCallInfo fcinfo, int argument)
 {
-    lego_options options = LEGO_OPTIONS_INIT;
-    for (int i = budget; i < PG_NARGS(); i++)
-        if (PG_ARGISNULL(i))
-            ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                    errmsg("legosketch: the %s is null", names[i - budget]));
-    int64 bytes = PG_GETARG_INT64(budget);
+    int64 bytes = argument_size(PG_GETARG_DATUM(argument), argument_type(fcinfo, argument), names[0]);
     if (bytes > (int64)MaxAllocSize)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: the budget is above 1 GB"),
                 errhint("Values have at most 1 GB."));
     if (bytes < LEGO_BUDGET_MIN) require_ok(LEGO_ERR_BUDGET);
-    options.budget = (uint64_t)bytes;
+    return (uint64_t)bytes;
+}
+
+lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top)
+{
+    lego_options options = LEGO_OPTIONS_INIT;
+    for (int i = first; i < end; i++)
+        if (PG_ARGISNULL(i))
+            ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                    errmsg("legosketch: the %s is null", names[i - first]));
+    if (first < end) options.budget = read_budget(fcinfo, first);
     options.top = top ? options.budget / 8 : 0;
-    if (PG_NARGS() > budget + 1) {
-        options.seed = (uint64_t)PG_GETARG_INT64(budget + 1);
-        options.model = find_model(PG_GETARG_TEXT_PP(budget + 2));
-    }
+    int seed = first + 1, model = first + 2;
+    if (seed < end)
+        options.seed = (uint64_t)argument_integer(PG_GETARG_DATUM(seed), argument_type(fcinfo, seed), names[1]);
+    if (model < end)
+        options.model = find_model(argument_name(PG_GETARG_DATUM(model), argument_type(fcinfo, model), names[2]));
     return options;
 }
 

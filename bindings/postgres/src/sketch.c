@@ -50,6 +50,13 @@ lego_info sketch_info(const lego_sketch *sketch)
     return info;
 }
 
+lego_info sketch_measure(const lego_sketch *sketch)
+{
+    lego_info info;
+    lego_measure(sketch, &info);
+    return info;
+}
+
 /* A budget that makes a sketch of this size, where any does: lego_top_agg takes an eighth of it for the most frequent
  * items, and the rest has its least. */
 static uint64_t budget_of(const lego_info *info)

@@ -14,3 +14,4 @@ struct varlena *sketch_save(const lego_sketch *sketch);
 void sketch_require_ok(lego_status status, const lego_sketch *a, const lego_sketch *b);
 
 lego_info sketch_info(const lego_sketch *sketch);
+lego_info sketch_measure(const lego_sketch *sketch); /* without a look at its blocks: lego_measure() */

@@ -7,45 +7,49 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "buffer.h"
 #include "sketch.h"
+
+/* What the states of all groups of an aggregate share: room in which a few of them may have longer buffers. */
+struct pool {
+    size_t taken; /* items */
+};
 
 struct state {
     MemoryContext context; /* the aggregate's, which all of the state is in */
     lego_options options;  /* what the rows ask for */
     lego_sketch *sketch;   /* once a buffer was full; or from the start, where the rows are sketches */
-
-    size_t n, room, most; /* items in the buffer, places for them now, and at most */
-    uint64_t *items;      /* keys; or, of bytes, where each of them starts and the last one ends */
-    int64_t *counts;      /* of each; NULL: once */
-    char *bytes;          /* NULL: they are keys */
-    size_t bytes_room;
+    struct buffer buffer;  /* none, where the rows are sketches */
+    size_t most;           /* items of a buffer that takes as much memory as the sketch may */
+    struct pool *pool;
+    size_t pooled; /* what is taken of it */
+    int64 rows;    /* of a moving window alone: how many are counted now */
+    bool uneven;   /* sketches of several budgets, or kinds of items, were merged */
 
     const struct varlena *saved; /* of a state that another process sent: its sketch, and there is nothing else */
 };
 
-/* bytes: the items are bytes, not keys. counted: they come with counts. */
-struct state *state_start(MemoryContext context, const lego_options *options, bool bytes, bool counted);
-struct state *state_load(MemoryContext context, const struct varlena *value);
+/* bytes: the items are not all integers. counted: they come with counts. */
+struct state *state_start(MemoryContext context, struct pool *pool, const lego_options *options, bool bytes,
+                          bool counted);
+
+/* Of rows that are sketches: an empty one, and the first of them. */
+struct state *state_of_sketches(MemoryContext context);
+void state_merge(struct state *state, const struct varlena *value, bool same_shape);
 
 /* Makes room for one more item where there is none. */
 void state_make_room(struct state *state);
 
-static inline void state_append(struct state *state, uint64_t item, int64_t count)
+/* What waits goes into the sketch. */
+void state_flush(struct state *state);
+
+static inline void state_add(struct state *state, const struct item *item, int64_t count)
 {
-    if (state->counts != NULL) state->counts[state->n] = count;
-    state->items[state->n++] = item;
+    enum { MEAN_SIZE = 16 }; /* bytes of an item for which there is room */
+    if (unlikely(state->buffer.n == state->buffer.room)) state_make_room(state);
+    buffer_add(&state->buffer, item, count);
+    if (unlikely(buffer_bytes(&state->buffer) > Max(state->most, state->buffer.room) * MEAN_SIZE)) state_flush(state);
 }
-
-static inline void state_add_key(struct state *state, uint64_t key, int64_t count)
-{
-    if (unlikely(state->n == state->room)) state_make_room(state);
-    state_append(state, key, count);
-}
-
-void state_add_bytes(struct state *state, const char *bytes, size_t size, int64_t count);
-
-/* Adds the sketch that a value has. same_shape: it was made with the same budget, or that is an error. */
-void state_merge(struct state *state, const struct varlena *value, bool same_shape);
 
 /* The sketch of all rows so far, as a value. More rows may follow. */
 struct varlena *state_save(struct state *state);

@@ -4,10 +4,10 @@
 #include "module.h"
 
 #include "errors.h"
-#include "funcapi.h"
 #include "mb/pg_wchar.h"
+#include "rows.h"
 #include "sketch.h"
-#include "utils/tuplestore.h"
+#include "utils/builtins.h"
 
 #include <string.h>
 
@@ -37,52 +37,60 @@ static int keep(void *context, const lego_top_item *top)
     return 0;
 }
 
-static Datum bytes_of(struct varlena *item)
+static uint64_t key_in(const struct varlena *item)
+{
+    uint64_t key = 0;
+    for (int i = 8; i-- > 0;) key = key << 8 | (unsigned char)VARDATA(item)[i];
+    return key;
+}
+
+static Datum bytes_of(struct varlena *item, lego_kind kind)
 {
     return PointerGetDatum(item);
 }
 
-static Datum text_of(struct varlena *item)
+/* Integers as their digits, where there is nothing else. */
+static Datum text_of(struct varlena *item, lego_kind kind)
 {
+    if (kind == LEGO_ITEMS_INTEGERS)
+        return PointerGetDatum(cstring_to_text(psprintf(INT64_FORMAT, (int64)key_in(item))));
     pg_verifymbstr(VARDATA(item), (int)(VARSIZE(item) - VARHDRSZ), false);
     return PointerGetDatum(item);
 }
 
-static Datum key_of(struct varlena *item)
+static Datum key_of(struct varlena *item, lego_kind kind)
 {
-    if (VARSIZE(item) - VARHDRSZ != 8)
+    if (kind == LEGO_ITEMS_BYTES || VARSIZE(item) - VARHDRSZ != 8)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: an item of %d bytes is no integer, which has 8", (int)(VARSIZE(item) - VARHDRSZ)),
+                errmsg("legosketch: the items of this sketch are not integers, or not all of them are"),
                 errhint("lego_top() lists items as bytea, lego_top_text() as text."));
-    uint64_t key = 0;
-    for (int i = 8; i-- > 0;) key = key << 8 | (unsigned char)VARDATA(item)[i];
-    return Int64GetDatum((int64)key);
+    return Int64GetDatum((int64)key_in(item));
 }
 
-/* Rows of (item, estimate, lower, upper, exact): all of them, or argument 1 of them. */
-static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena *item))
+/* Rows of (item, estimate, lower, upper, exact), at most argument 1 of them. */
+static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena *item, lego_kind kind))
 {
-    int64 most = PG_NARGS() > 1 ? PG_GETARG_INT64(1) : PG_INT64_MAX;
+    int64 most = PG_GETARG_INT64(1);
     if (most < 0)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: a negative number of items"));
     lego_sketch *sketch = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
-    if (sketch_info(sketch).top_bytes == 0)
+    lego_info info = sketch_measure(sketch);
+    if (info.top_bytes == 0)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: this sketch does not keep its most frequent items"),
-                errhint("Sketches of lego_top_agg do."));
+                errhint("Sketches of lego_top_agg() and lego_empty(top => true) do."));
     struct list list = {.end = &list.first};
     lego_status status = lego_top(sketch, (size_t)most, keep, &list);
     require_ok(list.failed ? LEGO_ERR_MEMORY : status);
     lego_destroy(sketch);
 
-    InitMaterializedSRF(fcinfo, 0);
-    ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
+    rows_start(fcinfo);
     for (const struct listed *next = list.first; next != NULL; next = next->next) {
-        Datum values[] = {datum_of(next->item), Float8GetDatum(next->estimate.value),
+        Datum values[] = {datum_of(next->item, info.items), Float8GetDatum(next->estimate.value),
                           Int64GetDatum(next->estimate.lower), Int64GetDatum(next->estimate.upper),
                           BoolGetDatum(next->exact)};
         bool nulls[] = {false, false, false, false, false};
-        tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+        rows_add(fcinfo, values, nulls);
     }
     return (Datum)0;
 }

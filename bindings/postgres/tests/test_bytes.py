@@ -117,6 +117,16 @@ def test_answers(rows):
     assert singles == list(zip(estimates, lower.tolist(), upper.tolist()))
 
 
+def test_parameters_without_a_type(connection):
+    """psycopg sends a str as one: in a sketch of integers it is read as such, or refused."""
+    ask = "SELECT lego_estimate(lego_agg(g), %s), lego_estimate(lego_agg('n' || g), %s) FROM generate_series(1, 3) g"
+    assert connection.execute(ask, ["2", "n2"]).fetchone() == (1, 1)
+    assert connection.execute(ask, [2, "n2"]).fetchone() == (1, 1)
+    for asked in (["n2", "n2"], [2, 2]):
+        with pytest.raises(psycopg.errors.InvalidParameterValue, match="items of this sketch are"):
+            connection.execute(ask, asked)
+
+
 class Raw(bytes):
     """Bytes that are sent as a legosketch."""
 

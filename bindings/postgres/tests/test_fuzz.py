@@ -103,8 +103,8 @@ def test_mutants(connection, memory, way):
 def use(connection, data):
     """What was taken comes back byte for byte, and every question about it is answered or refused."""
     saved, budget, _, _, _ = connection.execute(
-        "SELECT sketch::bytea, (lego_info(sketch)->>'budget')::bigint, lego_total(sketch), lego_estimate(sketch, 7), "
-        "lego_estimates(sketch, '{a, b, c}'::text[]) FROM taken", binary=True).fetchone()
+        "SELECT sketch::bytea, (lego_info(sketch)->>'budget')::bigint, lego_total(sketch), lego_estimate(sketch, 7.0), "
+        "lego_estimates(sketch, '{0.5, 1, 1e30}'::float8[]) FROM taken", binary=True).fetchone()
     assert saved == data
     statements = ["SELECT count(*), count(*) FROM taken, lego_top(sketch)"]
     if budget < 64 << 20:  # what is added to may grow to its budget, and some mutants have one of gigabytes

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._core import LegoError
+from ._saving import write_file
 from ._sizing import Suggestion, suggest
 
 if TYPE_CHECKING:
@@ -86,6 +87,16 @@ def _seed(seed: int) -> int:
 def _frozen(data: bytes | bytearray | memoryview) -> bytes:
     """The same bytes where nobody can change them: the library checks them before it uses them."""
     return data if isinstance(data, bytes) else bytes(memoryview(data))
+
+
+def _read_saved(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; of one that is not what it says it is, so many that the library refuses them."""
+    with open(path, "rb") as file:
+        if not file.seekable():
+            return file.read()
+        most = _core.saved_length(file.read(24)) + 1
+        file.seek(0)
+        return file.read(min(most, os.fstat(file.fileno()).st_size))
 
 
 def _model(model: str | os.PathLike[str] | bytes | None) -> Any:
@@ -382,28 +393,7 @@ class Sketch(_core.Sketch):
         >>> Sketch.load(path) == s
         True
         """
-        target = os.path.realpath(path)  # of a link the target is replaced
-        folder, name = os.path.split(target)
-        temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(8).hex()}")
-        try:
-            opened = open(temporary, "xb")
-        except OSError as error:
-            error.filename = os.fspath(path)  # the name that the caller knows
-            raise
-        with opened as file:
-            try:
-                file.write(self.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-                os.replace(temporary, target)
-            except BaseException:
-                os.unlink(temporary)
-                raise
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)  # the new name too
-        finally:
-            os.close(number)
+        write_file(path, self.to_bytes())
 
     @classmethod
     def load(
@@ -415,10 +405,8 @@ class Sketch(_core.Sketch):
     ) -> Self:
         """The sketch of a .sketch file."""
         known = _model(model)
-        with open(path, "rb") as file:
-            data = file.read()
         try:
-            return cls._from_bytes(data, known, threads)
+            return cls._from_bytes(_read_saved(path), known, threads)
         except LegoError as error:
             error.args = (f"{os.fspath(path)}: {error}",)
             raise

@@ -194,7 +194,9 @@ class SketchGroups:
         in_doubt: set[int] = set()
         for chunks in self._rounds(encoded):
             outcomes = self._nodes.call(
-                {key: ("LEGO.INCRBY", key, *(part for i in chunk for part in (encoded[i], batch[i][1])))
+                # a group that is gone is not made again, whatever the server makes by itself: that would hide a loss
+                {key: ("LEGO.INCRBY", key, "NOCREATE", "ITEMS",
+                       *(part for i in chunk for part in (encoded[i], batch[i][1])))
                  for key, chunk in chunks.items()},
                 again=False,
                 replicas=self.replicas,

@@ -14,10 +14,15 @@ SPDX-License-Identifier: MIT
 """
 # mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator"
 
+import importlib.util
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Iterator, Tuple
+
+for _needed in "pyspark", "pyarrow", "pandas":  # which pyspark itself asks for only when a job is made
+    if importlib.util.find_spec(_needed) is None:
+        raise ImportError(f"legosketch.spark needs {_needed}: pip install 'legosketch[spark]'", name=_needed)
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -33,6 +38,7 @@ HELD = 64 << 20  # bytes of rows, or of sketches of different keys, that a task 
 _ITEMS = (T.StringType, T.BinaryType, T.BooleanType, T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType)
 _WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _SKETCH = T.StructField("sketch", T.BinaryType())
+_SHARE = "legosketch share"  # of a key's sketches: which of them meet in a round that is not the last
 
 Model = str | os.PathLike[str] | bytes | None
 
@@ -74,31 +80,37 @@ def sketch_groups(
     weight: str | Column | None = None,
     model: Model = None,
     seed: int = 0,
+    rounds: int = 1,
 ) -> DataFrame:
     """A DataFrame of the key columns and a binary column `sketch`, one row for each combination of keys that has an
-    item. `keys` is a column or a list of them. A task holds 64 MB of sketches or less; where keys are so many that
-    theirs are more than that, df.repartition(keys) before makes the sketches of each in one task."""
+    item. `keys` is a column or a list of them. Every partition makes a sketch of each of its keys, and merge_groups()
+    merges those in so many rounds. A task holds about 64 MB of sketches; of more it hands on what it has so far."""
     make = _maker(budget, model, seed)
     keys = _keys(df, keys)
     items = _items(df, keys, column, weight)
     schema = T.StructType([*items.schema.fields[: len(keys)], _SKETCH])
-    most = max(1, HELD // make().bytes)
+    most = HELD
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: dict[tuple[pa.Scalar, ...], Sketch] = {}
+        size = 0
         for batch in _gather(batches):
             types = batch.schema.types[: len(keys)]
             for key, columns in _split(batch, len(keys)):
-                if key not in held:
-                    if len(held) == most:
-                        yield _rows(schema, types, held)
-                        held.clear()
+                if key in held:
+                    size -= held[key].bytes
+                else:
                     held[key] = make()
                 held[key].add_many(*columns)
+                size += held[key].bytes  # a sketch grows with what it counts
+                if size >= most:
+                    yield _rows(schema, types, held)
+                    held.clear()
+                    size = 0
         if held:
             yield _rows(schema, types, held)
 
-    return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1], model=model)
+    return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1], model=model, rounds=rounds)
 
 
 def merge_column(df: DataFrame, column: str | Column = "sketch", *, model: Model = None) -> Sketch:
@@ -116,26 +128,20 @@ def merge_groups(
     column: str | Column = "sketch",
     *,
     model: Model = None,
+    rounds: int = 1,
 ) -> DataFrame:
-    """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged."""
-    keys = _keys(df, keys)
+    """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged.
+    In one round a task merges all sketches of a key. Where a key has sketches in hundreds of partitions, more rounds
+    share that work: in each but the last a task merges a key's sketches of 16 partitions, for another shuffle."""
+    if rounds not in range(1, 5):
+        raise ValueError("rounds is from 1 to 4")
     model = _bytes(model)
-    sketches = df.select(*keys, _column(column).alias("sketch"))
-    schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
-
-    def merge(key: Tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        merged: dict[tuple[pa.Scalar, ...], Sketch] = {}
-        for batch in batches:
-            types = batch.schema.types[:-1]
-            for saved in batch.column(len(key)):
-                sketch = Sketch.from_bytes(saved.as_py(), model=model)
-                if key in merged:
-                    merged[key].merge(sketch)
-                else:
-                    merged[key] = sketch
-        yield _rows(schema, types, merged)
-
-    return sketches.where(F.col("sketch").isNotNull()).groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
+    sketches = df.select(*_keys(df, keys), _column(column).alias("sketch")).where(F.col("sketch").isNotNull())
+    names = sketches.columns[:-1]
+    for _ in range(rounds - 1):
+        share = F.floor(F.spark_partition_id() / FAN_IN).alias(_SHARE)
+        sketches = _merge_once(sketches.select(*names, share, "sketch"), model)
+    return _merge_once(sketches.select(*names, "sketch"), model)
 
 
 def estimate(sketch: Sketch, column: str | Column, *, absent: float = 0.0, relative: float = 0.5) -> Column:
@@ -244,6 +250,26 @@ def _rows(
     columns = [pa.array(column, kind) for column, kind in zip(zip(*sketches), types)]
     saved = pa.array([sketch.to_bytes() for sketch in sketches.values()], pa.binary())
     return pa.record_batch([*columns, saved], schema.names)
+
+
+def _merge_once(sketches: DataFrame, model: str | bytes | None) -> DataFrame:
+    """For each combination of all other columns the sketches of the last one merged, by one task."""
+    schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
+
+    def merge(key: Tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        merged = None
+        for batch in batches:
+            types = batch.schema.types[:-1]
+            for saved in batch.column(len(key)):
+                sketch = Sketch.from_bytes(saved.as_py(), model=model)
+                if merged is None:
+                    merged = sketch
+                else:
+                    merged.merge(sketch)
+        if merged is not None:
+            yield _rows(schema, types, {key: merged})
+
+    return sketches.groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
 
 
 def _merge_tree(sketches: DataFrame, model: str | bytes | None) -> Sketch | None:

@@ -22,6 +22,37 @@ static const struct type *item_type(const struct arrow *arrow)
     return arrow->is_table ? &arrow->type.children[0] : &arrow->type;
 }
 
+/* ---- letting go -------------------------------------------------------------------------------------------------- */
+
+/* Whoever made a column may run Python when it is released. What was raised before that stays, and what is raised there
+ * is printed, like what __del__() raises. */
+struct quiet {
+    PyGILState_STATE python; /* slices are read without it */
+    PyObject *type, *value, *trace;
+};
+
+static struct quiet begin_quiet(void)
+{
+    struct quiet before = {.python = PyGILState_Ensure()};
+    PyErr_Fetch(&before.type, &before.value, &before.trace);
+    return before;
+}
+
+static void end_quiet(struct quiet before)
+{
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL);
+    PyErr_Restore(before.type, before.value, before.trace);
+    PyGILState_Release(before.python);
+}
+
+/* A schema, an array or a stream, unless it is released. */
+#define RELEASE(thing)                                                                                                 \
+    do {                                                                                                               \
+        struct quiet before = begin_quiet();                                                                           \
+        if ((thing)->release != NULL) (thing)->release(thing);                                                         \
+        end_quiet(before);                                                                                             \
+    } while (0)
+
 /* ---- slices ------------------------------------------------------------------------------------------------------ */
 
 /* Where all rows are valid and lie as the library wants them, or nearly. */
@@ -78,7 +109,7 @@ static int open_next(struct keys *keys)
     struct arrow *arrow = keys->arrow;
     if (arrow->column.type != NULL) { /* the one before: it is not needed any more */
         column_free(&arrow->column);
-        arrow->arrays[arrow->at].release(&arrow->arrays[arrow->at]);
+        RELEASE(&arrow->arrays[arrow->at]);
         arrow->at++;
     }
     if (arrow->at == arrow->n && arrow->stream.release != NULL) {
@@ -138,10 +169,10 @@ static void close_arrow(struct keys *keys)
 {
     struct arrow *arrow = keys->arrow;
     column_free(&arrow->column);
-    for (size_t i = arrow->at; i < arrow->n; i++) arrow->arrays[i].release(&arrow->arrays[i]);
-    if (arrow->stream.release != NULL) arrow->stream.release(&arrow->stream);
+    for (size_t i = arrow->at; i < arrow->n; i++) RELEASE(&arrow->arrays[i]);
+    RELEASE(&arrow->stream);
     type_free(&arrow->type);
-    if (arrow->schema.release != NULL) arrow->schema.release(&arrow->schema);
+    RELEASE(&arrow->schema);
     free(arrow->arrays);
     free(arrow);
     keys->arrow = NULL;
@@ -203,7 +234,7 @@ static int take_all(struct keys *keys)
             return PyErr_SetString(PyExc_ValueError, "an Arrow array has an impossible length"), -1;
         keys->length += array->length;
     }
-    arrow->stream.release(&arrow->stream);
+    RELEASE(&arrow->stream);
     return 0;
 }
 

@@ -7,13 +7,10 @@
 #include "sketch.h"
 
 static PyMethodDef functions[] = {
-    {"group", item_group, METH_VARARGS, NULL},
-    {"item_bytes", item_bytes, METH_O, NULL},
-    {"is_model", model_is_builtin, METH_O, NULL},
-    {"load_model", model_load, METH_O, NULL},
-    {"model_bytes", model_bytes, METH_O, NULL},
-    {"suggest", sketch_suggest, METH_VARARGS, NULL},
-    {0},
+    {"group", item_group, METH_VARARGS, NULL},       {"item_bytes", item_bytes, METH_O, NULL},
+    {"is_model", model_is_builtin, METH_O, NULL},    {"load_model", model_load, METH_O, NULL},
+    {"model_bytes", model_bytes, METH_O, NULL},      {"saved_length", sketch_saved_length, METH_O, NULL},
+    {"suggest", sketch_suggest, METH_VARARGS, NULL}, {0},
 };
 
 static struct PyModuleDef definition = {

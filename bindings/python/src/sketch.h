@@ -48,7 +48,8 @@ PyObject *sketch_bounds_many(PyObject *self, PyObject *arguments);
 /* The most frequent: sketch_top.c. A list of (bytes, estimate, lower, upper, exact) */
 PyObject *sketch_top(PyObject *self, PyObject *n);
 
-/* sketch_bytes.c; from_bytes(bytes, model, threads) is a class method. */
+/* sketch_bytes.c; from_bytes(bytes, model, threads) is a class method, saved_length(bytes) a function of the module. */
+PyObject *sketch_saved_length(PyObject *module, PyObject *head);
 PyObject *sketch_to_bytes(PyObject *self, PyObject *unused);
 PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments);
 

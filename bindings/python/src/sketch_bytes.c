@@ -56,3 +56,15 @@ PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments)
     if (status != LEGO_OK) return raise_status(status), NULL;
     return sketch_wrap((PyTypeObject *)type, handle, model, threads);
 }
+
+PyObject *sketch_saved_length(PyObject *module, PyObject *head)
+{
+    (void)module;
+    uint64_t length;
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(head, &bytes, &size) < 0) return NULL;
+    lego_status status = lego_saved_length(bytes, (size_t)size, &length);
+    if (status != LEGO_OK) return raise_status(status), NULL;
+    return PyLong_FromUnsignedLongLong(length);
+}

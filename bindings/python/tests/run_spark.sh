@@ -12,8 +12,8 @@ if [ ! -x /usr/bin/java ] && ! command -v java >/dev/null; then
 fi
 [ -e "$work/environment/bin/pip" ] || /usr/bin/python3 -m venv "$work/environment"
 pip="$work/environment/bin/pip install -q --disable-pip-version-check"
-# wheel: without it pip installs pyspark, which has no wheel, in a deprecated way; pandas 3 is too new for pyspark
-if ! { $pip wheel scikit-build-core && $pip 'pyspark==4.3.*' 'pandas<3' pyarrow numpy pytest; } 2>"$work/pip.log"; then
+# wheel: without it pip installs pyspark, which has no wheel, in a deprecated way
+if ! { $pip wheel scikit-build-core && $pip 'pyspark==4.3.*' 'pandas>=3' pyarrow numpy pytest; } 2>"$work/pip.log"; then
     cat "$work/pip.log"
     echo 'skipped: the packages for this test can not be had from PyPI'
     exit 77

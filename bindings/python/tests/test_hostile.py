@@ -284,3 +284,56 @@ def test_nothing_leaks():
         round()
     # 300 lost sketches would be 75 MB, 300 lost lists of estimates 24 MB; the unit here is 1 KB
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10 * 1024
+
+
+Pointer, Number = ctypes.c_void_p, ctypes.c_int64
+Release = ctypes.CFUNCTYPE(None, Pointer)
+
+
+class Schema(ctypes.Structure):
+    _fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p), ("flags", Number),
+                ("n_children", Number), ("children", Pointer), ("dictionary", Pointer), ("release", Release),
+                ("private", Pointer)]  # fmt: skip
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("length", Number), ("null_count", Number), ("offset", Number), ("n_buffers", Number),
+                ("n_children", Number), ("buffers", Pointer), ("children", Pointer), ("dictionary", Pointer),
+                ("release", Release), ("private", Pointer)]  # fmt: skip
+
+
+class Column:
+    """An Arrow column of numbers that Python releases, which fails."""
+
+    def __init__(self, kind=b"l", length=2):
+        self.numbers = (Number * 2)(5, 6)
+        self.buffers = (Pointer * 2)(None, ctypes.addressof(self.numbers))
+        self.released = []
+        release = Release(self.release)
+        self.schema = Schema(format=kind, release=release)
+        self.array = Array(length=length, n_buffers=2, buffers=ctypes.addressof(self.buffers), release=release)
+
+    def release(self, what):
+        self.released.append(what)
+        raise RuntimeError("the release fails")
+
+    def __arrow_c_array__(self, requested_schema=None):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [Pointer, ctypes.c_char_p, Pointer]
+        return (make(ctypes.addressof(self.schema), b"arrow_schema", None),
+                make(ctypes.addressof(self.array), b"arrow_array", None))  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_release_that_raises_hides_nothing():
+    good = Column()
+    s = Sketch("8K")
+    s.add_many(good)
+    assert (s.total, s.estimate(5), len(good.released)) == (2, 1, 2)
+    for wrong, error, says in (Column(length=-1), ValueError, "impossible length"), (Column(b"?"), TypeError, "Arrow"):
+        with pytest.raises(error, match=says):
+            s.add_many(wrong)
+        assert len(wrong.released) == 2
+    with pytest.raises((TypeError, ValueError), match="count"):
+        s.add_many(Column(), ["a", "b"])
+    assert s.total == 2

@@ -6,9 +6,7 @@ SPDX-License-Identifier: MIT
 import copy
 import gc
 import math
-import os
 import pickle
-import stat
 import struct
 from array import array
 from collections import Counter, OrderedDict, UserDict
@@ -378,27 +376,6 @@ def test_shown():
     assert f"{top.top_bytes:,} of them for the top" in repr(top)
 
 
-def test_save_is_all_or_nothing(tmp_path):
-    s = Sketch("64K")
-    path = tmp_path / "a.sketch"
-    path.write_bytes(b"old")
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    s.save(link)
-    assert link.is_symlink() and path.read_bytes() == s.to_bytes()
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
-    with pytest.raises(OSError):
-        s.save(tmp_path / "no" / "folder")
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError):
-        s.save(tmp_path / "folder")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.sketch", "folder", "link"]
-    with pytest.raises(FileNotFoundError):
-        Sketch.load(tmp_path / "nothing")
-
-
 def test_arguments_that_mean_nothing_are_refused():
     for wrong in (True, 0, 5.5):
         with pytest.raises(TypeError):
@@ -430,28 +407,6 @@ def test_arguments_that_mean_nothing_are_refused():
         with pytest.raises(LegoError, match="divisor"):
             s.fold(wrong)
     assert s.total == 0
-
-
-def test_a_file_that_can_not_be_written_has_its_own_name(tmp_path):
-    with pytest.raises(OSError) as caught:
-        Sketch("4K").save(tmp_path / "none" / "a.sketch")
-    assert caught.value.filename == str(tmp_path / "none" / "a.sketch")
-
-
-@pytest.mark.parametrize("wrong, message", [
-    (lambda s: Sketch(1.5e6), "a size is bytes, as 4096, or text, as '300K', not 1500000.0"),
-    (lambda s: s.add("a", 1.5), "a count is an int, not 1.5"),
-    (lambda s: s.add("a", 2**63), "a count is from -2..63 to 2..63 - 1"),
-    (lambda s: s.update(s), r"merge\(\) adds it"),
-    (lambda s: s.update(5), "many items are a list, an array"),
-    (lambda s: s.estimate_many(None), "many items are a list, an array"),
-    (lambda s: s.merge(Sketch(seed=1)), "seeds 0 and 1 do not merge"),
-    (lambda s: s.merge(Sketch(model="paper")), "models compact and paper do not merge"),
-    (lambda s: Sketch.load(__file__), r"test_sketch.py: not a"),
-])  # fmt: skip
-def test_errors_say_what_to_do(wrong, message):
-    with pytest.raises((TypeError, ValueError, OverflowError), match=message):
-        wrong(Sketch())
 
 
 def test_groups():

@@ -159,13 +159,34 @@ def groups_here():
     return groups
 
 
-@pytest.mark.parametrize("held", [ls.HELD, 40 << 10])  # all 21 sketches of 16 KB, or two of them
-def test_groups(table, held, monkeypatch):
+# All 21 sketches of 16 KB at once, or two of them; rounds of which none, some and most have a sketch of a key alone.
+@pytest.mark.parametrize("held, rounds", [(ls.HELD, 1), (40 << 10, 1), (ls.HELD, 2), (40 << 10, 3)])
+def test_groups(table, held, rounds, monkeypatch):
     monkeypatch.setattr(ls, "HELD", held)
-    groups = ls.sketch_groups(table, ["day", "shop"], "word", "16K")
+    monkeypatch.setattr(ls, "FAN_IN", 2)
+    groups = ls.sketch_groups(table, ["day", "shop"], "word", "16K", rounds=rounds)
     assert groups.columns == ["day", "shop", "sketch"]
     got = {(row.day, row.shop): bytes(row.sketch) for row in groups.collect()}
     assert got == groups_here()
+
+
+def test_a_task_hands_on_what_is_too_much_to_hold(cluster, monkeypatch):
+    """By what sketches take, which grows: empty ones of 20 keys are below the limit, and full ones are not."""
+    monkeypatch.setattr(ls, "HELD", 40 << 10)
+    monkeypatch.setattr(ls, "merge_groups", lambda sketches, *_, **__: sketches)
+    rows = cluster.spark.range(0, 2 * ls.MANY + 1, 1, 1).selectExpr("id % 20 as key", "id")
+    assert ls.sketch_groups(rows, "key", "id", "16K").count() == 40  # none is held from one batch of rows to the next
+
+
+def test_rounds_share_the_sketches_of_a_key(table):
+    key = table.select(F.lit("all").alias("key"), "word").repartition(40)
+    for rounds in 1, 2, 3:
+        groups = ls.sketch_groups(key, "key", "word", BUDGET, rounds=rounds)
+        plan = groups._jdf.queryExecution().executedPlan().toString()
+        assert len(re.findall(r"SPARK_PARTITION_ID\(\)[^/]*/ 16", plan)) == rounds - 1
+        assert [bytes(row.sketch) for row in groups.collect()] == [sketch_here(WORDS).to_bytes()]
+    with pytest.raises(ValueError, match="rounds is from 1 to 4"):
+        ls.sketch_groups(key, "key", "word", BUDGET, rounds=0)
 
 
 def test_weights_of_groups(table):
@@ -221,6 +242,13 @@ def test_the_guide(cluster, table, tmp_path):
 def test_legosketch_alone_needs_no_spark():
     program = "import sys; sys.modules['pyspark'] = sys.modules['pyarrow'] = None; import legosketch"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("package", ["pyspark", "pyarrow", "pandas"])
+def test_what_is_missing_is_named(package):
+    program = f"import sys; sys.modules[{package!r}] = None; import legosketch.spark"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.endswith(f"ImportError: legosketch.spark needs {package}: pip install 'legosketch[spark]'\n")
 
 
 def slow(runs):

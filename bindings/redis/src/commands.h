@@ -5,19 +5,17 @@
 
 #include <redismodule.h>
 
-/* sketches: commands_sketch.c */
 int command_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-int command_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-
-/* items: commands_items.c */
 int command_incrby(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_query(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_top(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-
-/* bytes: commands_bytes.c */
+int command_intop(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_union(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_fold(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 

@@ -3,56 +3,79 @@
  * SPDX-License-Identifier: MIT */
 #include "arguments.h"
 #include "commands.h"
+#include "job.h"
 #include "key.h"
 #include "memory.h"
 #include "reply.h"
 
-int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+/* ---- LEGO.DUMP --------------------------------------------------------------------------------------------------- */
+
+static void dump(RedisModuleCtx *ctx, struct job *job)
 {
-    if (argc != 2) return RedisModule_WrongArity(ctx);
-    RedisModuleKey *key;
-    const struct value *value = key_open(ctx, argv[1], REDISMODULE_READ, &key);
-    if (value == NULL) return REDISMODULE_OK;
     size_t size;
-    char *bytes = value_save(value, RedisModule_TryAlloc, &size);
-    RedisModule_CloseKey(key);
-    if (bytes == NULL) return reply_status(ctx, LEGO_ERR_MEMORY);
-    RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
+    char *bytes = value_save(job->values[0], RedisModule_TryAlloc, &size);
+    if (bytes == NULL) reply_status(ctx, LEGO_ERR_MEMORY);
+    else RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
     RedisModule_Free(bytes);
-    return REDISMODULE_OK;
 }
 
-/* A sketch takes at least the memory that its bytes do, and up to 52 times as much, which is seen when it is there. */
-static lego_status load_within_memory(RedisModuleCtx *ctx, const char *bytes, size_t size, struct value **value)
+int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    lego_status status = memory_has_room(ctx, size) ? value_load(bytes, size, value) : LEGO_ERR_MEMORY;
-    if (status != LEGO_OK || memory_has_room(ctx, 0)) return status;
-    value_destroy(*value);
-    return LEGO_ERR_MEMORY;
+    static const struct task task = {.command = command_dump, .work = dump};
+    return argc != 2 ? RedisModule_WrongArity(ctx) : job_run_on_key(ctx, argv, argc, &task);
+}
+
+/* ---- LEGO.LOAD --------------------------------------------------------------------------------------------------- */
+
+/* LEGO_ERR_TOP: TOP is said, and these are not the bytes of a sketch that has one. */
+static void load(RedisModuleCtx *ctx, struct job *job)
+{
+    (void)ctx;
+    size_t size;
+    uint64_t top = 0;
+    const char *bytes = RedisModule_StringPtrLen(job->argv[2], &size);
+    if (job->argc == 5) argument_number(job->argv[4], 1, TOP_MAX, &top);
+    job->status = value_load(bytes, size, &job->made);
+    if (job->status == LEGO_OK && top > 0 && !value_set_top(job->made, top)) job->status = LEGO_ERR_TOP;
+}
+
+static int refuse_bytes(RedisModuleCtx *ctx, lego_status status)
+{
+    if (status == LEGO_ERR_MODEL)
+        return reply_refused(ctx, "ERR made with a model that is not built in: those are compact and paper");
+    if (status == LEGO_ERR_TOP) return reply_refused(ctx, "ERR these bytes are not of a sketch with TOP");
+    return reply_status(ctx, status);
+}
+
+/* A sketch may take 52 times as much memory as its bytes, which is seen when it is there. */
+static int put_loaded(RedisModuleCtx *ctx, struct job *job)
+{
+    if (job->status != LEGO_OK) return refuse_bytes(ctx, job->status);
+    if (!memory_is_within(ctx, value_bytes(job->made))) return reply_status(ctx, LEGO_ERR_MEMORY);
+    RedisModuleKey *key = key_open_place(ctx, job->argv[1]);
+    if (key == NULL) return REDISMODULE_OK;
+    key_put(key, job->made);
+    job->made = NULL;
+    RedisModule_CloseKey(key);
+    RedisModule_ReplicateVerbatim(ctx);
+    key_changed(ctx, job->argv[1], "lego.load");
+    return reply_ok(ctx);
 }
 
 int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+    static const struct task task = {command_load, load, put_loaded};
+    enum { USUAL_GROWTH = 4 }; /* of memory beyond the bytes of a file, where there is not much in the sketch */
     if (argc != 3 && argc != 5) return RedisModule_WrongArity(ctx);
-    uint64_t top = 0;
+    uint64_t top;
     if (argc == 5 && !argument_is(argv[3], "TOP")) return reply_refused(ctx, "ERR the only option of LEGO.LOAD is TOP");
     if (argc == 5 && !argument_number(argv[4], 1, TOP_MAX, &top))
         return reply_refused(ctx, "ERR TOP is 1 to %u items", TOP_MAX);
     RedisModuleKey *key = key_open_place(ctx, argv[1]);
     if (key == NULL) return REDISMODULE_OK;
-    size_t size;
-    const char *bytes = RedisModule_StringPtrLen(argv[2], &size);
-    struct value *value;
-    lego_status status = load_within_memory(ctx, bytes, size, &value);
-    bool fits = status == LEGO_OK && (argc == 3 || value_set_top(value, top));
-    if (fits) key_put(key, value);
-    else if (status == LEGO_OK) value_destroy(value);
     RedisModule_CloseKey(key);
-    if (status == LEGO_ERR_MODEL)
-        return reply_refused(ctx, "ERR made with a model that is not built in: those are compact and paper");
-    if (status != LEGO_OK) return reply_status(ctx, status);
-    if (!fits) return reply_refused(ctx, "ERR these bytes are not of a sketch with TOP");
-    RedisModule_ReplicateVerbatim(ctx);
-    key_changed(ctx, argv[1], "lego.load");
-    return reply_ok(ctx);
+    size_t size;
+    RedisModule_StringPtrLen(argv[2], &size);
+    if (!memory_has_room(ctx, size)) return reply_status(ctx, LEGO_ERR_MEMORY);
+    return job_run(ctx, &(struct job){.task = &task, .argv = argv, .argc = argc}, USUAL_GROWTH * size);
 }

@@ -19,7 +19,8 @@ int reply_refused(RedisModuleCtx *ctx, const char *format, ...)
 
 int reply_status(RedisModuleCtx *ctx, lego_status status)
 {
-    return reply_refused(ctx, "ERR %s", lego_status_message(status));
+    /* OOM is what the server's own commands begin with then, and what clients look for. */
+    return reply_refused(ctx, "%s %s", status == LEGO_ERR_MEMORY ? "OOM" : "ERR", lego_status_message(status));
 }
 
 int reply_ok(RedisModuleCtx *ctx)

@@ -48,7 +48,7 @@ static void *load(RedisModuleIO *rdb, int version)
     RedisModule_Free(bytes);
     if (status == LEGO_OK && value_set_top(value, top)) return value;
     if (status == LEGO_OK) {
-        value_destroy(value);
+        value_release(value);
         status = LEGO_ERR_CORRUPT;
     }
     RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
@@ -82,9 +82,24 @@ static size_t memory_usage(const void *value)
     return value_memory(value);
 }
 
-static void destroy(void *value)
+static void release(void *value)
 {
-    value_destroy(value);
+    value_release(value);
+}
+
+static void *move(void *context, void *memory, size_t size)
+{
+    (void)size;
+    void *moved = RedisModule_DefragAlloc(context, memory); /* NULL: it is well where it is */
+    return moved == NULL ? memory : moved;
+}
+
+/* Active defragmentation. What a job reads stays where it is, until the next time. */
+static int defragment(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value)
+{
+    (void)key;
+    if (!value_is_shared(*value)) *value = value_relocate(*value, move, ctx);
+    return 0;
 }
 
 /* The server frees what has an effort of more than 64 in the background, when it may. To give pages back takes time, to
@@ -112,9 +127,10 @@ int type_start(RedisModuleCtx *ctx)
                                       .aof_rewrite = rewrite,
                                       .mem_usage = memory_usage,
                                       .digest = digest,
-                                      .free = destroy,
+                                      .free = release,
                                       .free_effort = free_effort,
-                                      .copy = copy};
+                                      .copy = copy,
+                                      .defrag = defragment};
     sketch_type = RedisModule_CreateDataType(ctx, "LEGO-SKCH", ENCODING_VERSION, &methods);
     return sketch_type == NULL ? REDISMODULE_ERR : REDISMODULE_OK;
 }

@@ -7,6 +7,15 @@
 
 #include <string.h>
 
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static bool counts_integers(const lego_sketch *sketch)
+{
+    lego_info info;
+    lego_measure(sketch, &info);
+    return info.items == LEGO_ITEMS_INTEGERS;
+}
+
 /* The value of a sketch that was just made, or nothing at all. */
 static lego_status wrap(lego_sketch *sketch, uint32_t top, uint64_t budget, struct value **value)
 {
@@ -15,7 +24,8 @@ static lego_status wrap(lego_sketch *sketch, uint32_t top, uint64_t budget, stru
         lego_destroy(sketch);
         return LEGO_ERR_MEMORY;
     }
-    *made = (struct value){sketch, top, budget};
+    *made = (struct value){.sketch = sketch, .owners = 1, .top = top, .budget = budget};
+    made->integers = counts_integers(sketch);
     *value = made;
     return LEGO_OK;
 }
@@ -30,31 +40,11 @@ lego_status value_create(const lego_options *options, uint32_t top, struct value
     return status != LEGO_OK ? status : wrap(sketch, top, own.budget, value);
 }
 
-void value_destroy(struct value *value)
-{
-    lego_destroy(value->sketch);
-    RedisModule_Free(value);
-}
-
 lego_status value_copy(const struct value *value, struct value **copy)
 {
     lego_sketch *sketch;
     lego_status status = lego_copy(value->sketch, &sketch);
     return status != LEGO_OK ? status : wrap(sketch, value->top, value->budget, copy);
-}
-
-lego_status value_merge(struct value *into, const struct value *from)
-{
-    lego_status status = lego_merge(into->sketch, from->sketch);
-    if (status == LEGO_OK && into->top != 0 && into->top < from->top) into->top = from->top;
-    return status;
-}
-
-uint64_t value_memory(const struct value *value)
-{
-    lego_info info;
-    lego_measure(value->sketch, &info);
-    return sizeof *value + info.bytes + info.cache_bytes;
 }
 
 lego_status value_load(const char *bytes, size_t size, struct value **value)
@@ -66,6 +56,93 @@ lego_status value_load(const char *bytes, size_t size, struct value **value)
     lego_measure(sketch, &info);
     return wrap(sketch, info.top_bytes == 0 ? 0 : TOP_DEFAULT, info.budget, value);
 }
+
+void value_hold(struct value *value)
+{
+    atomic_fetch_add(&value->owners, 1);
+}
+
+void value_release(struct value *value)
+{
+    if (value == NULL || atomic_fetch_sub(&value->owners, 1) != 1) return;
+    lego_destroy(value->sketch);
+    RedisModule_Free(value);
+}
+
+bool value_is_shared(const struct value *value)
+{
+    return atomic_load(&value->owners) > 1;
+}
+
+/* ---- sums and folds ---------------------------------------------------------------------------------------------- */
+
+/* weight times from, by the bits of the weight: a sketch is doubled by adding it to itself. */
+static lego_status add_times(lego_sketch *into, const lego_sketch *from, int64_t weight)
+{
+    uint64_t left = weight < 0 ? -(uint64_t)weight : (uint64_t)weight;
+    lego_sketch *power;
+    lego_status status = lego_copy(from, &power);
+    if (status != LEGO_OK) return status;
+    while (status == LEGO_OK && left > 0) {
+        if (left & 1) status = weight < 0 ? lego_subtract(into, power) : lego_merge(into, power);
+        left >>= 1;
+        if (status == LEGO_OK && left > 0) status = lego_merge(power, power);
+    }
+    lego_destroy(power);
+    return status;
+}
+
+lego_status value_add(struct value *into, const struct value *from, int64_t weight)
+{
+    lego_status status =
+        weight == 1 ? lego_merge(into->sketch, from->sketch) : add_times(into->sketch, from->sketch, weight);
+    if (status == LEGO_OK && into->top != 0 && into->top < from->top) into->top = from->top;
+    into->integers = counts_integers(into->sketch);
+    return status;
+}
+
+lego_status value_fold(struct value *value, uint32_t blocks, uint64_t budget)
+{
+    lego_status status = blocks == 0 ? lego_fold_within(value->sketch, budget) : lego_fold(value->sketch, blocks);
+    lego_info info;
+    lego_measure(value->sketch, &info);
+    value->budget = info.budget;
+    return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+uint64_t value_bytes(const struct value *value)
+{
+    lego_info info;
+    lego_measure(value->sketch, &info);
+    return info.bytes;
+}
+
+static void *add_size(void *context, void *memory, size_t size)
+{
+    (void)size;
+    *(uint64_t *)context += RedisModule_MallocSize(memory);
+    return memory;
+}
+
+/* Nothing moves here, so nothing changes, whatever lego_relocate() might do. */
+uint64_t value_memory(const struct value *value)
+{
+    uint64_t bytes = RedisModule_MallocSize((void *)(uintptr_t)value);
+    lego_relocate(value->sketch, add_size, &bytes);
+    return bytes;
+}
+
+struct value *value_relocate(struct value *value, void *(*move)(void *context, void *memory, size_t size),
+                             void *context)
+{
+    value = move(context, value, sizeof *value);
+    value->sketch = lego_relocate(value->sketch, move, context);
+    return value;
+}
+
+/* ---- what it lists, and its bytes -------------------------------------------------------------------------------- */
 
 bool value_set_top(struct value *value, uint64_t top)
 {

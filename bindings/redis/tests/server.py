@@ -39,11 +39,13 @@ def _free_port() -> int:
 
 
 class Server:
-    """with Server("appendonly yes") as server: server("LEGO.INFO", "key")"""
+    """with Server("appendonly yes") as server: server("LEGO.INFO", "key")
 
-    def __init__(self, *options: str) -> None:
+    module: the arguments of our module; None: it is not loaded."""
+
+    def __init__(self, *options: str, module: str | None = "") -> None:
         self.folder = tempfile.mkdtemp(prefix="legosketch-redis-")
-        self.options = options
+        self.options = options if module is None else (f"loadmodule {MODULE} {module}", *options)
         self.port = _free_port()
         try:
             self.start()
@@ -52,7 +54,7 @@ class Server:
             raise
 
     def start(self) -> None:
-        settings = [f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}", f"loadmodule {MODULE}", 'save ""']
+        settings = [f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}", 'save ""']
         settings += ["enable-debug-command local", "enable-module-command local", "logfile log", *self.options]
         with open(f"{self.folder}/redis.conf", "w") as file:
             file.write("\n".join(settings) + "\n")

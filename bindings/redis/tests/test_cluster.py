@@ -293,6 +293,23 @@ def test_manual_failover_under_load(cluster):
     SketchGroups.delete(cluster.client(), "failover")
 
 
+def test_rolling_restart_under_load(cluster):
+    """As for a new version of the server: each is stopped and started, a master after its replica took over."""
+    sketch = SketchGroups.create(cluster.client(), "rolling", 6, BUDGET)
+    with Writer(sketch) as writer:
+        for server in cluster.servers:
+            if server("ROLE")[0] == b"master":
+                cluster.fail_over(cluster.replica_of(server))
+                cluster.settle()
+            server.stop()
+            server.start()
+            cluster.settle()
+            writer.more(5)
+    assert writer.refused == 0
+    assert_counted_once(cluster, sketch, writer)
+    SketchGroups.delete(cluster.client(), "rolling")
+
+
 def test_what_only_a_killed_master_had_was_in_doubt(cluster):
     """Nothing that was acknowledged is lost, and what is lost had not been."""
     sketch = SketchGroups.create(cluster.client(), "only", 6, BUDGET, replicas=1, timeout=1)

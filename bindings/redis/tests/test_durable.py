@@ -2,6 +2,7 @@
 
 import glob
 import threading
+import time
 
 import pytest
 import redis
@@ -144,6 +145,53 @@ def test_killed_while_counting(top):
             for item, number in counted[at : at + 2]:
                 sketch.add(item, number)
         assert found == sketch.to_bytes()
+
+
+class Clerk(threading.Thread):
+    """Counts an item of its own, once a command, until its server dies, and keeps the books."""
+
+    def __init__(self, server, item):
+        super().__init__()
+        self.server, self.item, self.acknowledged, self.in_doubt = server, item, 0, False
+
+    def run(self):
+        with self.server.connect(retry=None) as client:
+            try:
+                while True:
+                    self.in_doubt = True
+                    client.execute_command("LEGO.INCRBY", "key", self.item, 1)
+                    self.in_doubt = False
+                    self.acknowledged += 1
+            except redis.ConnectionError:
+                pass
+
+
+@pytest.mark.parametrize("top", [None, 10])
+def test_killed_a_hundred_times(top):
+    """10,000 increments and more that were acknowledged over 100 SIGKILLs, half of them with TOP: none is lost and none
+    is there twice. One that was on its way when the server died is there or not, and counts as it is then."""
+    kills, each = 50, 100
+    with Server("appendonly yes", "appendfsync always") as server:
+        reserve(server, "key", 30000, top=top)
+        counts = {f"item{i}".encode(): 0 for i in range(4)}
+        acknowledged = 0
+        for _ in range(kills):
+            clerks = [Clerk(server, item) for item in counts]
+            for clerk in clerks:
+                clerk.start()
+            while sum(clerk.acknowledged for clerk in clerks) < each:
+                time.sleep(0.001)
+            server.kill()
+            for clerk in clerks:
+                clerk.join()
+            server.start()
+            found = dict(zip(counts, server("LEGO.QUERY", "key", *counts)))
+            for clerk in clerks:
+                least = counts[clerk.item] + clerk.acknowledged
+                assert least <= found[clerk.item] <= least + clerk.in_doubt
+                acknowledged += clerk.acknowledged
+            counts = found
+        assert acknowledged >= kills * each and server("LEGO.INCRBY", "key", "x", 0) == sum(counts.values())
 
 
 def test_damaged_files_stop_the_start():

@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+import redis
 from legosketch import Sketch
 from streams import MODELS, count, reserve, stream
 
@@ -189,6 +190,28 @@ def test_load(server, model, top):
         assert server("LEGO.TOP", "to") == server("LEGO.TOP", "from")[:7]
     count(server, "to", sketch, stream(500, 9))
     assert server("LEGO.DUMP", "to") == sketch.to_bytes()
+
+
+@pytest.mark.parametrize("top", [False, True])
+def test_integers_are_8_bytes(server, top):
+    """Where a sketch has no other items, "42" would be one that never came: it is refused."""
+    sketch = Sketch(40000, top=top)
+    sketch.add_many([42, 42, -1])
+    raw = [(number % 2**64).to_bytes(8, "little") for number in (42, -1, 7)]
+    server("LEGO.LOAD", "key", sketch.to_bytes())
+    assert server("LEGO.QUERY", "key", *raw) == [2, 1, 0] == server("LEGO.UNION", 1, "key", "ITEMS", *raw)
+    words = [["QUERY", "key", "42"], ["QUERY", "key", raw[0], "42"], ["UNION", 1, "key", "ITEMS", "42"], ["ADD", "key", "42"],
+             ["INCRBY", "key", raw[0], 1, "42", 1], ["INCRBY", "key", "42", 1], *([["INTOP", "key", "42"]] if top else [])]
+    for word in words:
+        with pytest.raises(redis.ResponseError, match="counts integers: an item of it is 8 bytes, little-endian"):
+            server("LEGO." + word[0], *word[1:])
+    assert server("LEGO.ADD", "key", raw[2]) == 4 and server("LEGO.INCRBY", "key", raw[0], 3, raw[1], 2) == 9
+    sketch.add_many([7, 42, 42, 42, -1, -1])
+    assert server("LEGO.DUMP", "key") == sketch.to_bytes()  # what its items are included
+    server("LEGO.RESERVE", "text", "BUDGET", 40000)
+    server("LEGO.ADD", "text", "42")
+    server("LEGO.MERGE", "both", 2, "text", "key")
+    assert server("LEGO.QUERY", "both", "42", raw[0]) == [1, 5]
 
 
 def test_the_command_reads_what_dump_gives(server, tmp_path):

@@ -53,6 +53,16 @@ def test_what_is_in_doubt_is_no_more_than_what_was_on_its_way(connected):
     assert sketch.total() == sum(count for _, count in error.counted)
 
 
+def test_a_group_that_is_gone_is_not_made_again():
+    """Not even by a server that makes sketches by itself."""
+    with Server(module="BUDGET 64kb") as server, server.connect() as client:
+        sketch = SketchGroups.create(client, "gone", 1, BUDGET)
+        server("DEL", sketch.keys[0])
+        with pytest.raises(AddError) as caught:
+            sketch.add_many(range(3))
+        assert len(caught.value.refused) == 3 and server("EXISTS", sketch.keys[0]) == 0
+
+
 def test_info(connected):
     """Shares and errors are numbers that are not whole, and of bricks an error is not known."""
     server, proxy, client = connected

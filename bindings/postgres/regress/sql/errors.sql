@@ -1,4 +1,5 @@
 -- What is refused, and how.
+SET max_parallel_workers_per_gather = 0; -- which of two sketches is named first is chance there
 CREATE TABLE s AS SELECT lego_agg(g % 100, 65536) AS sketch, lego_top_agg(g % 100, 65536) AS top
     FROM generate_series(1, 1000) g;
 
@@ -44,8 +45,6 @@ SELECT lego_empty(65536, 0, 'none');
 -- Sums beyond 64 bits.
 SELECT lego_agg(1, 9223372036854775807, 65536);
 SELECT lego_agg(1, 2000000000000000000, 65536) FROM generate_series(1, 3);
-SELECT lego_agg(g, 1::numeric, 65536) FROM generate_series(1, 3) g;
-SELECT lego_agg(1.5, 65536);
 
 -- Sketches that do not go together, once not every count is exact.
 CREATE TABLE crowded AS SELECT lego_agg(g, 65536) AS sketch, lego_top_agg(g, 65536) AS top, lego_agg(g, 100000) AS other
@@ -76,8 +75,8 @@ SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(g, b) FROM unnest('{65536, 40
 
 -- Questions that are not meant like that.
 SELECT lego_estimate(sketch, 1, 1) FROM s;
-SELECT lego_estimate(sketch, 'a'::text, -0.1) FROM s;
-SELECT lego_estimate(sketch, 'a'::bytea, 'NaN') FROM s;
+SELECT lego_estimate(sketch, '1'::text, -0.1) FROM s;
+SELECT lego_estimate(sketch, '\x0100000000000000'::bytea, 'NaN') FROM s;
 SELECT lego_bounds(top, 1, 0, 1.1) FROM s;
 SELECT lego_estimates(sketch, '{1, 2}'::bigint[], 0, 'infinity') FROM s;
 SELECT lego_estimates(sketch, '{}'::text[], 2) FROM s;
@@ -92,11 +91,18 @@ SELECT lego_top_int(lego_top_agg('three'::text, 65536));
 SELECT lego_top_text(lego_top_agg('\xff'::bytea, 65536));
 
 -- What is part of an aggregate is not for SQL.
-SELECT lego_agg_row(NULL, 1, 65536);
-SELECT lego_agg_final(NULL);
-SELECT lego_agg_deserial('\x00', NULL);
-SELECT lego_agg_combine(NULL, NULL);
-SELECT lego_agg_final('x'::internal);
+DO $$
+DECLARE statement text;
+BEGIN
+    FOREACH statement IN ARRAY '{"lego_agg_row(NULL, 1, 65536)", "lego_agg_final(NULL)", "lego_agg_deserial(''x'', NULL)",
+        "lego_agg_combine(NULL, NULL)", "lego_agg_final(''x''::internal)", "lego_moving_undo(NULL, 1)"}'::text[] LOOP
+        BEGIN
+            EXECUTE 'SELECT ' || statement;
+            RAISE WARNING 'taken: %', statement;
+        EXCEPTION WHEN undefined_function OR feature_not_supported OR cannot_coerce THEN NULL; -- as the version has it
+        END;
+    END LOOP;
+END $$;
 
 -- Nothing of that was left behind.
 SELECT count(*) FROM s WHERE sketch IS NOT NULL;

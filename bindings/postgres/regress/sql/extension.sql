@@ -7,7 +7,7 @@ CREATE INDEX ON kept USING hash (sketch);
 SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_proc p ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
     JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass
     WHERE extname = 'legosketch' AND obj_description(p.oid, 'pg_proc') IS NULL
-    AND proname !~ '^legosketch_(in|out|recv|send|eq|ne|hash)|^lego_.*agg_(row|final|serial|deserial|combine)$'
+    AND proname !~ '^legosketch_(in|out|recv|send|eq|ne|hash)|^lego_.*(agg|moving|merge)_(row|undo|final|serial|deserial|combine)$'
     ORDER BY 1;
 SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_proc p ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
     JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass

@@ -42,7 +42,11 @@ SELECT lego_total(s), bool_and(upper >= n) AS upper FROM (SELECT lego_top_agg(nu
     JOIN (SELECT number, count(*) AS n FROM rows GROUP BY number) r ON number = item GROUP BY s;
 
 -- Questions run in workers as well.
-EXPLAIN (COSTS OFF) SELECT count(*) FROM rows WHERE lego_estimate((SELECT numbers FROM serial), number) > 20;
+CREATE FUNCTION plan(statement text) RETURNS SETOF text LANGUAGE plpgsql AS
+    $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) ' || statement; END $$; -- each version prints a subquery otherwise
+SELECT count(*) FROM plan('SELECT count(*) FROM rows WHERE lego_estimate((SELECT numbers FROM serial), number) > 20') l
+    WHERE l ~ 'Parallel Seq Scan on rows';
+DROP FUNCTION plan;
 SELECT count(*) AS parallel FROM rows WHERE lego_estimate((SELECT numbers FROM serial), number) > 20 \gset
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*) = :parallel AS same, count(*) > 0 AS some FROM rows

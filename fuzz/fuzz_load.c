@@ -1,0 +1,62 @@
+/* fuzz_load: any bytes either are a sketch, and then it has exactly these bytes, or they are refused with nothing
+ * allocated and nothing written; also where there is no memory for it, or none to write to. Nothing else is done with
+ * it (fuzz_sketch.c does), so there are many thousand a second. */
+#include "binary.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The first bytes of a file tell its length and its model, if it is one. */
+static void check_heads(const uint8_t *bytes, size_t size, bool good)
+{
+    uint64_t length;
+    char name[16];
+    lego_status status = lego_saved_length(bytes, size < 24 ? size : 24, &length);
+    CHECK(!good || (status == LEGO_OK && length == size));
+    status = lego_saved_model(bytes, size < 56 ? size : 56, name);
+    CHECK(!good || status == LEGO_OK);
+    CHECK(status != LEGO_OK || memchr(name, 0, sizeof name));
+}
+
+static void check_bytes(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    static uint8_t again[1 << 16];
+    struct paper paper = {again, sizeof again, 0}, none = {again, 0, 0};
+    CHECK(lego_saved_size(sketch) == size);
+    lego_status status = lego_save(sketch, paper_write, &paper);
+    CHECK(status == LEGO_OK && paper.used == size && memcmp(again, bytes, size) == 0);
+    status = lego_save(sketch, paper_write, &none);
+    CHECK(status == LEGO_ERR_WRITE);
+}
+
+/* A good file, and no memory from the n-th time on that it is asked for. */
+static void check_no_memory(const uint8_t *bytes, size_t size, const lego_model *model)
+{
+    lego_status status = LEGO_ERR_MEMORY;
+    for (int calls = 0; status == LEGO_ERR_MEMORY; calls++) {
+        struct purse purse = {SIZE_MAX, 0, calls};
+        lego_allocator allocator = purse_allocator(&purse);
+        lego_sketch *sketch = NULL;
+        status = lego_load(bytes, size, model, &allocator, &sketch);
+        CHECK(status == LEGO_OK || (status == LEGO_ERR_MEMORY && !sketch));
+        lego_destroy(sketch);
+        CHECK(purse.held == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const lego_model *model = model_of(bytes, size);
+    struct purse purse = {52 * size + 65536, 0, -1}; /* an empty block has 5 bytes in a file */
+    lego_allocator allocator = purse_allocator(&purse);
+    lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
+    bool good = lego_load(bytes, size, model, &allocator, &sketch) == LEGO_OK;
+    check_heads(bytes, size, good);
+    if (good) {
+        check_bytes(sketch, bytes, size);
+        lego_destroy(sketch);
+        if (bytes[size - 1] % 8 == 0) check_no_memory(bytes, size, model); /* of the checksum: one of eight */
+    } else CHECK(sketch == untouched);
+    CHECK(purse.held == 0);
+    return 0;
+}
