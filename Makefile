@@ -10,7 +10,8 @@ jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz fuzz-report soak install clean format help
+.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz fuzz-report soak portability abi dist install clean \
+	format help
 
 build: ## install what is missing (SETUP=no: only name it), then build build/legosketch and the libraries
 	@scripts/setup build
@@ -75,6 +76,18 @@ soak: ## SOAK_CHANGES=1000000 random changes of sketches against dictionaries, u
 	@cmake -S . -B build/asan -DLEGO_BUILD_TESTS=ON -DLEGO_SANITIZE=address,undefined --log-level=WARNING
 	@cmake --build build/asan $(jobs) --target test_state
 	@build/asan/test_state $(SOAK_CHANGES) $(SOAK_SEED)
+
+portability: ## the library for aarch64, riscv64 and s390x: cross compilers build it, qemu runs its unit tests (installs both)
+	@scripts/setup portability
+	@scripts/portability
+
+abi: ## whether programs that are linked with the last release run with this library (installs abigail-tools)
+	@scripts/setup build
+	@scripts/setup abi
+	@scripts/abi
+
+dist: ## the sources of this commit, build/legosketch-VERSION.tar.xz: the same bytes whoever makes it
+	@scripts/dist
 
 install: build ## install to PREFIX=/usr/local, below DESTDIR if given
 	@cmake -S . -B build -DCMAKE_INSTALL_PREFIX=$(PREFIX) --log-level=WARNING

@@ -55,13 +55,19 @@ static size_t weight_count(void)
     return weights_before(LAYERS) + DEPTH * REFINED * SLOTS;
 }
 
+/* A little-endian number. */
+static uint64_t number_at(const unsigned char *bytes, size_t width)
+{
+    uint64_t x = 0;
+    for (size_t i = 0; i < width; i++) x |= (uint64_t)bytes[i] << (8 * i);
+    return x;
+}
+
 static bool is_model(const unsigned char *bytes, size_t size)
 {
     static const unsigned char head[12] = "LEGOMETA\1"; /* and version 1 */
-    uint64_t checksum;
     if (size != HEAD + weight_count() * sizeof(float) + CHECKSUM || memcmp(bytes, head, sizeof head) != 0) return false;
-    memcpy(&checksum, bytes + size - CHECKSUM, sizeof checksum);
-    return checksum == XXH3_64bits(bytes, size - CHECKSUM);
+    return number_at(bytes + size - CHECKSUM, CHECKSUM) == XXH3_64bits(bytes, size - CHECKSUM);
 }
 
 lego_status ms_create(const void *model, size_t size, const lego_options *wanted, void **self)
@@ -75,7 +81,10 @@ lego_status ms_create(const void *model, size_t size, const lego_options *wanted
         free(made);
         return LEGO_ERR_MEMORY;
     }
-    memcpy(weights, (const unsigned char *)model + HEAD, weight_count() * sizeof *weights);
+    for (size_t i = 0; i < weight_count(); i++) {
+        uint32_t bits = (uint32_t)number_at((const unsigned char *)model + HEAD + 4 * i, 4);
+        memcpy(&weights[i], &bits, sizeof bits);
+    }
     ((ms *)made)->weights = weights;
     *self = made;
     return LEGO_OK;

@@ -39,8 +39,10 @@ needed=$(readelf -d "$build/liblegosketch.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\
 [ -z "$needed" ] || { echo "liblegosketch.so needs more than libc:" $needed; status=1; }
 
 soname=$(readelf -d "$build/liblegosketch.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
-major=$(sed -n 's/#define LEGO_VERSION "\([0-9]*\)\..*/\1/p' include/legosketch.h)
-[ "$soname" = "liblegosketch.so.$major" ] || { echo "SONAME is $soname"; status=1; }
+abi=$(sed -n 's/#define LEGO_VERSION "\([0-9]*\.[0-9]*\)\..*/\1/p' include/legosketch.h)
+[ "$soname" = "liblegosketch.so.$abi" ] || { echo "SONAME is $soname"; status=1; }
+versions=$(nm -D --with-symbol-versions --defined-only "$build/liblegosketch.so" | sed -n 's/.* lego_[^@]*@*//p' | sort -u)
+[ "$versions" = "LEGOSKETCH_$abi" ] || { echo "symbols have the version $versions"; status=1; }
 
 [ $status = 0 ] && echo "$(wc -l <<<"$declared") functions declared, exported by the shared library, and nothing else"
 exit $status

@@ -30,20 +30,13 @@ static void dirty_free(void *context, void *memory, size_t size)
 
 static const lego_allocator dirty = {dirty_alloc, dirty_free, NULL};
 
-/* The same items as bytes: those of the keys, so that a sketch can not tell. */
-static void as_bytes(const struct stream_of *s, unsigned char *bytes, uint64_t *offsets)
-{
-    for (size_t i = 0; i <= s->n; i++) offsets[i] = 8 * i;
-    for (size_t i = 0; i < 8 * s->n; i++) bytes[i] = (unsigned char)(s->items[i / 8] >> 8 * (i % 8));
-}
-
 /* The batch twice, into an empty sketch and into one that is not, by 1 to 3 threads, of integers and of bytes. */
 static void check_batch(const struct stream_of *s, const int64_t *counts, uint32_t blocks)
 {
     unsigned char *bytes = malloc(8 * s->n);
     uint64_t *offsets = malloc((s->n + 1) * sizeof *offsets);
     assert_true(bytes && offsets);
-    as_bytes(s, bytes, offsets);
+    keys_as_bytes(s->items, s->n, bytes, offsets); /* a sketch can not tell */
     const lego_items items[2] = {{.n = s->n, .integers = s->items, .counts = counts},
                                  {.n = s->n, .bytes = bytes, .offsets = offsets, .counts = counts}};
     lego_sketch *single[2];
@@ -160,7 +153,7 @@ static void long_batches(void **unused)
         lego_items items = {.n = N, .integers = s.items, .counts = kind & 2 ? s.counts : NULL};
         unsigned char *bytes = malloc(8 * (size_t)N);
         uint64_t *offsets = malloc((N + 1) * sizeof *offsets);
-        as_bytes(&s, bytes, offsets);
+        keys_as_bytes(s.items, N, bytes, offsets);
         if (kind & 4) items = (lego_items){.n = N, .bytes = bytes, .offsets = offsets, .counts = items.counts};
         lego_sketch *whole, *young = blocks_of(BLOCKS, NULL), *parts = blocks_of(BLOCKS, NULL);
         const struct shape shape = sketch_shape(parts);

@@ -47,7 +47,7 @@ static void golden_items(void **unused)
             assert_int_equal(hash_u64(key, seed).lo, lo);
             assert_int_equal(lego_group_u64(key, seed, 1000), group);
         }
-        struct place place;
+        struct place place = {0};
         uint32_t w[ROWS_MAX];
         hash_place(h, 5, model->table_size, &place);
         embed_weights(model, place.index, w);
@@ -151,7 +151,7 @@ static void count_embedding(const lego_model *model, const uint32_t index[], str
 static void count_domain(const lego_model *model, int domain, struct embeddings *into)
 {
     for (uint64_t i = 0; i < SAMPLE; i++) {
-        struct place place;
+        struct place place = {0};
         hash_place(domain_hash(domain, i), model->rows, model->table_size, &place);
         count_embedding(model, place.index, into);
     }

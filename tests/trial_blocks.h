@@ -114,9 +114,10 @@ static inline struct blocks blocks_of(const struct stream *s, uint32_t most)
 /* Any of the kernels that run here. */
 static inline const struct block_kernels *draw_kernels(uint64_t *state)
 {
+    unsigned n = 0;
+    while (block_kernels_all[n]) n++;
     for (;;) {
-        const struct block_kernels *kernels = block_kernels_all[draw_below(state, 3)];
-        if (!kernels) return block_kernels_best();
+        const struct block_kernels *kernels = block_kernels_all[draw_below(state, n)];
         if (kernels->supported()) return kernels;
     }
 }

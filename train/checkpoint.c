@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include "checkpoint.h"
+#include "little.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,11 @@ struct cursor {
     bool exact; /* no field has bits that its type does not */
 };
 
-static void pass(struct cursor *cursor, void *value, size_t size)
+static void pass(struct cursor *cursor, void *values, size_t width, size_t n)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#error "checkpoints are little-endian: swap the bytes here"
-#endif
-    if (cursor->write) memcpy(cursor->at, value, size);
-    else memcpy(value, cursor->at, size);
-    cursor->at += size;
+    if (cursor->write) little(cursor->at, values, width, n);
+    else little(values, cursor->at, width, n);
+    cursor->at += width * n;
 }
 
 static void pass_run(struct cursor *c, const struct net *net, struct run *run)
@@ -37,16 +35,16 @@ static void pass_run(struct cursor *c, const struct net *net, struct run *run)
     struct state *s = &run->state;
     for (const struct recipe_field *field = recipe_fields; field < recipe_fields + RECIPE_FIELDS; field++) {
         uint64_t bits = recipe_bits(&run->recipe, field);
-        pass(c, &bits, sizeof bits);
+        pass(c, &bits, sizeof bits, 1);
         if (!c->write) recipe_set_bits(&run->recipe, field, bits);
         c->exact = c->exact && recipe_bits(&run->recipe, field) == bits;
     }
-    pass(c, &s->step, sizeof s->step);
-    pass(c, &run->summed, sizeof run->summed);
-    pass(c, run->sums, sizeof run->sums);
+    pass(c, &s->step, sizeof s->step, 1);
+    pass(c, &run->summed, sizeof run->summed, 1);
+    pass(c, run->sums, sizeof run->sums[0], NET_LOSSES);
     float *arrays[] = {s->parameters, s->first, s->second, s->average};
-    for (int i = 0; i < 4; i++) pass(c, arrays[i], net->parameters * sizeof(float));
-    pass(c, s->statistics, net->statistics * sizeof(double));
+    for (int i = 0; i < 4; i++) pass(c, arrays[i], sizeof(float), net->parameters);
+    pass(c, s->statistics, sizeof(double), net->statistics);
 }
 
 size_t checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_MOST])
@@ -55,12 +53,12 @@ size_t checkpoint_write(const struct run *run, unsigned char bytes[CHECKPOINT_MO
     uint32_t head[2] = {VERSION, run->recipe.net};
     uint64_t size = size_of(net);
     memcpy(bytes, magic, sizeof magic);
-    memcpy(bytes + 8, head, sizeof head);
-    memcpy(bytes + 16, &size, sizeof size);
+    little(bytes + 8, head, sizeof head[0], 2);
+    little(bytes + 16, &size, sizeof size, 1);
     struct cursor cursor = {bytes + HEAD, true, true};
     pass_run(&cursor, net, (struct run *)(uintptr_t)run); /* which changes nothing of it: a copy would be a megabyte */
     uint64_t checksum = XXH3_64bits(bytes, size - TAIL);
-    memcpy(bytes + size - TAIL, &checksum, sizeof checksum);
+    little(bytes + size - TAIL, &checksum, sizeof checksum, 1);
     return size;
 }
 
@@ -83,13 +81,13 @@ static const char *check_frame(const unsigned char *bytes, size_t size, struct r
     if (size < sizeof magic || memcmp(bytes, magic, sizeof magic) != 0)
         return "is not a checkpoint of 'legosketch train'";
     if (size < HEAD + TAIL) return "ends too early";
-    memcpy(&version, bytes + 8, sizeof version);
-    memcpy(&recipe->net, bytes + 12, sizeof recipe->net);
-    memcpy(&length, bytes + 16, sizeof length);
+    little(&version, bytes + 8, sizeof version, 1);
+    little(&recipe->net, bytes + 12, sizeof recipe->net, 1);
+    little(&length, bytes + 16, sizeof length, 1);
     if (version != VERSION) return "is a checkpoint of another version of legosketch";
     if (!net_of(recipe)) return "is a checkpoint of other networks";
     if (length != size || length != size_of(net_of(recipe))) return "ends too early, or goes on too long";
-    memcpy(&checksum, bytes + size - TAIL, sizeof checksum);
+    little(&checksum, bytes + size - TAIL, sizeof checksum, 1);
     return checksum == XXH3_64bits(bytes, size - TAIL) ? NULL : "was damaged: its checksum is wrong";
 }
 

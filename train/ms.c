@@ -2,6 +2,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "little.h"
 #include "ms_train.h"
 
 #include <string.h>
@@ -117,9 +118,6 @@ static void fold_all(const float *parameters, const double *statistics, float nu
 static lego_status save(const struct recipe *recipe, const struct state *state, const char *name, lego_write write,
                         void *context)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#error "model files are little-endian: swap the bytes here"
-#endif
     (void)name; /* the file has none */
     float numbers[MS_NUMBERS];
     unsigned char bytes[MS_FILE];
@@ -127,11 +125,11 @@ static lego_status save(const struct recipe *recipe, const struct state *state, 
     uint64_t tasks = recipe_tasks(recipe, state->step);
     fold_all(state->average, state->statistics, numbers);
     memcpy(bytes, magic, sizeof magic);
-    memcpy(bytes + 8, head, sizeof head);
-    memcpy(bytes + 16, &tasks, sizeof tasks);
-    memcpy(bytes + 24, numbers, sizeof numbers);
+    little(bytes + 8, head, sizeof head[0], 2);
+    little(bytes + 16, &tasks, sizeof tasks, 1);
+    little(bytes + 24, numbers, sizeof numbers[0], MS_NUMBERS);
     uint64_t checksum = XXH3_64bits(bytes, MS_FILE - 8);
-    memcpy(bytes + MS_FILE - 8, &checksum, sizeof checksum);
+    little(bytes + MS_FILE - 8, &checksum, sizeof checksum, 1);
     return write(context, bytes, sizeof bytes) == 0 ? LEGO_OK : LEGO_ERR_WRITE;
 }
 

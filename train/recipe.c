@@ -1,4 +1,5 @@
 /* recipe: the fields of a recipe, and the nets that recipes are of. */
+#include "little.h"
 #include "train.h"
 
 #include <inttypes.h>
@@ -42,20 +43,22 @@ static const size_t sizes[] = {[FIELD_U64] = sizeof(uint64_t),
                                [FIELD_REAL] = sizeof(double),
                                [FIELD_FLAG] = sizeof(bool)};
 
+/* Through the bytes of a file, whose order makes a narrow field the low end of a wide one on every machine. */
 uint64_t recipe_bits(const struct recipe *recipe, const struct recipe_field *field)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#error "fields are little-endian: place the bytes here"
-#endif
-    uint64_t bits = 0;
-    memcpy(&bits, (const char *)recipe + field->at, sizes[field->kind]);
+    unsigned char bytes[8] = {0};
+    uint64_t bits;
+    little(bytes, (const char *)recipe + field->at, sizes[field->kind], 1);
+    little(&bits, bytes, sizeof bits, 1);
     return bits;
 }
 
 void recipe_set_bits(struct recipe *recipe, const struct recipe_field *field, uint64_t bits)
 {
     if (field->kind == FIELD_FLAG) bits = bits != 0; /* a bool that is neither is no bool */
-    memcpy((char *)recipe + field->at, &bits, sizes[field->kind]);
+    unsigned char bytes[8];
+    little(bytes, &bits, sizeof bits, 1);
+    little((char *)recipe + field->at, bytes, sizes[field->kind], 1);
 }
 
 void recipe_text(const struct recipe *recipe, const struct recipe_field *field, char text[RECIPE_TEXT])

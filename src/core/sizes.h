@@ -4,6 +4,12 @@
  * (what codes say), sizes. It includes nothing of ours but the public header. */
 #pragma once
 
+#include <float.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "floats have to be computed as floats (-fexcess-precision=fast): answers would depend on the machine"
+#endif
+
 enum {
     ROWS_MAX = 8,       /* of a model, so the most cells that one item touches */
     COLUMNS_MAX = 8192, /* of a brick as trained */

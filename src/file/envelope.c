@@ -34,7 +34,7 @@ void write_bytes(struct writer *writer, const void *bytes, size_t size)
 void write_int(struct writer *writer, uint64_t x, unsigned bytes)
 {
     unsigned char p[8];
-    put_int(p, x, bytes);
+    put_int(p, x, sizeof p); /* all of it: a compiler can not know that `bytes` is not 0 */
     write_bytes(writer, p, bytes);
 }
 
