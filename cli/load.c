@@ -78,7 +78,7 @@ bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch,
     *sketch = NULL;
     if (found != NULL) *found = NULL;
     if (!load_model(model_name, &model) || !open_contents(path, &all)) return false;
-    lego_status status = lego_load(all.bytes, all.size, model, NULL, sketch);
+    lego_status status = lego_load(all.bytes, all.size, &(lego_options){.model = model}, sketch);
     if (status == LEGO_ERR_MAGIC && found != NULL) {
         load_close(); /* a model that was named for a sketch, and there is none */
         status = lego_model_load(all.bytes, all.size, NULL, &loaded);

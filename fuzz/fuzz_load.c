@@ -37,7 +37,7 @@ static void check_no_memory(const uint8_t *bytes, size_t size, const lego_model 
         struct purse purse = {SIZE_MAX, 0, calls};
         lego_allocator allocator = purse_allocator(&purse);
         lego_sketch *sketch = NULL;
-        status = lego_load(bytes, size, model, &allocator, &sketch);
+        status = lego_load(bytes, size, &(lego_options){.model = model, .allocator = &allocator}, &sketch);
         CHECK(status == LEGO_OK || (status == LEGO_ERR_MEMORY && !sketch));
         lego_destroy(sketch);
         CHECK(purse.held == 0);
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct purse purse = {52 * size + 65536, 0, -1}; /* an empty block has 5 bytes in a file */
     lego_allocator allocator = purse_allocator(&purse);
     lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
-    bool good = lego_load(bytes, size, model, &allocator, &sketch) == LEGO_OK;
+    bool good = lego_load(bytes, size, &(lego_options){.model = model, .allocator = &allocator}, &sketch) == LEGO_OK;
     check_heads(bytes, size, good);
     if (good) {
         check_bytes(sketch, bytes, size);

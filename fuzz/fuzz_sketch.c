@@ -28,7 +28,8 @@ static void reload(const lego_sketch *sketch)
 {
     struct paper paper = saved(sketch);
     lego_sketch *again;
-    lego_status status = lego_load(paper.bytes, paper.size, model_of(paper.bytes, paper.size), NULL, &again);
+    lego_status status =
+        lego_load(paper.bytes, paper.size, &(lego_options){.model = model_of(paper.bytes, paper.size)}, &again);
     CHECK(status == LEGO_OK);
     CHECK(has_bytes(again, paper.bytes, paper.size));
     lego_destroy(again);
@@ -203,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct purse purse = {52 * size + 65536, 0, -1}; /* an empty block has 5 bytes in a file */
     lego_allocator allocator = purse_allocator(&purse);
     lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
-    if (lego_load(bytes, size, model, &allocator, &sketch) != LEGO_OK) {
+    if (lego_load(bytes, size, &(lego_options){.model = model, .allocator = &allocator}, &sketch) != LEGO_OK) {
         CHECK(sketch == untouched);
         CHECK(purse.held == 0);
         return 0;

@@ -51,6 +51,7 @@ typedef enum lego_status {
     LEGO_ERR_MODEL,     /* the sketches, or the sketch and the model given, are of different models; or its model can
                            not answer a question that is meant like that */
     LEGO_ERR_SEED,      /* the sketches hash with different seeds */
+    LEGO_ERR_SECRET,    /* the bytes were saved by a sketch with a secret seed, which was not given, or another */
     LEGO_ERR_SHAPE,     /* neither sketch folds to the other's size, or a sketch does not fold to the size asked for */
     LEGO_ERR_TOP,       /* the sketch keeps its most frequent items, with which this can not be done */
     LEGO_ERR_MAGIC,     /* the bytes are not of this kind of file */
@@ -112,13 +113,20 @@ typedef struct lego_options {
     uint64_t top;                    /* of these, bytes that keep the most frequent items with their keys; 0: none */
     const lego_model *model;         /* NULL: the built-in default */
     uint64_t seed;                   /* of the hash; sketches merge only at equal seeds */
+    const void *secret;              /* LEGO_SECRET_SIZE bytes, a secret seed instead: see below. NULL: none */
     const lego_allocator *allocator; /* NULL: malloc and free; copied, need not outlive the call */
 } lego_options;
 
 #define LEGO_OPTIONS_INIT                                                                                              \
     {                                                                                                                  \
-        1u << 20, 0, NULL, 0, NULL                                                                                     \
+        1u << 20, 0, NULL, 0, NULL, NULL                                                                               \
     }
+
+/* Whoever knows the seed can look for items that are counted with a victim's. So where items come from outside, the
+ * seed should be secret: 16 random bytes, of which the last 8 are not all 0. Items are hashed by SipHash-1-3 with that
+ * key then, and files and lego_info show only a fingerprint of it. docs/security.md says what that is worth. */
+#define LEGO_SECRET_SIZE 16u
+LEGO_API uint64_t lego_secret_fingerprint(const void *secret);
 
 LEGO_API lego_status lego_create(const lego_options *options, lego_sketch **sketch);
 LEGO_API void lego_destroy(lego_sketch *sketch); /* NULL is fine */
@@ -151,7 +159,8 @@ typedef enum lego_kind {
  * since the last one. */
 typedef struct lego_info {
     const lego_model *model;
-    uint64_t seed;
+    uint64_t seed;        /* of the hash */
+    int secret;           /* it is secret, and that is its fingerprint */
     int64_t total;        /* the stream's length: the sum of all counts */
     lego_kind items;      /* what was counted, or came with a sketch that was merged, since it was made or cleared; a
                              file knows it of sketches that are not empty */
@@ -294,9 +303,10 @@ LEGO_API uint32_t lego_group_u64(uint64_t item, uint64_t seed, uint32_t groups);
 LEGO_API uint64_t lego_saved_size(const lego_sketch *sketch);
 LEGO_API lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context);
 
-/* model NULL: the built-in one that the sketch was made with. Bytes that could not be used safely are refused. */
-LEGO_API lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
-                               lego_sketch **sketch);
+/* Of the options three count: a model, if it is not the built-in one that the sketch was made with; the secret, if it
+ * was made with one (else LEGO_ERR_SECRET); an allocator. NULL: none of them. Bytes that could not be used safely are
+ * refused. */
+LEGO_API lego_status lego_load(const void *bytes, size_t size, const lego_options *options, lego_sketch **sketch);
 
 /* How many bytes a saved sketch or model has in all, by the first 24 of them, for a caller who reads a pipe, or a file
  * that may be anything. LEGO_ERR_MAGIC: they are of neither. */
@@ -305,6 +315,9 @@ LEGO_API lego_status lego_saved_length(const void *bytes, size_t size, uint64_t 
 /* The name of the model that a sketch's bytes were made with, ended by a zero, for a caller who must find that model.
  * Only the first 56 bytes are looked at. */
 LEGO_API lego_status lego_saved_model(const void *bytes, size_t size, char name[16]);
+
+/* The seed of it, likewise, or, if *secret becomes 1, the fingerprint of the secret one that lego_load() asks for. */
+LEGO_API lego_status lego_saved_seed(const void *bytes, size_t size, uint64_t *seed, int *secret);
 
 #ifdef __cplusplus
 }

@@ -64,7 +64,7 @@ static bool decodes(const struct bricks *bricks, struct hash hash)
 /* Returns whether the networks have decoded. */
 static bool assert_same_answer(const struct bricks *host, uint64_t item, const lego_estimate *got)
 {
-    struct hash hash = hash_u64(item, SEED);
+    struct hash hash = hash_u64(item, seed_of(SEED));
     lego_estimate asked = bricks_query(host, hash);
     assert_int_equal(got->upper, asked.upper);
     if (!decodes(host, hash)) {

@@ -19,13 +19,13 @@ static void draw_keys(uint64_t *state, size_t n, uint32_t blocks)
 {
     for (size_t i = 0; i < n;) {
         key[i] = draw(state);
-        if (spot_of(blocks, hash_u64(key[i], 0)).block == 0) i++;
+        if (spot_of(blocks, hash_u64(key[i], seed_of(0))).block == 0) i++;
     }
 }
 
 static lego_sketch *make_full(uint64_t top)
 {
-    lego_options options = {32768, top, NULL, 0, NULL};
+    lego_options options = {32768, top, NULL, 0, NULL, NULL};
     lego_sketch *sketch;
     uint64_t state = 1;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);

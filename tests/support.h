@@ -95,7 +95,7 @@ static inline lego_sketch *make(uint32_t blocks, uint32_t columns, const lego_mo
 /* What a budget gives. */
 static inline lego_sketch *make_within(const char *model, uint64_t budget, uint64_t top)
 {
-    lego_options options = {budget, top, lego_model_builtin(model), 7, NULL};
+    lego_options options = {budget, top, lego_model_builtin(model), 7, NULL, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     return sketch;
@@ -201,7 +201,7 @@ static inline lego_sketch *reload(const lego_sketch *sketch)
 {
     struct bytes bytes = sketch_to_bytes(sketch);
     lego_sketch *loaded;
-    assert_int_equal(lego_load(bytes.p, bytes.size, sketch->model, NULL, &loaded), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, &(lego_options){.model = sketch->model}, &loaded), LEGO_OK);
     assert_same(sketch, loaded);
     free(bytes.p);
     return loaded;

@@ -65,5 +65,5 @@ static inline void free_drawn(struct drawn *drawn)
 
 static inline void add_drawn(struct bricks *bricks, const struct drawn *drawn)
 {
-    for (size_t i = 0; i < drawn->n; i++) bricks_add(bricks, hash_u64(drawn->items[i], 0), drawn->counts[i]);
+    for (size_t i = 0; i < drawn->n; i++) bricks_add(bricks, hash_u64(drawn->items[i], seed_of(0)), drawn->counts[i]);
 }

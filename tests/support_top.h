@@ -116,7 +116,7 @@ static inline uint64_t check_top(const lego_sketch *sketch, const struct truth *
 
     struct bytes bytes = sketch_to_bytes(sketch);
     lego_sketch *loaded;
-    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &loaded), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &loaded), LEGO_OK);
     assert_same(sketch, loaded);
     assert_int_equal(loaded->top.votes, sketch->top.votes);
     assert_int_equal(loaded->top.most, sketch->top.most);
@@ -129,7 +129,7 @@ static inline uint64_t check_top(const lego_sketch *sketch, const struct truth *
 /* Of a shape by hand. */
 static inline lego_sketch *make_top(const char *model, uint32_t blocks, uint64_t top)
 {
-    lego_options options = {0, top, lego_model_builtin(model), 7, NULL};
+    lego_options options = {0, top, lego_model_builtin(model), 7, NULL, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_lab_create(&options, blocks, has_blocks(options.model) ? 0 : 160, &sketch), LEGO_OK);
     return sketch;

@@ -6,7 +6,7 @@
 
 static lego_sketch *sketch_within(uint64_t budget, uint64_t seed)
 {
-    lego_options options = {budget, 0, NULL, seed, NULL};
+    lego_options options = {budget, 0, NULL, seed, NULL, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     return sketch;

@@ -7,7 +7,7 @@
 
 static lego_sketch *blocks_of(uint32_t blocks, const lego_allocator *allocator)
 {
-    lego_options options = {0, 0, NULL, blocks, allocator};
+    lego_options options = {0, 0, NULL, blocks, NULL, allocator};
     lego_sketch *sketch;
     assert_int_equal(lego_lab_create(&options, blocks, 0, &sketch), LEGO_OK);
     return sketch;
@@ -99,7 +99,7 @@ static void batches_of_one_block(void **unused)
     struct stream_of s = make_stream(&state, N, N, 2, false);
     uint64_t key = 0;
     for (size_t i = 0; i < N; key++) {
-        const struct spot spot = spot_of(BLOCKS, hash_u64(key, BLOCKS));
+        const struct spot spot = spot_of(BLOCKS, hash_u64(key, seed_of(BLOCKS)));
         if (spot.block == BLOCK && (i % 2 || spot.key >> 59 == 5)) s.items[i++] = key;
     }
     check_batch(&s, NULL, BLOCKS);
@@ -236,7 +236,8 @@ static void many_keys_hash_as_one(void **unused)
     uint64_t state = 1;
     for (int k = 0; block_kernels_all[k]; k++)
         for (unsigned n = 0; n <= MANY_MOST && block_kernels_all[k]->supported(); n++) {
-            uint64_t key[MANY_MOST], word[MANY_MOST + 1] = {0}, seed = n % 2 ? draw(&state) : n;
+            uint64_t key[MANY_MOST], word[MANY_MOST + 1] = {0};
+            struct seed seed = {n % 2 ? draw(&state) : n, n % 3 ? 0 : draw(&state)};
             for (unsigned i = 0; i < n; i++) key[i] = i % 3 ? draw(&state) : i % 2 ? UINT64_MAX - i : i;
             block_kernels_all[k]->hash_words(key, n, seed, word);
             assert_true(word[n] == 0);
@@ -259,10 +260,10 @@ static void parts_have_all_items(void **unused)
         const lego_items items = {.n = s.n, .integers = s.items, .counts = s.counts};
         size_t n = 0;
         parts_start(&parts, blocks, seed % 2 ? 1000 : 1000000);
-        size_t taken = parts_take(&parts, &items, 0, s.n, seed, block_kernels_best());
+        size_t taken = parts_take(&parts, &items, 0, s.n, seed_of(seed), block_kernels_best());
         assert_in_range(taken, 1000, s.n);
         for (size_t i = 0; i < taken; i++) {
-            struct spot spot = spot_of(blocks, hash_u64(s.items[i], seed));
+            struct spot spot = spot_of(blocks, hash_u64(s.items[i], seed_of(seed)));
             wanted += (spot.key ^ spot.block) * (uint64_t)s.counts[i];
         }
         for (uint32_t part = 0; part <= parts_last(&parts); part++) {

@@ -164,7 +164,7 @@ static void readings_are_bounds(void **unused)
         struct blocks blocks = blocks_of(&s, t.most);
         blocks.kernels = draw_kernels(&t.state);
         for (unsigned i = 0; i < 60; i++) {
-            struct hash hash = i % 3 ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), 99);
+            struct hash hash = i % 3 ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), seed_of(99));
             struct spot spot = spot_of(t.most, hash);
             struct reading reading;
             int64_t count = true_count(&s, hash);
@@ -192,7 +192,8 @@ static void many_readings_are_single_ones(void **unused)
             unsigned n = (unsigned)draw_below(&t.state, MANY_MOST + 1);
             for (unsigned i = 0; i < n; i++) {
                 bool there = draw_below(&t.state, 3) > 0;
-                spot[i] = spot_of(t.most, there ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), 99));
+                spot[i] =
+                    spot_of(t.most, there ? s.hash[draw_below(&t.state, s.n)] : hash_u64(draw(&t.state), seed_of(99)));
             }
             blocks.kernels = draw_kernels(&t.state);
             blocks_read_many(&blocks, spot, n, many);

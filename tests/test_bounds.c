@@ -122,7 +122,7 @@ static double count_min_error(int shape, uint64_t bytes)
         for (uint64_t i = 0; i < N; i++) {
             uint32_t least = UINT32_MAX;
             for (uint64_t k = 0; k < 3; k++) {
-                uint32_t *cell = cells + k * columns + hash_u64(i, 1000 + k).lo % columns;
+                uint32_t *cell = cells + k * columns + hash_u64(i, seed_of(1000 + k)).lo % columns;
                 if (pass == 0) *cell += (uint32_t)frequency(shape, i);
                 else if (*cell < least) least = *cell;
             }

@@ -30,7 +30,7 @@ static void add_error(struct errors *errors, double answer, int64_t count, uint6
 /* A number between 0 and 1 of each item. */
 static double chance(uint64_t item, uint64_t way)
 {
-    return ((double)(hash_u64(item, way).lo >> 11) + 0.5) * 0x1p-53;
+    return ((double)(hash_u64(item, seed_of(way)).lo >> 11) + 0.5) * 0x1p-53;
 }
 
 static double normal(uint64_t item)

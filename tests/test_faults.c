@@ -12,7 +12,7 @@ struct pair {
 
 static lego_status make_pair(const lego_allocator *allocator, int model, struct pair *pair)
 {
-    lego_options options = {0, 0, lego_model_builtin(models[model]), 0, allocator};
+    lego_options options = {0, 0, lego_model_builtin(models[model]), 0, NULL, allocator};
     uint32_t columns = has_blocks(options.model) ? 0 : 64;
     *pair = (struct pair){NULL, NULL};
     lego_status status = lego_lab_create(&options, 8, columns, &pair->large);
@@ -65,7 +65,7 @@ static lego_status do_load(struct pair *pair)
 {
     struct bytes bytes = sketch_to_bytes(pair->large);
     lego_sketch *loaded = NULL;
-    lego_status status = lego_load(bytes.p, bytes.size, NULL, &pair->large->allocator, &loaded);
+    lego_status status = lego_load(bytes.p, bytes.size, &(lego_options){.allocator = &pair->large->allocator}, &loaded);
     assert_true((loaded != NULL) == (status == LEGO_OK));
     lego_destroy(loaded);
     free(bytes.p);

@@ -9,12 +9,12 @@ static lego_status load_sketch(const unsigned char *p, size_t size, lego_sketch 
     struct books books;
     lego_allocator allocator = books_allocator(&books);
     lego_sketch *loaded = NULL;
-    lego_status status = lego_load(p, size, NULL, &allocator, &loaded);
+    lego_status status = lego_load(p, size, &(lego_options){.allocator = &allocator}, &loaded);
     assert_true(books.most <= 52 * size + 4096);
     if (status == LEGO_OK) {
         lego_info info = info_of(loaded);
         assert_int_equal(books.now, info.bytes + info.cache_bytes);
-        assert_int_equal(lego_load(p, size, NULL, NULL, sketch), LEGO_OK);
+        assert_int_equal(lego_load(p, size, NULL, sketch), LEGO_OK);
         lego_destroy(loaded);
     } else {
         assert_null(loaded);
@@ -434,10 +434,11 @@ static void models_are_told_apart(void **unused)
     lego_sketch *a = make(1, 64, model), *b = NULL;
     lego_add_u64(a, 1, 2);
     struct bytes bytes = sketch_to_bytes(a);
-    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &b), LEGO_ERR_MODEL);
-    assert_int_equal(lego_load(bytes.p, bytes.size, lego_model_builtin(NULL), NULL, &b), LEGO_ERR_MODEL);
+    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &b), LEGO_ERR_MODEL);
+    assert_int_equal(lego_load(bytes.p, bytes.size, &(lego_options){.model = lego_model_builtin(NULL)}, &b),
+                     LEGO_ERR_MODEL);
     assert_null(b);
-    assert_int_equal(lego_load(bytes.p, bytes.size, model, NULL, &b), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, &(lego_options){.model = model}, &b), LEGO_OK);
     assert_same(a, b);
     char name[16] = "";
     assert_int_equal(lego_saved_model(bytes.p, 55, name), LEGO_ERR_TRUNCATED);
@@ -486,7 +487,7 @@ static void no_bytes_are_a_truncated_file(void **unused)
     lego_sketch *sketch = NULL;
     lego_model *model = NULL;
     char name[16] = "";
-    assert_int_equal(lego_load(NULL, 0, NULL, NULL, &sketch), LEGO_ERR_TRUNCATED);
+    assert_int_equal(lego_load(NULL, 0, NULL, &sketch), LEGO_ERR_TRUNCATED);
     assert_int_equal(lego_model_load(NULL, 0, NULL, &model), LEGO_ERR_TRUNCATED);
     assert_int_equal(lego_saved_model(NULL, 0, name), LEGO_ERR_TRUNCATED);
     assert_int_equal(lego_saved_length(NULL, 0, &(uint64_t){0}), LEGO_ERR_TRUNCATED);

@@ -131,7 +131,7 @@ static void models_without_normalisation_count(void **unused)
     for (uint32_t i = 0; i < 1000; i++) {
         struct place place;
         uint32_t weight[ROWS_MAX], sum = 0;
-        hash_place(hash_u64(i, 0), model->rows, model->table_size, &place);
+        hash_place(hash_u64(i, seed_of(0)), model->rows, model->table_size, &place);
         embed_weights(model, place.index, weight);
         for (uint32_t k = 0; k < model->rows; k++) {
             double exact = (double)model->table[place.index[k]] * (model->quantum / model->rows);

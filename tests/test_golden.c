@@ -44,14 +44,14 @@ static void check_kernels(const lego_sketch *sketch, int stream, int64_t items)
 
 static void check_golden(const struct golden *g, int stream, const lego_model *model)
 {
-    lego_options options = {0, 0, model, g->seed, NULL};
+    lego_options options = {0, 0, model, g->seed, NULL, NULL};
     lego_sketch *sketch, *loaded;
     assert_int_equal(lego_lab_create(&options, g->blocks, g->columns, &sketch), LEGO_OK);
     for (int64_t i = 0; i < g->items; i++) assert_int_equal(add_golden(sketch, stream, i), LEGO_OK);
     struct bytes now = sketch_to_bytes(sketch), then = read_file(g->file);
     assert_int_equal(now.size, then.size);
     assert_memory_equal(now.p, then.p, now.size);
-    assert_int_equal(lego_load(then.p, then.size, model, NULL, &loaded), LEGO_OK);
+    assert_int_equal(lego_load(then.p, then.size, &(lego_options){.model = model}, &loaded), LEGO_OK);
     assert_same(loaded, sketch);
     if (g->columns == 0) check_kernels(loaded, stream, g->items);
     lego_destroy(loaded);

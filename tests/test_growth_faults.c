@@ -6,7 +6,7 @@ static uint64_t crowded_item(uint64_t *state)
 {
     for (;;) {
         uint64_t item = draw(state);
-        if (spot_of(64, hash_u64(item, 0)).block == 0) return item;
+        if (spot_of(64, hash_u64(item, seed_of(0))).block == 0) return item;
     }
 }
 
@@ -30,7 +30,7 @@ struct scene {
 static void open_scene(struct scene *scene, int kind, uint64_t top)
 {
     lego_allocator allocator = books_allocator(&scene->books);
-    lego_options options = {300000, top, NULL, 0, &allocator};
+    lego_options options = {300000, top, NULL, 0, NULL, &allocator};
     scene->s = stream_of_kind(kind, 1 + (uint64_t)kind);
     assert_int_equal(lego_create(&options, &scene->sketch), LEGO_OK);
     assert_int_equal(lego_create(&options, &scene->other), LEGO_OK);
@@ -97,7 +97,8 @@ static lego_status do_load(struct scene *scene)
 {
     struct bytes bytes = sketch_to_bytes(scene->other);
     lego_sketch *loaded = NULL;
-    lego_status status = lego_load(bytes.p, bytes.size, NULL, &scene->other->allocator, &loaded);
+    lego_status status =
+        lego_load(bytes.p, bytes.size, &(lego_options){.allocator = &scene->other->allocator}, &loaded);
     assert_true((loaded != NULL) == (status == LEGO_OK));
     lego_destroy(loaded);
     free(bytes.p);
@@ -237,12 +238,12 @@ static void threads_may_fail_to_grow(void **unused)
     for (size_t i = 0; i < SPREAD; i++) items[i] = draw(&state);
     for (size_t i = SPREAD; i < SPREAD + CROWD; i++) {
         do items[i] = draw(&state);
-        while (spot_of(64, hash_u64(items[i], 0)).block < 40);
+        while (spot_of(64, hash_u64(items[i], seed_of(0))).block < 40);
     }
     for (unsigned failures = 0, failed = 1; failed; failures += failed) {
         struct books books;
         lego_allocator allocator = books_allocator(&books);
-        lego_options options = {4800000, 0, NULL, 0, &allocator};
+        lego_options options = {4800000, 0, NULL, 0, NULL, &allocator};
         lego_sketch *sketch, *plain;
         assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
         options.allocator = NULL;
@@ -277,7 +278,7 @@ static void clear_never_fails(void **unused)
         for (long k = 0; k <= 3; k++) {
             struct scene scene;
             open_scene(&scene, 0, top);
-            lego_options options = {300000, top, NULL, 0, NULL};
+            lego_options options = {300000, top, NULL, 0, NULL, NULL};
             lego_sketch *empty;
             assert_int_equal(lego_create(&options, &empty), LEGO_OK);
             scene.books.calls = 0;

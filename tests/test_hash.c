@@ -37,14 +37,14 @@ static void golden_items(void **unused)
                          16);
         unsigned char bytes[2048];
         size_t size = parse_hex(hex, bytes);
-        struct hash h = hash_bytes(bytes, size, seed);
+        struct hash h = hash_bytes(bytes, size, seed_of(seed));
         assert_int_equal(h.lo, lo);
         assert_int_equal(h.hi, hi);
         assert_int_equal(lego_group(bytes, size, seed, 1000), group);
         if (size == 8) {
             uint64_t key = 0;
             for (int i = 0; i < 8; i++) key |= (uint64_t)bytes[i] << (8 * i);
-            assert_int_equal(hash_u64(key, seed).lo, lo);
+            assert_int_equal(hash_u64(key, seed_of(seed)).lo, lo);
             assert_int_equal(lego_group_u64(key, seed, 1000), group);
         }
         struct place place = {0};
@@ -108,7 +108,7 @@ static size_t domain_item(int domain, uint64_t i, char item[96])
 static struct hash domain_hash(int domain, uint64_t i)
 {
     char item[96];
-    return hash_bytes(item, domain_item(domain, i, item), 0);
+    return hash_bytes(item, domain_item(domain, i, item), seed_of(0));
 }
 
 static uint32_t domain_group(int domain, uint64_t i, uint32_t groups)
@@ -306,7 +306,7 @@ static void shared_cells_do_not_repeat(void **unused)
     enum { N = 20000, C = 256 };
     static struct place place[N];
     static uint32_t head[C * C], next[N];
-    for (uint32_t i = 0; i < N; i++) hash_place(hash_u64(i, 0), 5, 16, &place[i]);
+    for (uint32_t i = 0; i < N; i++) hash_place(hash_u64(i, seed_of(0)), 5, 16, &place[i]);
     memset(head, 0xff, sizeof head);
     uint64_t two = 0, three = 0;
     for (uint32_t i = 0; i < N; i++) {

@@ -350,7 +350,7 @@ static void strangers_do_not_merge(void **unused)
     struct lego_model one, two;
     model_of(&one, 4, 64, 8);
     model_of(&two, 4, 64, 9);
-    lego_options options = {0, 0, &one, 1, NULL};
+    lego_options options = {0, 0, &one, 1, NULL, NULL};
     lego_sketch *a = make(4, 64, &one), *seed, *model = make(4, 64, &two), *columns = make(4, 32, &one), *before;
     lego_sketch *bricks = make(6, 64, &one), *blocks = make(4, 0, NULL);
     assert_int_equal(lego_lab_create(&options, 4, 64, &seed), LEGO_OK);

@@ -134,7 +134,7 @@ static void scans_follow_stores(void **unused)
             int stores = draw_below(&state, 40) ? 1 + (int)draw_below(&state, 4) : 100; /* more than are followed */
             for (int j = 0; j < stores; j++) {
                 int64_t count = draw_count(&state, (unsigned)(4 * seed % 9));
-                bricks_add(&bricks, hash_u64(draw_below(&state, 300), 0), seed % 3 || j % 2 ? count : -count);
+                bricks_add(&bricks, hash_u64(draw_below(&state, 300), seed_of(0)), seed % 3 || j % 2 ? count : -count);
             }
             bricks_copy(&fresh, &bricks);
             for (uint32_t b = 0; b < 2; b++) {
@@ -161,7 +161,7 @@ struct reader {
 static void *ask(void *context)
 {
     struct reader *reader = context;
-    for (uint64_t i = 0; i < 50; i++) reader->answers[i] = bricks_query(reader->bricks, hash_u64(i, 0));
+    for (uint64_t i = 0; i < 50; i++) reader->answers[i] = bricks_query(reader->bricks, hash_u64(i, seed_of(0)));
     return NULL;
 }
 
@@ -177,7 +177,7 @@ static void readers_agree(void **unused)
     for (int round = 0; round < 5; round++) {
         struct reader readers[4];
         pthread_t threads[4];
-        bricks_add(&bricks, hash_u64((uint64_t)round, 0), 7); /* the first round scans, the others follow */
+        bricks_add(&bricks, hash_u64((uint64_t)round, seed_of(0)), 7); /* the first round scans, the others follow */
         for (int i = 0; i < 4; i++) {
             readers[i].bricks = &bricks;
             assert_int_equal(pthread_create(&threads[i], NULL, ask, &readers[i]), 0);

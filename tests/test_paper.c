@@ -86,7 +86,7 @@ static void truth_add(struct truth *truth, const lego_model *model, uint64_t ite
 {
     struct place place;
     uint32_t weight[ROWS_MAX];
-    hash_place(hash_u64(item, 0), model->rows, model->table_size, &place);
+    hash_place(hash_u64(item, seed_of(0)), model->rows, model->table_size, &place);
     embed_weights(model, place.index, weight);
     uint32_t b = place.brick % BRICKS;
     truth->totals[b] += count;
@@ -149,11 +149,11 @@ static void the_upper_bound_holds_in_wide_rows(void **unused)
         uint64_t item = draw_below(&state, 1000);
         int64_t count = draw_count(&state, 7);
         truth[item] += count;
-        bricks_add(&bricks, hash_u64(item, 0), count);
+        bricks_add(&bricks, hash_u64(item, seed_of(0)), count);
     }
     assert_int_equal(wide_rows(&bricks), 10);
     for (uint64_t item = 0; item < 1000; item++) {
-        lego_estimate e = bricks_query(&bricks, hash_u64(item, 0));
+        lego_estimate e = bricks_query(&bricks, hash_u64(item, seed_of(0)));
         assert_true(e.upper >= truth[item] && e.value <= (double)e.upper && (double)e.lower <= e.value);
         below += e.lower <= truth[item];
     }
@@ -174,11 +174,11 @@ static void order_and_threads_do_not_matter(void **unused)
         lego_items integers = {.n = drawn.n, .integers = drawn.items, .counts = drawn.counts};
         lego_items bytes = {.n = drawn.n, .bytes = text, .offsets = offsets, .counts = drawn.counts};
         add_drawn(&forth, &drawn);
-        for (size_t i = drawn.n; i-- > 0;) bricks_add(&other, hash_u64(drawn.items[i], 0), drawn.counts[i]);
+        for (size_t i = drawn.n; i-- > 0;) bricks_add(&other, hash_u64(drawn.items[i], seed_of(0)), drawn.counts[i]);
         assert_equal_bricks(&forth, &other);
         for (unsigned threads = 1; threads <= 9; threads += 4) {
             bricks_clear(&other);
-            bricks_add_items(&other, threads == 5 ? &bytes : &integers, 0, threads);
+            bricks_add_items(&other, threads == 5 ? &bytes : &integers, seed_of(0), threads);
             assert_equal_bricks(&forth, &other);
         }
         if (digits == 1) assert_int_equal(wide_rows(&forth), 0);
@@ -268,7 +268,8 @@ static void a_merge_is_the_sum(void **unused)
         bricks_merge(&into, &from, 1);
         assert_equal_bricks(&into, &both);
         for (uint64_t i = 0; i < 20; i++) {
-            lego_estimate a = bricks_query(&into, hash_u64(i, 0)), b = bricks_query(&both, hash_u64(i, 0));
+            lego_estimate a = bricks_query(&into, hash_u64(i, seed_of(0))),
+                          b = bricks_query(&both, hash_u64(i, seed_of(0)));
             assert_memory_equal(&a, &b, sizeof a);
         }
         bricks_merge(&into, &from, -1); /* back to the sums before, in pairs that stay */
@@ -300,9 +301,9 @@ static void merges_widen_rows(void **unused)
         bricks_clear(&half);
         bricks_clear(&into);
         bricks_clear(&both);
-        bricks_add(&into, hash_u64(3, 0), parts[i][0] * count);
-        bricks_add(&half, hash_u64(3, 0), parts[i][1] * count);
-        bricks_add(&both, hash_u64(3, 0), (parts[i][0] + parts[i][1]) * count);
+        bricks_add(&into, hash_u64(3, seed_of(0)), parts[i][0] * count);
+        bricks_add(&half, hash_u64(3, seed_of(0)), parts[i][1] * count);
+        bricks_add(&both, hash_u64(3, seed_of(0)), (parts[i][0] + parts[i][1]) * count);
         unsigned before = (unsigned)__builtin_popcount(into.marks[0] | half.marks[0]);
         assert_true(wide_rows(&into) < ROWS && wide_rows(&half) < ROWS);
         bricks_merge(&into, &half, 1);
@@ -327,9 +328,9 @@ static void files_are_read_as_written(void **unused)
         struct drawn drawn = draw_items(&state, 500, 300, digits);
         add_drawn(&bricks, &drawn);
         add_drawn(&loaded, &drawn); /* to be overwritten */
-        (void)bricks_query(&loaded, hash_u64(0, 0));
+        (void)bricks_query(&loaded, hash_u64(0, seed_of(0)));
         drawn.counts[0] = -1000 * drawn.counts[0];
-        bricks_add(&bricks, hash_u64(drawn.items[0], 0), drawn.counts[0]);
+        bricks_add(&bricks, hash_u64(drawn.items[0], seed_of(0)), drawn.counts[0]);
         assert_ptr_equal(bricks_load(&loaded, bricks.cells, bricks.total), bricks.cells + saved_size(&bricks));
         assert_true(bricks_check(&loaded, &mass));
         for (uint32_t b = 0; b < 3; b++) sum += row_get64(bricks.totals + 8 * b);
@@ -345,7 +346,8 @@ static void files_are_read_as_written(void **unused)
         }
         assert_equal_bricks(&bricks, &loaded);
         for (uint64_t i = 0; i < 30; i++) {
-            lego_estimate a = bricks_query(&bricks, hash_u64(i, 0)), b = bricks_query(&loaded, hash_u64(i, 0));
+            lego_estimate a = bricks_query(&bricks, hash_u64(i, seed_of(0))),
+                          b = bricks_query(&loaded, hash_u64(i, seed_of(0)));
             assert_memory_equal(&a, &b, sizeof a);
         }
         assert_int_equal(digits == 3 ? wide_rows(&loaded) : digits == 11 ? 15 - wide_rows(&loaded) : 0, 0);

@@ -55,7 +55,7 @@ static void three_large_files_do_not_merge(void **unused)
         lego_estimate e;
         for (int i = 0; i < 3; i++) {
             struct bytes bytes = saved_x(top);
-            assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &sketch[i]), LEGO_OK);
+            assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &sketch[i]), LEGO_OK);
             assert_int_equal(info_of(sketch[i]).total, INT64_C(1) << 60);
             free(bytes.p);
         }
@@ -98,7 +98,7 @@ static void files_out_of_range_are_refused(void **unused)
         struct bytes bytes = file_with(counts[i]);
         lego_sketch *loaded = NULL;
         bool possible = counts[i] <= most;
-        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &loaded), possible ? LEGO_OK : LEGO_ERR_CORRUPT);
+        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &loaded), possible ? LEGO_OK : LEGO_ERR_CORRUPT);
         if (possible) {
             lego_estimate e;
             assert_int_equal(lego_query(loaded, "x", 1, &e), LEGO_OK);
@@ -125,7 +125,7 @@ static void bricks_out_of_range_are_refused(void **unused)
         put_number(good.p + 64, total, 8);
         put_number(good.p + totals, total, 8);
         seal(&good);
-        assert_int_equal(lego_load(good.p, good.size, NULL, NULL, &loaded), total == most ? LEGO_OK : LEGO_ERR_CORRUPT);
+        assert_int_equal(lego_load(good.p, good.size, NULL, &loaded), total == most ? LEGO_OK : LEGO_ERR_CORRUPT);
         lego_destroy(loaded);
         loaded = NULL;
     }
@@ -137,7 +137,7 @@ static void bricks_out_of_range_are_refused(void **unused)
         put_number(good.p + cells, INT64_MAX, 8);
         put_number(good.p + cells + 8, (uint64_t)large, 8);
         seal(&good);
-        assert_int_equal(lego_load(good.p, good.size, NULL, NULL, &loaded), large ? LEGO_ERR_CORRUPT : LEGO_OK);
+        assert_int_equal(lego_load(good.p, good.size, NULL, &loaded), large ? LEGO_ERR_CORRUPT : LEGO_OK);
         if (!large) assert_int_equal(lego_add_u64(loaded, 1, 1), LEGO_ERR_RANGE);
         lego_destroy(loaded);
         loaded = NULL;

@@ -80,7 +80,7 @@ static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
 {
     struct books books;
     lego_allocator allocator = books_allocator(&books);
-    lego_options options = {budget, top, lego_model_builtin(model), 3, &allocator};
+    lego_options options = {budget, top, lego_model_builtin(model), 3, NULL, &allocator};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     for (uint64_t i = 0, next = 0; i < budget / 16; i++) {
@@ -94,7 +94,7 @@ static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
     struct bytes saved = sketch_to_bytes(sketch);
     lego_destroy(sketch);
     assert_int_equal(books.now, 0);
-    assert_int_equal(lego_load(saved.p, saved.size, NULL, &allocator, &sketch), LEGO_OK);
+    assert_int_equal(lego_load(saved.p, saved.size, &(lego_options){.allocator = &allocator}, &sketch), LEGO_OK);
     uint64_t loaded = check_books(sketch, &books, budget).bytes;
     assert_true(top ? loaded <= bytes : loaded == bytes); /* behind a top blocks may have come ahead of need */
     assert_int_equal(lego_fold(sketch, 1), LEGO_OK);
@@ -132,7 +132,7 @@ static void the_paper_fills_its_budget(void **unused)
 
 static lego_status try_budget(uint64_t budget, uint64_t top)
 {
-    lego_options options = {budget, top, NULL, 0, NULL};
+    lego_options options = {budget, top, NULL, 0, NULL, NULL};
     lego_sketch *sketch = NULL;
     lego_status status = lego_create(&options, &sketch);
     assert_true((status == LEGO_OK) == (sketch != NULL));
@@ -142,7 +142,7 @@ static lego_status try_budget(uint64_t budget, uint64_t top)
 
 static lego_status try_shape(const char *model, uint32_t blocks, uint32_t columns, uint64_t top)
 {
-    lego_options options = {0, top, lego_model_builtin(model), 0, NULL};
+    lego_options options = {0, top, lego_model_builtin(model), 0, NULL, NULL};
     lego_sketch *sketch = NULL;
     lego_status status = lego_lab_create(&options, blocks, columns, &sketch);
     assert_true((status == LEGO_OK) == (sketch != NULL));
@@ -264,7 +264,7 @@ static void fold_takes_divisors(void **unused)
             lego_sketch *copy;
             assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
             assert_int_equal(lego_fold(copy, blocks), divides ? LEGO_OK : LEGO_ERR_SHAPE);
-            lego_options options = {0, 0, made.model, made.seed, NULL};
+            lego_options options = {0, 0, made.model, made.seed, NULL, NULL};
             lego_sketch *same;
             assert_int_equal(lego_lab_create(&options, divides ? blocks : made.blocks, made.columns, &same), LEGO_OK);
             add_stream(same, &s, 1);
@@ -405,7 +405,7 @@ static void describe_agrees_with_what_was_added(void **unused)
         assert_int_equal(lego_fold(b, 1), LEGO_OK);
         assert_facts(b, top ? 4 * total : 3 * total);
         struct bytes bytes = sketch_to_bytes(a);
-        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &loaded), LEGO_OK);
+        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &loaded), LEGO_OK);
         assert_facts(loaded, total);
         assert_int_equal(info_of(loaded).top_total, info_of(a).top_total);
         lego_clear(a);

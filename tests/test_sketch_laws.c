@@ -93,7 +93,7 @@ static void growth_is_made_large(void **unused)
         struct trial t = make_trial(seed, false);
         lego_sketch *grown = trial_sketch(&t), *large, *by_hand;
         struct shape shape = sketch_shape(grown);
-        lego_options options = {0, 0, NULL, grown->seed, NULL};
+        lego_options options = {0, 0, NULL, grown->seed.number, NULL, NULL};
         assert_int_equal(sketch_make(grown->model, grown->seed, &shape, shape.blocks, 0, NULL, &large), LEGO_OK);
         assert_int_equal(lego_lab_create(&options, shape.blocks, 0, &by_hand), LEGO_OK);
         assert_same(grown, large);
@@ -110,7 +110,7 @@ static void growth_is_made_large(void **unused)
 }
 
 /* An item next to where the first of three blocks ends, on either side. */
-static uint64_t near_a_third(uint64_t *state, uint64_t seed, bool behind)
+static uint64_t near_a_third(uint64_t *state, struct seed seed, bool behind)
 {
     for (;;) {
         uint64_t item = draw(state);
@@ -472,7 +472,7 @@ static void files_have_what_is_used(void **unused)
     (void)unused;
     for (uint64_t budget = 4096; budget <= LEGO_BUDGET_MAX; budget *= 16)
         for (uint64_t seed = 0; seed < 4; seed++) {
-            lego_options options = {budget, 0, NULL, seed, NULL};
+            lego_options options = {budget, 0, NULL, seed, NULL, NULL};
             lego_sketch *sketch;
             uint64_t state = seed, next = 1;
             assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
@@ -499,7 +499,7 @@ static void an_empty_sketch_loads_small(void **unused)
     struct bytes bytes = sketch_to_bytes(sketch);
     struct books books;
     lego_allocator allocator = books_allocator(&books);
-    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &allocator, &loaded), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, &(lego_options){.allocator = &allocator}, &loaded), LEGO_OK);
     assert_true(books.most < 2048);
     assert_int_equal(lego_merge(loaded, sketch), LEGO_OK); /* nor does it cost anything to merge nothing */
     assert_true(books.most < 2048);

@@ -116,7 +116,7 @@ static void check_bytes(const struct state *one)
 static void make_new(struct state *one)
 {
     static const uint64_t budgets[] = {4096, 8192, 9000, 16384, 40000, 65536, 131072, 524288};
-    lego_options options = {budgets[draw_below(&state, 8)], 0, NULL, draw_below(&state, 12) == 0, NULL};
+    lego_options options = {budgets[draw_below(&state, 8)], 0, NULL, draw_below(&state, 12) == 0, NULL, NULL};
     if (draw_below(&state, 6) == 0) options.model = lego_model_builtin("paper");
     if (draw_below(&state, 3) == 0 && options.budget >= 8192)
         options.top = options.budget / (2 + draw_below(&state, 7));

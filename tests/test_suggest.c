@@ -27,7 +27,7 @@ static double error_of(const int64_t counts[N], uint64_t budget, unsigned *exact
     *exact = 0;
     for (size_t i = 0; i < N; i++) items[i] = 1000000 + i;
     for (uint64_t seed = 100; seed < 100 + SEEDS; seed++) {
-        lego_options options = {budget, 0, NULL, seed, NULL};
+        lego_options options = {budget, 0, NULL, seed, NULL, NULL};
         lego_sketch *sketch;
         assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
         assert_int_equal(add_u64s(sketch, items, counts, N), LEGO_OK);

@@ -120,7 +120,7 @@ static void check_loaded(lego_sketch *sketch)
     lego_sketch *again;
     lego_estimate e;
     struct bytes bytes = sketch_to_bytes(sketch);
-    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &again), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &again), LEGO_OK);
     assert_same(sketch, again);
     for (uint64_t i = 0; i < 20; i++) assert_int_equal(lego_query_u64(sketch, i, &e), LEGO_OK);
     assert_int_equal(lego_merge(again, sketch), LEGO_OK);
@@ -130,7 +130,7 @@ static void check_loaded(lego_sketch *sketch)
 
 static lego_sketch *sketch_of_kind(int kind)
 {
-    lego_options options = {0, kind & 2 ? 1024 : 0, lego_model_builtin(kind & 1 ? "paper" : "compact"), 0, NULL};
+    lego_options options = {0, kind & 2 ? 1024 : 0, lego_model_builtin(kind & 1 ? "paper" : "compact"), 0, NULL, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_lab_create(&options, 3, kind & 1 ? 32 : 0, &sketch), LEGO_OK);
     for (uint64_t i = 0; i < 1200; i++) assert_int_equal(lego_add_u64(sketch, i % 400, (int64_t)i), LEGO_OK);
@@ -168,7 +168,7 @@ static void bytes_that_change_after_the_checksum_are_checked(void **unused)
             unsigned char change = (unsigned char)(1 << at % 8);
             struct spoiler spoiler = {file.p + at, change};
             lego_allocator allocator = {spoiling_alloc, plain_free, &spoiler};
-            lego_status status = lego_load(file.p, file.size, NULL, &allocator, &loaded);
+            lego_status status = lego_load(file.p, file.size, &(lego_options){.allocator = &allocator}, &loaded);
             assert_true(status == LEGO_OK || status == LEGO_ERR_CORRUPT || status == LEGO_ERR_TRUNCATED);
             if (status == LEGO_OK) check_loaded(loaded);
             if (status == LEGO_OK) lego_destroy(loaded);
@@ -215,14 +215,14 @@ static void bytes_may_change_while_they_are_loaded(void **unused)
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, spoil, &spoilt), 0);
         for (int round = 0; round < ROUNDS(2000); round++) {
-            lego_status status = lego_load(spoilt.file.p, spoilt.file.size, NULL, NULL, &loaded);
+            lego_status status = lego_load(spoilt.file.p, spoilt.file.size, NULL, &loaded);
             if (status == LEGO_OK) check_loaded(loaded);
             if (status == LEGO_OK) lego_destroy(loaded);
             else sched_yield();
         }
         atomic_store(&spoilt.stop, true);
         pthread_join(thread, NULL);
-        assert_int_equal(lego_load(spoilt.file.p, spoilt.file.size, NULL, NULL, &loaded), LEGO_OK);
+        assert_int_equal(lego_load(spoilt.file.p, spoilt.file.size, NULL, &loaded), LEGO_OK);
         assert_same(loaded, sketch);
         lego_destroy(loaded);
         free(spoilt.good);

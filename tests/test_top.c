@@ -250,7 +250,7 @@ static void long_calls_may_fail(void **unused)
         for (int grown = 0; grown < 2; grown++) {
             struct books books = {0};
             lego_allocator allocator = books_allocator(&books);
-            lego_options options = {grown ? 12000 : 300000, 4000, NULL, 7, &allocator};
+            lego_options options = {grown ? 12000 : 300000, 4000, NULL, 7, NULL, &allocator};
             lego_sketch *sketch;
             uint64_t state = 70;
             truth = (struct truth){0};
@@ -438,7 +438,7 @@ static void young_tops_merge_exactly(void **unused)
 static void others_do_not_merge(void **unused)
 {
     (void)unused;
-    lego_options seed = {0, 4000, lego_model_builtin("compact"), 8, NULL};
+    lego_options seed = {0, 4000, lego_model_builtin("compact"), 8, NULL, NULL};
     lego_sketch *a = make_top("compact", 48, 4000), *model = make_top("paper", 48, 4000), *other_seed, *before;
     lego_sketch *blocks = make_top("compact", 40, 4000), *buckets = make_top("compact", 48, 3000);
     lego_sketch *plain = make_top("compact", 48, 0);
@@ -513,7 +513,7 @@ static void a_plain_merge_depends_on_content_alone(void **unused)
             lego_add_u64(b, 7, 5);
             lego_add_u64(b, 7, touched - 5); /* back to nothing, or to 1 */
             struct bytes saved = sketch_to_bytes(b);
-            assert_int_equal(lego_load(saved.p, saved.size, NULL, NULL, &loaded), LEGO_OK);
+            assert_int_equal(lego_load(saved.p, saved.size, NULL, &loaded), LEGO_OK);
             lego_sketch *other;
             assert_int_equal(lego_copy(a, &other), LEGO_OK);
             assert_int_equal(lego_merge(a, b), LEGO_OK);
@@ -600,7 +600,7 @@ static void sums_do_not_overflow(void **unused)
         assert_same(sketch, before);
         assert_int_equal(info_of(sketch).total, part * 100);
         struct bytes bytes = sketch_to_bytes(sketch);
-        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &loaded), LEGO_OK);
+        assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &loaded), LEGO_OK);
         assert_int_equal(lego_add_u64(loaded, 1, part), LEGO_ERR_RANGE);
         free(bytes.p);
         lego_destroy(loaded);
@@ -639,7 +639,7 @@ static void loads_and_copies_go_on(void **unused)
     lego_sketch *sketch = make_within("compact", 40000, 5000), *others[2];
     feed(sketch, &truth, &state, 10000, false);
     struct bytes bytes = sketch_to_bytes(sketch);
-    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, NULL, &others[0]), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, NULL, &others[0]), LEGO_OK);
     assert_int_equal(lego_copy(sketch, &others[1]), LEGO_OK);
     free(bytes.p);
     uint64_t again[2] = {state, state};

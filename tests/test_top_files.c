@@ -7,10 +7,10 @@
 static bool is_taken(struct bytes *bad)
 {
     lego_sketch *loaded = NULL;
-    assert_int_not_equal(lego_load(bad->p, bad->size, NULL, NULL, &loaded), LEGO_OK);
+    assert_int_not_equal(lego_load(bad->p, bad->size, NULL, &loaded), LEGO_OK);
     assert_null(loaded);
     put_number(bad->p + bad->size - 8, XXH3_64bits(bad->p, bad->size - 8), 8);
-    if (lego_load(bad->p, bad->size, NULL, NULL, &loaded) != LEGO_OK) {
+    if (lego_load(bad->p, bad->size, NULL, &loaded) != LEGO_OK) {
         assert_null(loaded);
         return false;
     }
@@ -47,12 +47,12 @@ static void every_change_is_seen(void **unused)
         assert_true(accepted <
                     4 * TOP_BUCKET); /* of 36 each: votes against, flags, keys that are as good as those there */
         for (size_t size = 0; size < good.size; size++)
-            assert_int_not_equal(lego_load(good.p, size, NULL, NULL, &loaded), LEGO_OK);
+            assert_int_not_equal(lego_load(good.p, size, NULL, &loaded), LEGO_OK);
         char name[16];
         assert_int_equal(lego_saved_model(good.p, good.size, name), LEGO_OK);
         assert_string_equal(name, models[m]);
         const lego_model *other = lego_model_builtin(models[1 - m]);
-        assert_int_equal(lego_load(good.p, good.size, other, NULL, &loaded), LEGO_ERR_MODEL);
+        assert_int_equal(lego_load(good.p, good.size, &(lego_options){.model = other}, &loaded), LEGO_ERR_MODEL);
         free(good.p);
         free(bad.p);
         lego_destroy(sketch);
@@ -89,7 +89,7 @@ static void heads_must_agree_with_buckets(void **unused)
         memcpy(work.p, good.p, good.size);
         put_number(work.p + cases[i].at, cases[i].value, cases[i].at == VOTES ? 8 : 4);
         seal(&work);
-        assert_int_equal(lego_load(work.p, work.size, NULL, NULL, &loaded), cases[i].status);
+        assert_int_equal(lego_load(work.p, work.size, NULL, &loaded), cases[i].status);
         if (cases[i].status == LEGO_OK) lego_destroy(loaded);
     }
     free(good.p);
@@ -106,8 +106,9 @@ static void a_bucket_is_as_documented(void **unused)
     lego_add(sketch, "pear", 4, 300);
     lego_add_u64(sketch, 0x1234, 2);
     lego_add(sketch, "", 0, 1);
-    unsigned tags[3] = {(unsigned)hash_bytes("", 0, 7).lo & 15, (unsigned)hash_bytes("pear", 4, 7).lo & 15,
-                        (unsigned)hash_u64(0x1234, 7).lo & 15};
+    unsigned tags[3] = {(unsigned)hash_bytes("", 0, seed_of(7)).lo & 15,
+                        (unsigned)hash_bytes("pear", 4, seed_of(7)).lo & 15,
+                        (unsigned)hash_u64(0x1234, seed_of(7)).lo & 15};
     unsigned char wanted[TOP_BUCKET] = {0,   0, 0, 0,  0, 0,   3,   16,  0,   0, 4,    0,
                                         250, 0, 1, 44, 1, 'p', 'e', 'a', 'r', 2, 0x34, 0x12};
     for (int i = 0; i < 3; i++) wanted[9 + 2 * i] = (unsigned char)((i == 1 ? 2 : 0) | tags[i] << 4);
@@ -136,7 +137,7 @@ static void a_small_file_loads_small(void **unused)
         lego_allocator allocator = books_allocator(&books);
         put_number(file.p + 56, most[i], 4);
         seal(&file);
-        assert_int_equal(lego_load(file.p, file.size, NULL, &allocator, &loaded), LEGO_OK);
+        assert_int_equal(lego_load(file.p, file.size, &(lego_options){.allocator = &allocator}, &loaded), LEGO_OK);
         assert_int_equal(lego_copy(loaded, &copy), LEGO_OK);
         assert_same(loaded, copy);
         lego_clear(copy);
@@ -173,7 +174,7 @@ static lego_status do_load(lego_sketch *sketch, const struct bytes *bytes, const
 {
     (void)sketch;
     lego_sketch *loaded = NULL;
-    lego_status status = lego_load(bytes->p, bytes->size, NULL, allocator, &loaded);
+    lego_status status = lego_load(bytes->p, bytes->size, &(lego_options){.allocator = allocator}, &loaded);
     assert_true((loaded != NULL) == (status == LEGO_OK));
     lego_destroy(loaded);
     return status;
@@ -182,7 +183,7 @@ static lego_status do_load(lego_sketch *sketch, const struct bytes *bytes, const
 static lego_status do_create(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
 {
     (void)sketch, (void)bytes;
-    lego_options options = {1 << 20, 1 << 17, NULL, 0, allocator};
+    lego_options options = {1 << 20, 1 << 17, NULL, 0, NULL, allocator};
     lego_sketch *made = NULL;
     lego_status status = lego_create(&options, &made);
     assert_true((made != NULL) == (status == LEGO_OK));
@@ -223,7 +224,7 @@ static void every_allocation_may_fail(void **unused)
         for (; status != LEGO_OK; at++) {
             struct books books;
             lego_allocator allocator = books_allocator(&books);
-            lego_options options = {20000, 2500, NULL, 7, &allocator};
+            lego_options options = {20000, 2500, NULL, 7, NULL, &allocator};
             lego_sketch *sketch;
             assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
             for (uint64_t i = 0; i < 5000; i++) lego_add_u64(sketch, i * i % 901, 1);
@@ -253,7 +254,7 @@ static void growing_may_fail(void **unused)
     (void)unused;
     struct books books;
     lego_allocator allocator = books_allocator(&books);
-    lego_options options = {1 << 17, 1 << 15, NULL, 7, &allocator};
+    lego_options options = {1 << 17, 1 << 15, NULL, 7, NULL, &allocator};
     lego_sketch *sketch, *other;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     assert_int_equal(lego_create(&options, &other), LEGO_OK);
@@ -295,7 +296,7 @@ static void merging_young_ones_may_fail(void **unused)
     for (; status != LEGO_OK; at++) {
         struct books books;
         lego_allocator allocator = books_allocator(&books);
-        lego_options options = {1 << 17, 1 << 15, NULL, 7, &allocator};
+        lego_options options = {1 << 17, 1 << 15, NULL, 7, NULL, &allocator};
         lego_sketch *into, *from, *whole;
         assert_int_equal(lego_create(&options, &into), LEGO_OK);
         assert_int_equal(lego_create(&options, &from), LEGO_OK);

@@ -3,7 +3,8 @@
 #include "support.h"
 #include "top/top.h"
 
-enum { DOMAIN = 3000, SEED = 7 };
+enum { DOMAIN = 3000 };
+static const struct seed SEED = {7, 0};
 
 /* ---- a top and its light part ------------------------------------------------------------------------------------ */
 

@@ -80,7 +80,7 @@ static inline void trial_stream(struct trial *t, struct stream *s)
     uint64_t domain = 1 + draw_below(&t->state, 2 * t->items), seed = draw(&t->state);
     s->n = t->items;
     for (unsigned i = 0; i < s->n; i++) {
-        s->hash[i] = hash_u64(draw_below(&t->state, domain), seed);
+        s->hash[i] = hash_u64(draw_below(&t->state, domain), seed_of(seed));
         s->count[i] = draw_count(&t->state, t->digits);
     }
 }

@@ -81,7 +81,7 @@ struct block_kernels {
     bool (*valid)(const struct block *block, unsigned whole, struct content *content);
 
     /* The words of n keys, whose hashes are those of hash_u64(). */
-    void (*hash_words)(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[]);
+    void (*hash_words)(const uint64_t key[], unsigned n, struct seed seed, uint64_t word[]);
 };
 
 /* Best first; those that do not run on this CPU say so. NULL ends the list. */

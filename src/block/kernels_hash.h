@@ -1,7 +1,31 @@
 /* Many keys to words: hash.h says what is computed, one item at a time. Part of the body that kernels_body.h is. */
 #pragma once
 
+#include <string.h>
+
 #include "block/kernels.h"
+#include "core/sip.h"
+
+#ifndef __CUDACC__ /* a GPU hashes one key a thread, in device.cuh */
+
+/* Eight keys side by side, in as many vectors as the CPU has them in. */
+typedef uint64_t sip_lanes __attribute__((vector_size(64)));
+enum { SIP_LANES = 8 };
+#define SIP_LANES_OF(x) ((x) - (sip_lanes){0})
+
+static void sip_words(const uint64_t key[], unsigned n, struct seed seed, uint64_t word[])
+{
+    for (unsigned i = 0; i < n; i += SIP_LANES) {
+        const size_t size = sizeof *key * (n - i < SIP_LANES ? n - i : SIP_LANES);
+        sip_lanes item = {0}, v[4];
+        memcpy(&item, key + i, size);
+        SIP_BEGIN(v, SIP_LANES_OF, seed.number, seed.key);
+        SIP_TAKE(v, item);
+        SIP_END(v, SIP_EIGHT_BYTES);
+        item = (v[0] ^ v[1] ^ v[2] ^ v[3]) >> (64 - HASH_PLACE - BLOCK_PRINT); /* hash_word() of hash_of_sip() */
+        memcpy(word + i, &item, size);
+    }
+}
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -50,7 +74,7 @@ static inline struct lanes_hash hash_lanes(const uint64_t key[], unsigned n, con
     return (struct lanes_hash){lo, hi};
 }
 
-static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[])
+static void public_words(const uint64_t key[], unsigned n, struct seed seed, uint64_t word[])
 {
     const struct hash_way way = hash_short_way(seed);
     for (unsigned i = 0; i < n; i += 8) {
@@ -63,9 +87,17 @@ static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t
 
 #else
 
-static void hash_words(const uint64_t key[], unsigned n, uint64_t seed, uint64_t word[])
+static void public_words(const uint64_t key[], unsigned n, struct seed seed, uint64_t word[])
 {
     for (unsigned i = 0; i < n; i++) word[i] = hash_word(hash_u64(key[i], seed));
+}
+
+#endif
+
+static void hash_words(const uint64_t key[], unsigned n, struct seed seed, uint64_t word[])
+{
+    if (seed_is_secret(seed)) sip_words(key, n, seed, word);
+    else public_words(key, n, seed, word);
 }
 
 #endif

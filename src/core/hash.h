@@ -1,11 +1,13 @@
 /* hash: item -> 128 hash bits -> where its cells are and which weights it has.
  *
- * One XXH3 hash of the item gives lo and hi. The brick comes from the high half of hi; row k gets its own 64 bits by
- * one multiplication, x_k = A_k (lo + k hi), of which the high half picks the column and 16 bits below it the weight.
- * Two different items that share their cell in some rows do so in another row only by chance, since the A_k are
- * unrelated. Bricks and columns are the hash modulo their number, and nothing else depends on that number: this is what
- * lets bricks and columns fold. docs/format.md has the same in a table. */
+ * One hash of the item gives lo and hi: XXH3, or where the seed is secret SipHash-1-3. The brick comes from the high
+ * half of hi; row k gets its own 64 bits by one multiplication, x_k = A_k (lo + k hi), of which the high half picks the
+ * column and 16 bits below it the weight. Two different items that share their cell in some rows do so in another row
+ * only by chance, since the A_k are unrelated. Bricks and columns are the hash modulo their number, and nothing else
+ * depends on that number: this is what lets bricks and columns fold. docs/format.md has the same in a table. */
 #pragma once
+
+#include <stdbool.h>
 
 #include "core/sizes.h"
 #include "legosketch.h"
@@ -37,11 +39,44 @@ struct hash {
     uint64_t lo, hi;
 };
 
-struct hash hash_bytes(const void *item, size_t size, uint64_t seed);
-struct hash hash_u64(uint64_t item, uint64_t seed);
+/* What items are hashed with: a public seed, which is XXH3's, or a secret one, which is the key of SipHash. The second
+ * half of that is never 0, and of a public seed it is. */
+struct seed {
+    uint64_t number, key;
+};
+
+static inline struct seed seed_of(uint64_t number)
+{
+    return (struct seed){number, 0};
+}
+
+static inline bool seed_is_secret(struct seed seed)
+{
+    return seed.key != 0;
+}
+
+static inline bool seed_equal(struct seed a, struct seed b)
+{
+    return a.number == b.number && a.key == b.key;
+}
+
+/* The seed that options ask for; false if they ask for none that there is. */
+bool seed_wanted(const lego_options *options, struct seed *seed);
+
+/* What may be seen of it: its number, or the fingerprint of a secret one. */
+uint64_t seed_shown(struct seed seed);
+
+struct hash hash_bytes(const void *item, size_t size, struct seed seed);
+struct hash hash_u64(uint64_t item, struct seed seed);
+
+/* SipHash has 64 bits. Blocks know 62 of them: these are the highest of lo, and behind them the highest of hi. */
+static inline struct hash hash_of_sip(uint64_t sip)
+{
+    return (struct hash){sip, sip << 38 | sip >> 26};
+}
 
 /* Of n items, each from its offset on to the next. */
-void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, uint64_t seed, struct hash hash[]);
+void hash_texts(const unsigned char *bytes, const uint64_t offsets[], size_t n, struct seed seed, struct hash hash[]);
 
 /* Where an item of many begins. NULL has no such place: all items there are empty. */
 static inline const unsigned char *item_at(const void *bytes, uint64_t offset)
@@ -49,7 +84,7 @@ static inline const unsigned char *item_at(const void *bytes, uint64_t offset)
     return bytes ? (const unsigned char *)bytes + offset : NULL;
 }
 
-static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t seed)
+static inline struct hash items_hash(const lego_items *items, size_t i, struct seed seed)
 {
     if (items->integers) return hash_u64(items->integers[i], seed);
     const uint64_t *offset = items->offsets + i;
@@ -57,11 +92,13 @@ static inline struct hash items_hash(const lego_items *items, size_t i, uint64_t
 }
 
 /* The way that 8 bytes go through XXH3, for kernels that hash many keys at once: x ^ flip, times prime, the 128 bits
- * mixed, their halves times low and high. kernels_place.h has it in full. */
+ * mixed, their halves times low and high. kernels_hash.h has it in full. With a secret seed they go through SipHash
+ * instead. */
 struct hash_way {
     uint64_t flip, prime, low, high;
+    struct seed seed;
 };
-struct hash_way hash_short_way(uint64_t seed);
+struct hash_way hash_short_way(struct seed seed);
 
 /* Where an item lives, before any modulus: brick mod K is its brick, column[k] mod C its column in row k. */
 struct place {

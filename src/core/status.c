@@ -13,6 +13,7 @@ const char *lego_status_message(lego_status status)
     case LEGO_ERR_RANGE: return "the counts are too large: a sum could leave 64 bits";
     case LEGO_ERR_MODEL: return "made with another model";
     case LEGO_ERR_SEED: return "made with another seed";
+    case LEGO_ERR_SECRET: return "made with a secret seed, which was not given, or another";
     case LEGO_ERR_SHAPE: return "the sizes do not nest: one number of blocks must be a multiple of the other";
     case LEGO_ERR_TOP: return "not possible with a sketch that keeps its most frequent items";
     case LEGO_ERR_MAGIC: return "not a file of this kind";

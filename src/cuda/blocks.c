@@ -64,8 +64,8 @@ static lego_status make_room(struct cuda_blocks *b, size_t n, bool counted)
     return status;
 }
 
-lego_status cuda_blocks_add(struct cuda_blocks *b, uint64_t seed, const uint64_t *keys, const int64_t *counts, size_t n,
-                            cudaStream_t stream)
+lego_status cuda_blocks_add(struct cuda_blocks *b, struct seed seed, const uint64_t *keys, const int64_t *counts,
+                            size_t n, cudaStream_t stream)
 {
     lego_status status = make_room(b, n < CUDA_BLOCKS_AT_ONCE ? n : CUDA_BLOCKS_AT_ONCE, counts != NULL);
     if (status != LEGO_OK) return status;
@@ -139,7 +139,7 @@ static lego_status prepare(struct cuda_blocks *b, int64_t total, cudaStream_t st
     return status;
 }
 
-lego_status cuda_blocks_query(struct cuda_blocks *b, uint64_t seed, int64_t total, const lego_asking *asking,
+lego_status cuda_blocks_query(struct cuda_blocks *b, struct seed seed, int64_t total, const lego_asking *asking,
                               const uint64_t *keys, size_t n, lego_estimate *estimates, cudaStream_t stream)
 {
     const struct asked_as as = asked_as_of(asking);

@@ -18,11 +18,11 @@ void cuda_blocks_free(struct cuda_blocks *);
 
 /* keys, counts (or NULL: 1 each) and estimates are device memory; work goes to the stream; the caller has checked the
  * mass. LEGO_ERR_MEMORY, and nothing has changed, if there is no room for so many at once. */
-lego_status cuda_blocks_add(struct cuda_blocks *, uint64_t seed, const uint64_t *keys, const int64_t *counts, size_t n,
-                            cudaStream_t);
+lego_status cuda_blocks_add(struct cuda_blocks *, struct seed seed, const uint64_t *keys, const int64_t *counts,
+                            size_t n, cudaStream_t);
 
 /* total: N. Where something was added since the last question, all that has to be learnt is learnt first. */
-lego_status cuda_blocks_query(struct cuda_blocks *, uint64_t seed, int64_t total, const lego_asking *asking,
+lego_status cuda_blocks_query(struct cuda_blocks *, struct seed seed, int64_t total, const lego_asking *asking,
                               const uint64_t *keys, size_t n, lego_estimate *estimates, cudaStream_t);
 
 /* host has room for all blocks. */

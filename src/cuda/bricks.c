@@ -243,7 +243,7 @@ void cuda_bricks_free(struct cuda_bricks *self)
     free(self);
 }
 
-lego_status cuda_bricks_add(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, const int64_t *counts,
+lego_status cuda_bricks_add(struct cuda_bricks *self, struct seed seed, const uint64_t *keys, const int64_t *counts,
                             size_t n, cudaStream_t stream)
 {
     self->scanned = false;
@@ -251,7 +251,7 @@ lego_status cuda_bricks_add(struct cuda_bricks *self, uint64_t seed, const uint6
     return error == cudaSuccess ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
-lego_status cuda_bricks_query(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, size_t n,
+lego_status cuda_bricks_query(struct cuda_bricks *self, struct seed seed, const uint64_t *keys, size_t n,
                               lego_estimate *estimates, cudaStream_t stream)
 {
     if (!self->scanned) { /* and waits, since the next question may come in another stream */

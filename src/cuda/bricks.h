@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "legosketch.h"
+#include "core/hash.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,9 +39,9 @@ void cuda_bricks_free(struct cuda_bricks *self); /* NULL is fine */
 
 /* n > 0. counts NULL: 1 each. As with bricks_add(), the caller sees to it that the sum of all |count| * Q fits 63 bits.
  * No memory is needed for it. */
-lego_status cuda_bricks_add(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, const int64_t *counts,
+lego_status cuda_bricks_add(struct cuda_bricks *self, struct seed seed, const uint64_t *keys, const int64_t *counts,
                             size_t n, cudaStream_t stream);
-lego_status cuda_bricks_query(struct cuda_bricks *self, uint64_t seed, const uint64_t *keys, size_t n,
+lego_status cuda_bricks_query(struct cuda_bricks *self, struct seed seed, const uint64_t *keys, size_t n,
                               lego_estimate *estimates, cudaStream_t stream);
 
 /* Into bricks of the same model and shape, which are changed only if all goes well. Waits for the device. */

@@ -20,15 +20,26 @@
 #endif
 extern "C" {
 #include "block/kernels_body.h"
+#include "core/sip.h"
 #include "cuda/kernels.h"
 #include "model/posterior.h"
 #include "paper/embed.h"
 }
 #undef static
 
+DEVICE struct hash sip_key(struct seed seed, uint64_t key)
+{
+    uint64_t v[4];
+    SIP_BEGIN(v, uint64_t, seed.number, seed.key);
+    SIP_TAKE(v, key);
+    SIP_END(v, SIP_EIGHT_BYTES);
+    return hash_of_sip(v[0] ^ v[1] ^ v[2] ^ v[3]);
+}
+
 /* As hash_u64(), on the way that hash_short_way() says. */
 DEVICE struct hash hash_key(const struct hash_way &way, uint64_t key)
 {
+    if (seed_is_secret(way.seed)) return sip_key(way.seed, key);
     lego_u128 product = (lego_u128)(key ^ way.flip) * way.prime;
     uint64_t lo = (uint64_t)product, hi = (uint64_t)(product >> 64) + (lo << 1);
     lo ^= hi >> 3;

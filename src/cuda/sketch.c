@@ -25,7 +25,8 @@ struct lane {
 struct lego_cuda_sketch {
     const lego_model *model;
     lego_allocator allocator;
-    uint64_t seed, mass;
+    struct seed seed;
+    uint64_t mass;
     int64_t total;
     struct shape shape;
     lego_kind items;

@@ -6,14 +6,14 @@
 #include "file/envelope.h"
 #include "sketch/sketch.h"
 
-enum { SKETCH_HEAD = 76, TOP_HEAD_SIZE = 12, NAME_AT = 40 };
+enum { SKETCH_HEAD = 76, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
 
 _Static_assert(LEGO_ITEMS_MIXED == (LEGO_ITEMS_BYTES | LEGO_ITEMS_INTEGERS), "what items are is bits");
 
-/* What follows the version: the kind of the model, and of the items. */
-static uint32_t kinds(const lego_model *model, lego_kind items)
+/* What follows the version: the kind of the model, and of the items, and whether the seed is secret. */
+static uint32_t kinds(const lego_model *model, lego_kind items, bool secret)
 {
-    return model->kind | (uint32_t)items << 8;
+    return model->kind | (uint32_t)items << 8 | (uint32_t)secret << 16;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static uint32_t saved_number(const struct blocks *blocks)
     return blocks->loose ? blocks_least(blocks) : blocks->blocks;
 }
 
-static uint64_t light_size(const lego_sketch *sketch)
+static uint64_t light_saved_size(const lego_sketch *sketch)
 {
     const struct blocks *blocks = &sketch->blocks;
     uint64_t size = 0;
@@ -61,7 +61,7 @@ static uint64_t light_size(const lego_sketch *sketch)
 uint64_t lego_saved_size(const lego_sketch *sketch)
 {
     uint64_t top = has_top(sketch) ? TOP_HEAD_SIZE + top_least(&sketch->top) * (uint64_t)TOP_BUCKET : 0;
-    return SKETCH_HEAD + light_size(sketch) + top + CHECKSUM;
+    return SKETCH_HEAD + light_saved_size(sketch) + top + CHECKSUM;
 }
 
 static void write_blocks(struct writer *writer, const struct blocks *blocks)
@@ -95,8 +95,9 @@ lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context
     lego_kind items = sketch_untouched(sketch) ? LEGO_ITEMS_NONE : sketch->items;
     struct writer writer;
     writer_init(&writer, write, context);
-    write_head(&writer, sketch_magic, SKETCH_VERSION, kinds(model, items), lego_saved_size(sketch));
-    write_int(&writer, sketch->seed, 8);
+    write_head(&writer, sketch_magic, SKETCH_VERSION, kinds(model, items, seed_is_secret(sketch->seed)),
+               lego_saved_size(sketch));
+    write_int(&writer, seed_shown(sketch->seed), 8);
     write_int(&writer, model->fingerprint, 8);
     write_bytes(&writer, model->name, NAME_SIZE);
     write_int(&writer, shape.blocks, 4);
@@ -104,7 +105,7 @@ lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context
     write_int(&writer, (uint64_t)(has_blocks(model) ? sketch->blocks.total : sketch->bricks.total), 8);
     write_int(&writer, shape.buckets, 4);
     if (has_blocks(model)) write_blocks(&writer, &sketch->blocks);
-    else write_bytes(&writer, sketch->bricks.cells, (size_t)light_size(sketch));
+    else write_bytes(&writer, sketch->bricks.cells, (size_t)light_saved_size(sketch));
     if (has_top(sketch)) write_top(&writer, &sketch->top);
     return writer_finish(&writer);
 }
@@ -122,6 +123,28 @@ lego_status lego_saved_model(const void *bytes, size_t size, char name[NAME_SIZE
     if (!name_valid(found)) return LEGO_ERR_CORRUPT;
     memcpy(name, found, NAME_SIZE);
     return LEGO_OK;
+}
+
+lego_status lego_saved_seed(const void *bytes, size_t size, uint64_t *seed, int *secret)
+{
+    const unsigned char *p = bytes;
+    char name[NAME_SIZE];
+    lego_status status = lego_saved_model(bytes, size, name);
+    if (status != LEGO_OK) return status;
+    *seed = get(p + SEED_AT, 8);
+    *secret = p[SECRET_AT] == 1;
+    return LEGO_OK;
+}
+
+/* The seed that the bytes ask for: their own, or the given one if it has their fingerprint. */
+static lego_status find_seed(const unsigned char *p, const lego_options *options, struct seed *seed)
+{
+    const lego_options given = {.secret = options->secret};
+    uint64_t shown = get(p + SEED_AT, 8);
+    *seed = seed_of(shown);
+    if (!p[SECRET_AT]) return LEGO_OK;
+    bool agrees = given.secret && seed_wanted(&given, seed) && seed_shown(*seed) == shown;
+    return agrees ? LEGO_OK : LEGO_ERR_SECRET;
 }
 
 /* The model that the bytes ask for: the given one or a built-in one, if fingerprint and name agree. */
@@ -264,7 +287,7 @@ static void read_block(struct rest *rest, struct block *block)
 
 /* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the
  * light part without a sum that overflows. */
-static bool check_top(const struct top *top, uint64_t seed, uint64_t quantum, uint64_t *mass)
+static bool check_top(const struct top *top, struct seed seed, uint64_t quantum, uint64_t *mass)
 {
     uint64_t votes = 0;
     for (uint32_t i = 0; i < top->buckets.d; i++)
@@ -319,23 +342,27 @@ static lego_status read_content(lego_sketch *sketch, const unsigned char *p, siz
     return status;
 }
 
-lego_status lego_load(const void *bytes, size_t size, const lego_model *model, const lego_allocator *allocator,
-                      lego_sketch **sketch)
+lego_status lego_load(const void *bytes, size_t size, const lego_options *options, lego_sketch **sketch)
 {
+    static const lego_options none = LEGO_OPTIONS_INIT;
     const unsigned char *p = bytes;
+    struct seed seed;
     struct shape shape;
     uint32_t blocks;
     lego_sketch *made;
     lego_status status = check_envelope(p, size, sketch_magic, SKETCH_VERSION, SKETCH_HEAD);
     if (status != LEGO_OK) return status;
-    model = find_model(p, model);
+    if (!options) options = &none;
+    const lego_model *model = find_model(p, options->model);
     if (!model) return LEGO_ERR_MODEL;
     lego_kind items = (lego_kind)(p[13] & LEGO_ITEMS_MIXED);
-    if (get32(p + 12) != kinds(model, items)) return LEGO_ERR_CORRUPT;
+    if (get32(p + 12) != kinds(model, items, p[SECRET_AT] & 1)) return LEGO_ERR_CORRUPT;
+    status = find_seed(p, options, &seed);
+    if (status != LEGO_OK) return status;
     status = read_shape(p, size, model, &shape, &blocks);
     if (status != LEGO_OK) return status;
     struct shape plain = {shape.blocks, shape.columns, 0}; /* the top gets its memory when its number is known */
-    status = sketch_make(model, get(p + 24, 8), &plain, blocks, 0, allocator, &made);
+    status = sketch_make(model, seed, &plain, blocks, 0, options->allocator, &made);
     if (status != LEGO_OK) return status;
     made->items = items;
     status = read_content(made, p, size, shape.buckets);

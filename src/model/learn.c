@@ -317,7 +317,7 @@ void learn_from(const struct histogram *histogram, struct learnt *learnt, void *
     struct room *room = bytes;
     struct seen *seen = &room->seen;
     histogram_round(histogram, seen);
-    const struct hash of = hash_bytes(seen, sizeof *seen, 0);
+    const struct hash of = hash_bytes(seen, sizeof *seen, seed_of(0));
     if (of.lo == learnt->of.lo && of.hi == learnt->of.hi) return;
     memset(learnt, 0, sizeof *learnt);
     learnt->of = of;

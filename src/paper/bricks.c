@@ -176,7 +176,7 @@ void bricks_add(struct bricks *self, struct hash hash, int64_t count)
 struct adding {
     struct bricks *bricks;
     const lego_items *items;
-    uint64_t seed;
+    struct seed seed;
 };
 
 static void add_own(void *context, struct team *team, unsigned index, unsigned members)
@@ -191,7 +191,7 @@ static void add_own(void *context, struct team *team, unsigned index, unsigned m
     }
 }
 
-void bricks_add_items(struct bricks *self, const lego_items *items, uint64_t seed, unsigned threads)
+void bricks_add_items(struct bricks *self, const lego_items *items, struct seed seed, unsigned threads)
 {
     struct adding job = {self, items, seed};
     for (size_t i = 0; i < items->n; i++) self->total += items->counts ? items->counts[i] : 1;

@@ -54,7 +54,7 @@ lego_estimate bricks_query(const struct bricks *self, struct hash hash);
 int64_t bricks_upper(const struct bricks *self, struct hash hash);
 
 /* All items, on several threads: each hashes all of them and adds those in its own bricks. */
-void bricks_add_items(struct bricks *self, const lego_items *items, uint64_t seed, unsigned threads);
+void bricks_add_items(struct bricks *self, const lego_items *items, struct seed seed, unsigned threads);
 
 /* Adds all of `from`, times sign: as many columns, and a multiple of into's bricks. Brick b goes to b mod K of into. */
 void bricks_merge(struct bricks *into, const struct bricks *from, int sign);

@@ -12,7 +12,7 @@ static double mean_weight(const struct lego_model *model)
     for (uint64_t i = 0; i < SAMPLES; i++) {
         struct place place;
         uint32_t weight[ROWS_MAX];
-        hash_place(hash_u64(i, 0), model->rows, model->table_size, &place);
+        hash_place(hash_u64(i, seed_of(0)), model->rows, model->table_size, &place);
         embed_weights(model, place.index, weight);
         for (uint32_t k = 0; k < model->rows; k++) sum += weight[k];
     }

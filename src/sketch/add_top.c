@@ -113,7 +113,7 @@ static bool watcher_allocate(struct watcher *watcher, const lego_sketch *sketch,
 }
 
 /* Watches all residents; false if there is no slot for one of them. */
-static bool watch_residents(struct watcher *watcher, uint64_t seed)
+static bool watch_residents(struct watcher *watcher, struct seed seed)
 {
     struct hash *hash = watcher->hash;
     struct resident one;
@@ -129,7 +129,7 @@ static bool watch_residents(struct watcher *watcher, uint64_t seed)
 }
 
 /* Watches items that a sample finds to be frequent, and that are not resident, as many as there may be. */
-static void watch_candidates(struct watcher *watcher, const lego_items *items, uint64_t seed)
+static void watch_candidates(struct watcher *watcher, const lego_items *items, struct seed seed)
 {
     const struct block_kernels *kernels = block_kernels_best();
     size_t *candidate = watcher->candidate, found, n = 0;
@@ -202,7 +202,7 @@ static int64_t sum_watched(const struct watch *watch)
 /* ---- the others -------------------------------------------------------------------------------------------------- */
 
 /* The numbers of items that are not watched; returns how many these are. The others are counted. */
-static size_t pass_items(struct watcher *watcher, const lego_items *items, uint64_t seed, uint32_t *number)
+static size_t pass_items(struct watcher *watcher, const lego_items *items, struct seed seed, uint32_t *number)
 {
     enum { AT_ONCE = 256 };
     const struct block_kernels *kernels = block_kernels_best();

@@ -22,7 +22,7 @@ struct batch_growth {
 struct batch {
     struct blocks *blocks;
     const lego_items *items;
-    uint64_t seed;
+    struct seed seed;
     bool falls; /* whether a count is negative */
     const struct batch_growth *growth;
     struct watch *watch; /* items that are not added, but counted there; or NULL */

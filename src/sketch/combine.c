@@ -262,7 +262,7 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
     struct shape shape;
     if (!model_same(into->model, from->model)) return LEGO_ERR_MODEL;
-    if (into->seed != from->seed) return LEGO_ERR_SEED;
+    if (!seed_equal(into->seed, from->seed)) return LEGO_ERR_SEED;
     if (sign < 0 && (has_top(into) || has_top(from))) return LEGO_ERR_TOP;
     lego_status status = common_shape(into, from, &shape);
     if (status != LEGO_OK) return status;

@@ -161,7 +161,8 @@ void lego_measure(const lego_sketch *sketch, lego_info *info)
 {
     struct shape shape = sketch_shape(sketch);
     *info = (lego_info){.model = sketch->model,
-                        .seed = sketch->seed,
+                        .seed = seed_shown(sketch->seed),
+                        .secret = seed_is_secret(sketch->seed),
                         .total = lego_total(sketch),
                         .items = sketch->items,
                         .bytes = sketch_bytes_now(sketch),

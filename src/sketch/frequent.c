@@ -18,7 +18,7 @@ static struct sample sample_of(const lego_items *items)
     return (struct sample){part, part / PART < STRETCH_MOST ? part / PART : STRETCH_MOST};
 }
 
-bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
+bool frequent_find(struct frequent *frequent, const lego_items *items, struct seed seed,
                    const struct block_kernels *kernels)
 {
     const struct sample sample = sample_of(items);
@@ -39,7 +39,7 @@ bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t 
     return seen > STRETCHES * sample.stretch / 6; /* where it costs as much as it saves, 2 of 12 ns */
 }
 
-size_t frequent_list(struct frequent *frequent, const lego_items *items, uint64_t seed,
+size_t frequent_list(struct frequent *frequent, const lego_items *items, struct seed seed,
                      const struct block_kernels *kernels, size_t item[FREQUENT_SLOTS])
 {
     const struct sample sample = sample_of(items);

@@ -21,12 +21,12 @@ static inline unsigned frequent_slot(uint64_t word)
 }
 
 /* Finds them; false if there are too few to be worth it. Counts are not set. */
-bool frequent_find(struct frequent *frequent, const lego_items *items, uint64_t seed,
+bool frequent_find(struct frequent *frequent, const lego_items *items, struct seed seed,
                    const struct block_kernels *kernels);
 
 /* The number of an item each, in the sample, of those found of which there were two or more; returns how many these
  * are. Only right after frequent_find(). */
-size_t frequent_list(struct frequent *frequent, const lego_items *items, uint64_t seed,
+size_t frequent_list(struct frequent *frequent, const lego_items *items, struct seed seed,
                      const struct block_kernels *kernels, size_t item[FREQUENT_SLOTS]);
 
 /* Sets all counts to 0; and the items to those of another table, whose counts may be set meanwhile. */

@@ -11,10 +11,10 @@ static uint32_t group_of(struct hash h, uint32_t groups)
 
 uint32_t lego_group(const void *item, size_t size, uint64_t seed, uint32_t groups)
 {
-    return group_of(hash_bytes(item, size, seed), groups);
+    return group_of(hash_bytes(item, size, seed_of(seed)), groups);
 }
 
 uint32_t lego_group_u64(uint64_t item, uint64_t seed, uint32_t groups)
 {
-    return group_of(hash_u64(item, seed), groups);
+    return group_of(hash_u64(item, seed_of(seed)), groups);
 }

@@ -37,11 +37,17 @@ uint64_t sketch_cache_bytes(const lego_sketch *sketch)
     return cache_bytes(sketch->model, &shape) + (sketch->summary ? sizeof *sketch->summary : 0);
 }
 
+uint64_t light_size(const lego_sketch *sketch)
+{
+    struct shape shape = sketch_shape(sketch);
+    return light_bytes(sketch->model, &shape, sketch->blocks.blocks) + cache_bytes(sketch->model, &shape);
+}
+
 uint64_t sketch_bytes_now(const lego_sketch *sketch)
 {
     struct shape shape = sketch_shape(sketch);
     uint64_t top = has_top(sketch) ? top_bytes(sketch->top.buckets.d) : 0;
-    return sizeof *sketch + sketch->size - cache_bytes(sketch->model, &shape) + top;
+    return sizeof *sketch + light_size(sketch) - cache_bytes(sketch->model, &shape) + top;
 }
 
 bool sketch_shape_valid(const lego_model *model, const struct shape *shape)
@@ -132,7 +138,6 @@ lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint3
     void *bytes = allocate(&handle->allocator, size + cache);
     if (!bytes) return LEGO_ERR_MEMORY;
     handle->bytes = bytes;
-    handle->size = size + cache;
     handle->summary = NULL;
     if (!has_blocks(handle->model)) {
         bricks_init(&handle->bricks, handle->model, shape->blocks, shape->columns, handle->bytes);
@@ -147,7 +152,7 @@ void light_free(lego_sketch *handle)
 {
     struct blocks_summary *summary = handle->summary;
     if (summary) handle->allocator.free(handle->allocator.context, summary, sizeof *summary);
-    handle->allocator.free(handle->allocator.context, handle->bytes, (size_t)handle->size);
+    handle->allocator.free(handle->allocator.context, handle->bytes, (size_t)light_size(handle));
 }
 
 lego_status top_allocate(lego_sketch *handle, uint32_t most, uint32_t buckets)
@@ -181,7 +186,7 @@ void sketch_free(lego_sketch *handle)
     top_free(handle);
 }
 
-lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape, uint32_t blocks,
+lego_status sketch_make(const lego_model *model, struct seed seed, const struct shape *shape, uint32_t blocks,
                         uint32_t buckets, const lego_allocator *allocator, lego_sketch **sketch)
 {
     lego_allocator a = allocator_or_default(allocator);
@@ -225,17 +230,20 @@ static const lego_model *model_of(const lego_options *options)
 lego_status lego_create(const lego_options *options, lego_sketch **sketch)
 {
     struct shape shape;
+    struct seed seed;
     lego_status status = choose_shape(model_of(options), options->budget, options->top, &shape);
     if (status != LEGO_OK) return status;
-    return sketch_make(model_of(options), options->seed, &shape, 1, 1, options->allocator, sketch);
+    if (!seed_wanted(options, &seed)) return LEGO_ERR_ARGUMENT;
+    return sketch_make(model_of(options), seed, &shape, 1, 1, options->allocator, sketch);
 }
 
 lego_status lego_lab_create(const lego_options *options, uint32_t blocks, uint32_t columns, lego_sketch **sketch)
 {
     struct shape shape = {blocks, columns, top_most(options->top)};
+    struct seed seed;
     if (options->top > 0 && (options->top < LEGO_TOP_MIN || options->top > LEGO_BUDGET_MAX)) return LEGO_ERR_BUDGET;
-    if (!sketch_shape_valid(model_of(options), &shape)) return LEGO_ERR_ARGUMENT;
-    return sketch_make(model_of(options), options->seed, &shape, 1, 1, options->allocator, sketch);
+    if (!sketch_shape_valid(model_of(options), &shape) || !seed_wanted(options, &seed)) return LEGO_ERR_ARGUMENT;
+    return sketch_make(model_of(options), seed, &shape, 1, 1, options->allocator, sketch);
 }
 
 void lego_destroy(lego_sketch *sketch)

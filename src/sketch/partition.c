@@ -38,7 +38,7 @@ static void put_counted(struct parts *parts, const uint64_t word[], const int64_
     for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i], last), word[i], &count[i]);
 }
 
-size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
+size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, struct seed seed,
                   const struct block_kernels *kernels)
 {
     uint64_t word[PARTS_AT_ONCE];

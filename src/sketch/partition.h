@@ -53,7 +53,7 @@ static inline uint64_t parts_chunks(uint64_t items, bool counted)
 void parts_start(struct parts *parts, uint32_t blocks, uint64_t items);
 
 /* Takes items from `first` on, as many as there is room for, and returns the first that it did not take. */
-size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, uint64_t seed,
+size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, struct seed seed,
                   const struct block_kernels *kernels);
 
 /* Goes through the chunks of a part, the last first: *words words at the address; NULL after the first one. *end is the

@@ -44,7 +44,7 @@ static void top_moved(lego_sketch *sketch, void *to)
 lego_sketch *lego_relocate(lego_sketch *sketch, lego_move move, void *context)
 {
     sketch = move(context, sketch, sizeof *sketch);
-    void *bytes = move(context, sketch->bytes, (size_t)sketch->size);
+    void *bytes = move(context, sketch->bytes, (size_t)light_size(sketch));
     if (bytes != sketch->bytes) light_moved(sketch, bytes);
     if (has_top(sketch)) {
         void *top = move(context, sketch->top_bytes, (size_t)top_bytes(sketch->top.buckets.d));

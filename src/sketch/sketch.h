@@ -33,13 +33,12 @@ struct blocks_summary {
 
 struct lego_sketch {
     const lego_model *model;
-    uint64_t seed;
+    struct seed seed;
     lego_allocator allocator;
     unsigned threads;
     lego_kind items; /* that were added: bits, which are never taken back */
     uint64_t mass;   /* at least the sum of |value| over each row of the sketch: while it fits, no sum can overflow */
     void *bytes;     /* of the light part, and of bricks what is cached of it: one allocation */
-    uint64_t size;   /* of it */
     union {          /* the light part, by the model: */
         struct blocks blocks;
         struct bricks bricks;
@@ -80,13 +79,16 @@ uint64_t sketch_bytes(const lego_model *model, const struct shape *shape);
 uint64_t sketch_top_budget(const struct shape *shape);
 uint64_t sketch_budget(const lego_model *model, const struct shape *shape);
 
+/* What its light part takes now, cache of bricks included: one allocation. */
+uint64_t light_size(const lego_sketch *sketch);
+
 /* What a sketch takes now, and beside that for what is cached. */
 uint64_t sketch_bytes_now(const lego_sketch *sketch);
 uint64_t sketch_cache_bytes(const lego_sketch *sketch);
 
 /* An empty sketch of this shape, which must be valid, that has so many blocks and buckets (ignored where it has
  * none). */
-lego_status sketch_make(const lego_model *model, uint64_t seed, const struct shape *shape, uint32_t blocks,
+lego_status sketch_make(const lego_model *model, struct seed seed, const struct shape *shape, uint32_t blocks,
                         uint32_t buckets, const lego_allocator *allocator, lego_sketch **sketch);
 
 /* Memory for an empty sketch, likewise, into a handle that has model and allocator, and whose memory, if it has any,

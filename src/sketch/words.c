@@ -9,21 +9,21 @@ static inline void prefetch_ahead(const uint64_t *at)
     __builtin_prefetch((const void *)((uintptr_t)at + AHEAD));
 }
 
-static void words_of_integers(const uint64_t keys[], unsigned n, uint64_t seed, const struct block_kernels *kernels,
+static void words_of_integers(const uint64_t keys[], unsigned n, struct seed seed, const struct block_kernels *kernels,
                               uint64_t word[])
 {
     for (unsigned i = 0; i < n; i += LINE) prefetch_ahead(keys + i);
     kernels->hash_words(keys, n, seed, word);
 }
 
-static void words_of_texts(const void *bytes, const uint64_t offsets[], unsigned n, uint64_t seed, uint64_t word[])
+static void words_of_texts(const void *bytes, const uint64_t offsets[], unsigned n, struct seed seed, uint64_t word[])
 {
     struct hash hash[MANY_MOST];
     hash_texts(bytes, offsets, n, seed, hash);
     for (unsigned i = 0; i < n; i++) word[i] = hash_word(hash[i]);
 }
 
-void words_of(const lego_items *items, size_t first, size_t n, uint64_t seed, const struct block_kernels *kernels,
+void words_of(const lego_items *items, size_t first, size_t n, struct seed seed, const struct block_kernels *kernels,
               uint64_t word[])
 {
     for (size_t i = 0; i < n; i += MANY_MOST) {

@@ -5,5 +5,5 @@
 #include "block/blocks.h"
 
 /* Of n items from `first` on. */
-void words_of(const lego_items *items, size_t first, size_t n, uint64_t seed, const struct block_kernels *kernels,
+void words_of(const lego_items *items, size_t first, size_t n, struct seed seed, const struct block_kernels *kernels,
               uint64_t word[]);

@@ -133,7 +133,7 @@ static inline struct top_key key_of(const void *item, size_t size, struct hash h
     return key;
 }
 
-static inline struct hash hash_of(const struct top_key *key, uint64_t seed)
+static inline struct hash hash_of(const struct top_key *key, struct seed seed)
 {
     unsigned char integer[8];
     size_t size;

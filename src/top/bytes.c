@@ -21,7 +21,7 @@ static bool sizes_valid(const struct top_bucket *bucket)
 }
 
 static bool resident_valid(const struct resident *one, unsigned width, uint32_t index, struct divisor buckets,
-                           uint64_t seed)
+                           struct seed seed)
 {
     unsigned char integer[8];
     size_t size;
@@ -32,7 +32,7 @@ static bool resident_valid(const struct resident *one, unsigned width, uint32_t 
            key.tag == one->key.tag && top_index(buckets, hash) == index;
 }
 
-bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
+bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, struct seed seed,
                       uint64_t *votes)
 {
     if (!sizes_valid(bucket) || (negative_of(bucket) > 0 && !is_leaky(bucket))) return false;

@@ -48,7 +48,7 @@ bool top_lacks_room(const struct top *top, struct hash hash, const void *item, s
     return room_in(bucket) + votes_width(votes) < votes_width((uint64_t)now);
 }
 
-void top_grow(struct top *into, const struct top *from, uint64_t seed)
+void top_grow(struct top *into, const struct top *from, struct seed seed)
 {
     struct resident one;
     for (uint32_t b = 0; b < from->buckets.d; b++)

@@ -83,7 +83,7 @@ static void merge_buckets(struct top *top, uint32_t index, const struct top_buck
 
 /* Adds the residents of a bucket, from a place on, to a top that may still grow: one by one, for as long as everything
  * has room. False if there must be more buckets first; then *place is at the one that has none. */
-static bool add_each(struct top *into, const struct top_bucket *bucket, struct top_place *place, uint64_t seed,
+static bool add_each(struct top *into, const struct top_bucket *bucket, struct top_place *place, struct seed seed,
                      const struct top_light *light)
 {
     struct resident one;
@@ -100,7 +100,7 @@ static bool add_each(struct top *into, const struct top_bucket *bucket, struct t
 
 /* Adds the residents of a bucket that is not leaky, from a place on, to a top that has all its buckets. Those of one of
  * these come as a bucket: were they added one by one, the second could not be exact where the first found no room. */
-static void merge_spread(struct top *into, const struct top_bucket *bucket, struct top_place place, uint64_t seed,
+static void merge_spread(struct top *into, const struct top_bucket *bucket, struct top_place place, struct seed seed,
                          const struct top_light *light)
 {
     struct resident all[TOP_RESIDENTS];
@@ -120,7 +120,7 @@ static void merge_spread(struct top *into, const struct top_bucket *bucket, stru
     }
 }
 
-bool top_add_all(struct top *into, const struct top *from, struct top_progress *progress, uint64_t seed,
+bool top_add_all(struct top *into, const struct top *from, struct top_progress *progress, struct seed seed,
                  const struct top_light *light)
 {
     for (; progress->bucket < from->buckets.d; *progress = (struct top_progress){progress->bucket + 1, {0, 0}}) {

@@ -122,7 +122,7 @@ uint32_t top_larger(const struct top *top);
 
 /* Moves everything into an empty top of more buckets, the next or a later number. There always is room: a bucket's
  * residents go to several, and none gets any from another. */
-void top_grow(struct top *into, const struct top *from, uint64_t seed);
+void top_grow(struct top *into, const struct top *from, struct seed seed);
 
 static inline uint32_t top_index(struct divisor buckets, struct hash hash)
 {
@@ -182,7 +182,7 @@ struct top_progress {
     uint32_t bucket;        /* of `from` */
     struct top_place place; /* of the next resident to be added */
 };
-bool top_add_all(struct top *into, const struct top *from, struct top_progress *progress, uint64_t seed,
+bool top_add_all(struct top *into, const struct top *from, struct top_progress *progress, struct seed seed,
                  const struct top_light *light);
 
 /* Anything may have been added to the light part: from now on no count is exact that was begun before. The top must
@@ -199,7 +199,7 @@ void top_gather(const struct top *top, uint32_t buckets, uint32_t index, struct 
 /* Whether bytes from outside are possible as bucket number `index` of so many; adds its votes, as long as they fit 63
  * bits. That a top of fewer buckets than its most does not leak, and one that does not leak has no more than it needs,
  * is for top_least() to say. */
-bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, uint64_t seed,
+bool top_bucket_valid(const struct top_bucket *bucket, uint32_t index, struct divisor buckets, struct seed seed,
                       uint64_t *votes);
 
 /* By code, then by bytes: below, at or above 0. */

@@ -139,7 +139,7 @@ def huge(n):
 
 class Options(ctypes.Structure):
     _fields_ = [("budget", ctypes.c_uint64), ("top", ctypes.c_uint64), ("model", ctypes.c_void_p),
-                ("seed", ctypes.c_uint64), ("allocator", ctypes.c_void_p)]
+                ("seed", ctypes.c_uint64), ("secret", ctypes.c_char_p), ("allocator", ctypes.c_void_p)]
 
 
 class Estimate(ctypes.Structure):
@@ -147,7 +147,7 @@ class Estimate(ctypes.Structure):
 
 
 class Info(ctypes.Structure):
-    _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("total", ctypes.c_int64),
+    _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("secret", ctypes.c_int), ("total", ctypes.c_int64),
                 ("items", ctypes.c_int), ("distinct", ctypes.c_double), ("exact", ctypes.c_int),
                 ("listing", ctypes.c_double), ("expected_aae", ctypes.c_double), ("expected_are", ctypes.c_double),
                 ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
@@ -191,7 +191,7 @@ class Sketch:
             self.call("lego_fold", self.handle, ctypes.c_uint32(blocks))
 
     def create(self, budget, seed):
-        options = Options(budget, 0, self.model, seed, None)
+        options = Options(budget, 0, self.model, seed, None, None)
         self.call("lego_create", ctypes.byref(options), ctypes.byref(self.handle))
 
     def call(self, name, *arguments):

@@ -13,7 +13,8 @@ lego_sketch *sketch_load(const struct varlena *value, MemoryContext context)
 {
     lego_allocator allocator = memory_in(context);
     lego_sketch *sketch;
-    require_ok(lego_load(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), NULL, &allocator, &sketch));
+    require_ok(
+        lego_load(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), &(lego_options){.allocator = &allocator}, &sketch));
     return sketch;
 }
 

@@ -51,7 +51,7 @@ PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments)
     const char *saved = PyBytes_AsString(bytes);
     size_t size = (size_t)PyBytes_Size(bytes);
     PyThreadState *released = PyEval_SaveThread();
-    lego_status status = lego_load(saved, size, known, NULL, &handle);
+    lego_status status = lego_load(saved, size, &(lego_options){.model = known}, &handle);
     PyEval_RestoreThread(released);
     if (status != LEGO_OK) return raise_status(status), NULL;
     return sketch_wrap((PyTypeObject *)type, handle, model, threads);

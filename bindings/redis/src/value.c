@@ -50,7 +50,7 @@ lego_status value_copy(const struct value *value, struct value **copy)
 lego_status value_load(const char *bytes, size_t size, struct value **value)
 {
     lego_sketch *sketch;
-    lego_status status = lego_load(bytes, size, NULL, &server_memory, &sketch);
+    lego_status status = lego_load(bytes, size, &(lego_options){.allocator = &server_memory}, &sketch);
     if (status != LEGO_OK) return status;
     lego_info info;
     lego_measure(sketch, &info);
