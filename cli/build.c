@@ -7,6 +7,7 @@
 #include "options.h"
 #include "output.h"
 #include "say.h"
+#include "secret.h"
 #include "values.h"
 
 #include <inttypes.h>
@@ -30,6 +31,8 @@ static const option_entry options[] = {
      "'legosketch top' to list"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &given.model, "a built-in model or a .lego file (the default model)"},
     {"seed", 's', OPTION_U64, "S", &given.seed, "seed of the hash; only sketches of one seed merge (0)"},
+    {OPTION_SEED_FILE("hash with the secret seed in FILE, 32 hex digits, which is made if it is not there, and which "
+                      "the sketch is read with (what LEGOSKETCH_SEED says)")},
     OPTIONS_READING(given.how),
     {"append", 'a', OPTION_FLAG, NULL, &given.append,
      "add to the sketch that is there, if there is one, which keeps its budget, top, model and seed"},
@@ -55,6 +58,8 @@ static bool create(lego_sketch **sketch)
     lego_options wanted = {.budget = given.budget, .top = given.top, .seed = given.seed};
     if (given.top == OPTION_NO_SIZE) wanted.top = given.budget / 8;
     if (!load_model(given.model, &wanted.model)) return false;
+    if (!options_given(&command_build, "seed") && !secret_find_or_make(&wanted.secret)) return false;
+    if (!output_check(given.output, secret_file)) return false; /* which may be there only now */
     lego_status status = given.blocks > 0 ? create_by_hand(&wanted, sketch) : lego_create(&wanted, sketch);
     if (status == LEGO_ERR_BUDGET && wanted.top > 0)
         say("no sketch of that shape: the most frequent items take 512 bytes or more, and all else another 4K");
@@ -72,9 +77,13 @@ static bool check_appended(const lego_sketch *there, const lego_sketch *wanted)
     const struct {
         const char *option;
         bool same;
-    } pairs[] = {{"seed", a.seed == b.seed},       {"model", a.model == b.model},
-                 {"budget", a.budget == b.budget}, {"top", a.top_budget == b.top_budget},
-                 {"blocks", a.blocks == b.blocks}, {"columns", a.columns == b.columns}};
+    } pairs[] = {{"seed", a.seed == b.seed && a.secret == b.secret},
+                 {"seed-file", a.seed == b.seed && a.secret == b.secret},
+                 {"model", a.model == b.model},
+                 {"budget", a.budget == b.budget},
+                 {"top", a.top_budget == b.top_budget},
+                 {"blocks", a.blocks == b.blocks},
+                 {"columns", a.columns == b.columns}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!pairs[i].same && options_given(&command_build, pairs[i].option))
             return say("%s was built with another --%s: leave that out, or write another file", given.output,
@@ -115,6 +124,8 @@ static int run(int count, char **operands)
     if (given.columns > 0 && given.blocks == 0)
         return options_wrong(&command_build, "--columns needs --blocks K: how many bricks?");
     if (!reading_check(&command_build, &given.how)) return EXIT_WRONG_USAGE;
+    if (options_given(&command_build, "seed") && secret_file != NULL)
+        return options_wrong(&command_build, "--seed and --seed-file: a seed is public or secret");
     if (strcmp(given.output, "-") == 0 && given.append)
         return options_wrong(&command_build, "--append needs a file: standard output has no sketch to add to");
     if (strcmp(given.output, "-") == 0 && given.json)

@@ -2,6 +2,7 @@
 #include "fill.h"
 #include "listing.h"
 #include "say.h"
+#include "secret.h"
 
 /* Counts are exact up to about five million distinct items, of which the top keeps some ten thousand. */
 enum { ITEMS = 20, TOP = 1 << 20 };
@@ -18,6 +19,7 @@ static const option_entry options[] = {
     OPTIONS_LISTING(given.list),
     OPTIONS_READING(given.how),
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "the most bytes to count in (64M)"},
+    {OPTION_SEED_FILE("a secret seed to hash with, 32 hex digits (what LEGOSKETCH_SEED says)")},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
     {0},
 };
@@ -32,6 +34,7 @@ static int run(int count, char **operands)
     wanted.budget = given.budget;
     wanted.top = given.budget / 8 < TOP ? given.budget / 8 : TOP;
     lego_sketch *sketch;
+    if (!secret_find(&wanted.secret)) return EXIT_FAILED;
     if (!say_status("nothing can be counted", lego_create(&wanted, &sketch))) return EXIT_FAILED;
     stream from = {.how = &given.how, .quiet = given.quiet, .label = "count"};
     bool ok =

@@ -4,6 +4,7 @@
 #include "advice.h"
 #include "json.h"
 #include "say.h"
+#include "secret.h"
 #include "values.h"
 
 #include <inttypes.h>
@@ -27,10 +28,12 @@ static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in
 
 static bool print_json(const lego_info *info, const lego_model_info *model, const kept *top)
 {
+    char fingerprint[FINGERPRINT_TEXT];
     json_line line = json_begin();
     json_text(&line, "kind", "sketch");
     json_text(&line, "model", model->name);
-    json_u64(&line, "seed", info->seed);
+    if (info->secret) json_text(&line, "secret_seed", secret_fingerprint(fingerprint, info->seed));
+    else json_u64(&line, "seed", info->seed);
     json_i64(&line, "total", info->total);
     json_text(&line, "items", kinds[info->items]);
     json_real(&line, "distinct", info->distinct);
@@ -93,11 +96,13 @@ static void print_shape(const lego_info *info, const lego_model_info *model)
 
 static void print_text(const lego_info *info, const lego_model_info *model, const kept *top)
 {
-    char distinct[SHAPE_TEXT];
+    char distinct[SHAPE_TEXT], fingerprint[FINGERPRINT_TEXT];
     printf("stream        %" PRId64 " items counted, %s\n", info->total, say_distinct(distinct, info));
     if (info->items != LEGO_ITEMS_NONE) printf("items         %s\n", say_kind(info->items));
     print_memory(info);
-    printf("model         %s\nseed          %" PRIu64 "\n", model->name, info->seed);
+    printf("model         %s\n", model->name);
+    if (info->secret) printf("seed          secret, fingerprint %s\n", secret_fingerprint(fingerprint, info->seed));
+    else printf("seed          %" PRIu64 "\n", info->seed);
     print_shape(info, model);
     if (info->top_bytes > 0) {
         printf("top           %" PRIu64 " bytes: %" PRIu64 " items kept, %" PRIu64 " of them exact\n", info->top_bytes,

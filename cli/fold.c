@@ -3,6 +3,7 @@
 #include "options.h"
 #include "output.h"
 #include "say.h"
+#include "secret.h"
 
 static struct {
     const char *output, *model;
@@ -15,6 +16,7 @@ static const option_entry options[] = {
     {"budget", 'b', OPTION_SIZE, "SIZE", &given.budget, "leave as many blocks as fit into so many bytes, full"},
     {"blocks", 'k', OPTION_U32, "K", &given.blocks, "leave so many blocks or bricks: a divisor of what it has"},
     {OPTION_MODEL(&given.model)},
+    {OPTION_SEED_FILE_READ},
     {0},
 };
 

@@ -5,6 +5,7 @@
 #include "load.h"
 #include "options.h"
 #include "say.h"
+#include "secret.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ static const option_entry options[] = {
     {"scan", 0, OPTION_FLAG, NULL, &given.scan,
      "also what the paper's scan network sees in each brick: items and skewness"},
     {OPTION_MODEL(&given.model)},
+    {OPTION_SEED_FILE_READ},
     {0},
 };
 

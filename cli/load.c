@@ -3,6 +3,7 @@
 #include "load.h"
 
 #include "say.h"
+#include "secret.h"
 #include "text.h"
 
 #include <errno.h>
@@ -45,12 +46,18 @@ static bool open_contents(const char *path, text *all)
 /* Whether it went well; if not, says why. */
 static bool check(const char *path, const text *all, lego_status status, const char *wanted)
 {
-    char name[16];
+    char name[16], fingerprint[FINGERPRINT_TEXT];
+    uint64_t seed;
+    int secret;
     if (strcmp(path, "-") == 0) path = "stdin";
     if (status == LEGO_ERR_MAGIC) say("%s is not %s", path, wanted);
     else if (status == LEGO_ERR_MODEL && lego_saved_model(all->bytes, all->size, name) == LEGO_OK)
         say("%s was made with the model '%s': %s", path, name,
             lego_model_builtin(name) != NULL ? "leave --model out" : "give its file with --model");
+    else if (status == LEGO_ERR_SECRET && lego_saved_seed(all->bytes, all->size, &seed, &secret) == LEGO_OK)
+        say("%s was made with a secret seed, whose fingerprint is %s: give it with --seed-file FILE, or in "
+            "LEGOSKETCH_SEED",
+            path, secret_fingerprint(fingerprint, seed));
     else say_status(path, status);
     return status == LEGO_OK;
 }
@@ -74,11 +81,12 @@ bool load_model(const char *name, const lego_model **model)
 bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch, const lego_model **found)
 {
     text all;
-    const lego_model *model;
+    lego_options options = LEGO_OPTIONS_INIT;
     *sketch = NULL;
     if (found != NULL) *found = NULL;
-    if (!load_model(model_name, &model) || !open_contents(path, &all)) return false;
-    lego_status status = lego_load(all.bytes, all.size, &(lego_options){.model = model}, sketch);
+    if (!load_model(model_name, &options.model) || !secret_find(&options.secret) || !open_contents(path, &all))
+        return false;
+    lego_status status = lego_load(all.bytes, all.size, &options, sketch);
     if (status == LEGO_ERR_MAGIC && found != NULL) {
         load_close(); /* a model that was named for a sketch, and there is none */
         status = lego_model_load(all.bytes, all.size, NULL, &loaded);

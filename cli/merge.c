@@ -3,6 +3,7 @@
 #include "options.h"
 #include "output.h"
 #include "say.h"
+#include "secret.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ enum { REMEDY_TEXT = 128 };
 static const option_entry options[] = {
     {OPTION_OUTPUT(&given.output)},
     {OPTION_MODEL(&given.model)},
+    {OPTION_SEED_FILE_READ},
     {0},
 };
 

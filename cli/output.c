@@ -8,6 +8,7 @@
 #include "output.h"
 
 #include "say.h"
+#include "secret.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -86,7 +87,8 @@ typedef struct place {
     char path[PATH_MAX]; /* no symbolic link, so that one stays one and its target is replaced */
     char folder[PATH_MAX];
     bool there;    /* it replaces something, */
-    bool in_place; /* or is a device or a pipe, which cannot be replaced */
+    bool in_place; /* or is a device or a pipe, which cannot be replaced, */
+    bool only_new; /* or must not replace anything */
     mode_t mode;   /* of the file that was there; of a new one as much of it as the umask leaves */
 } place;
 
@@ -115,6 +117,7 @@ static int find_place(const char *path, place *where)
     if (!where->there && errno != ENOENT) return errno;
     if (where->there && S_ISDIR(status.st_mode)) return EISDIR;
     where->in_place = where->there && !S_ISREG(status.st_mode);
+    where->only_new = false;
     where->mode = where->there ? status.st_mode & 0777 : 0666;
     strcpy(where->path, path);
     int error = where->in_place ? 0 : follow_links(where->path);
@@ -135,9 +138,12 @@ bool output_is(const char *path, const struct stat *other)
 
 bool output_check(const char *path, const char *needed)
 {
-    struct stat status;
-    if (needed != NULL && stat(needed, &status) == 0 && output_is(path, &status))
-        return say("%s is needed, and would be replaced by the output: name another file for that", needed);
+    const char *const kept[] = {needed, secret_file};
+    for (int i = 0; i < 2; i++) {
+        struct stat status;
+        if (kept[i] != NULL && stat(kept[i], &status) == 0 && output_is(path, &status))
+            return say("%s is needed, and would be replaced by the output: name another file for that", kept[i]);
+    }
     if (is_stdout(path) && isatty(STDOUT_FILENO))
         return say("standard output is a terminal, which cannot show a sketch: name a file, or send it into a pipe");
     if (is_stdout(path)) return true;
@@ -248,10 +254,11 @@ static int name_file(int error, int file, const place *where)
     bool named = temporary[0] != '\0';
     if (error == 0 && !named) { /* a link is enough where nothing has that name */
         named = linkat(AT_FDCWD, name_of(file, name), AT_FDCWD, where->path, AT_SYMLINK_FOLLOW) != 0;
-        if (named && (errno != EEXIST || make_temporary(where, file) < 0)) error = errno;
+        if (named && (errno != EEXIST || where->only_new || make_temporary(where, file) < 0)) error = errno;
     }
-    if (error == 0 && named && rename(temporary, where->path) != 0) error = errno;
-    if (error != 0 && temporary[0] != '\0') unlink(temporary);
+    if (error == 0 && named && !where->only_new && rename(temporary, where->path) != 0) error = errno;
+    if (error == 0 && named && where->only_new && link(temporary, where->path) != 0) error = errno;
+    if ((error != 0 || where->only_new) && temporary[0] != '\0') unlink(temporary);
     temporary[0] = '\0';
     sigprocmask(SIG_SETMASK, &before, NULL);
     return error;
@@ -288,8 +295,7 @@ static void sweep(const char *path)
     closedir(folder);
 }
 
-/* Whether it was replaced; says what is wrong. */
-static bool replace(const char *path, output_save *saver, const void *what, const place *where)
+static int write_file(output_save *saver, const void *what, const place *where)
 {
     int file = open_new(where), error = file < 0 ? errno : 0;
     if (error == 0 && where->there && fchmod(file, where->mode) != 0) error = errno; /* whatever the umask is */
@@ -297,9 +303,14 @@ static bool replace(const char *path, output_save *saver, const void *what, cons
     if (error == 0 && fsync(file) != 0) error = errno;
     error = name_file(error, file, where);
     if (file >= 0) close(file);
-    if (!is_fine(path, error)) return false;
+    return error;
+}
+
+/* After it got its name. */
+static bool sync_name(const char *path, const place *where)
+{
     sweep(where->folder);
-    error = sync_folder(where->folder);
+    int error = sync_folder(where->folder);
     return error == 0 || say("%s is in place, but its folder cannot be synced, and a power cut could undo that: %s",
                              path, strerror(error));
 }
@@ -312,8 +323,21 @@ bool output_file(const char *path, output_save *saver, const void *what)
     }
     place where;
     int error = find_place(path, &where);
-    if (error == 0 && !where.in_place) return replace(path, saver, what, &where);
-    return is_fine(path, error != 0 ? error : save_and_close(saver, what, fopen(where.path, "wb")));
+    if (error == 0 && where.in_place) error = save_and_close(saver, what, fopen(where.path, "wb"));
+    else if (error == 0) error = write_file(saver, what, &where);
+    return is_fine(path, error) && (where.in_place || sync_name(path, &where));
+}
+
+bool output_private(const char *path, output_save *saver, const void *what, bool *taken)
+{
+    place where;
+    int error = find_place(path, &where);
+    if (error == 0 && where.there) error = EEXIST;
+    where.only_new = true;
+    where.mode = 0600;
+    if (error == 0) error = write_file(saver, what, &where);
+    *taken = error == EEXIST;
+    return !*taken && is_fine(path, error) && sync_name(path, &where);
 }
 
 static lego_status save_sketch(const void *sketch, lego_write write, void *context)

@@ -4,6 +4,7 @@
 #include "output.h"
 #include "rows.h"
 #include "say.h"
+#include "secret.h"
 #include "stream.h"
 #include "values.h"
 
@@ -32,6 +33,7 @@ static const option_entry options[] = {
      "what relative error is worth against absolute, from 0, nothing, to 1, all (0.5)"},
     OPTIONS_ROWS(given.rows),
     {OPTION_MODEL(&given.model)},
+    {OPTION_SEED_FILE_READ},
     {0},
 };
 

@@ -63,7 +63,7 @@ static const char *advice(lego_status status)
     case LEGO_ERR_BUDGET: return "; give a larger --budget";
     case LEGO_ERR_RANGE: return "; no sketch counts further";
     case LEGO_ERR_MODEL: return "; name the model file it was made with: --model FILE";
-    case LEGO_ERR_SEED: return "; build them with the same --seed";
+    case LEGO_ERR_SEED: return "; build them with the same --seed, or --seed-file";
     case LEGO_ERR_VERSION: return "; read it with that version, or build it again";
     case LEGO_ERR_TRUNCATED:
     case LEGO_ERR_CHECKSUM:

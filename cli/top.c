@@ -2,6 +2,7 @@
 #include "listing.h"
 #include "load.h"
 #include "say.h"
+#include "secret.h"
 
 enum { ITEMS = 100 };
 
@@ -15,6 +16,7 @@ static const option_entry options[] = {
      "so many of them, or all that are kept if these are fewer (100; with --above all)"},
     OPTIONS_LISTING(given.list),
     {OPTION_MODEL(&given.model)},
+    {OPTION_SEED_FILE_READ},
     {0},
 };
 

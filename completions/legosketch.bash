@@ -16,15 +16,15 @@ _legosketch()
         return
     fi
     case $command in
-        count) options="-k --items --above $rows $input -b --budget -q --quiet -h --help" ;;
+        count) options="-k --items --above $rows $input -b --budget --seed-file -q --quiet -h --help" ;;
         build)
-            options="-o --output -b --budget --top -m --model -s --seed $input -a --append -t --threads --blocks --columns
-                --json -q --quiet -h --help" ;;
-        query) options="-f --format --absent --relative $rows --keep-cr --keep-nul -m --model -h --help" ;;
-        top) options="-k --items --above $rows -m --model -h --help" ;;
-        merge) options='-o --output -m --model -h --help' ;;
-        fold) options='-o --output -b --budget -k --blocks -m --model -h --help' ;;
-        info) options='--json --scan -m --model -h --help' ;;
+            options="-o --output -b --budget --top -m --model -s --seed --seed-file $input -a --append -t --threads --blocks
+                --columns --json -q --quiet -h --help" ;;
+        query) options="-f --format --absent --relative $rows --keep-cr --keep-nul -m --model --seed-file -h --help" ;;
+        top) options="-k --items --above $rows -m --model --seed-file -h --help" ;;
+        merge) options='-o --output -m --model --seed-file -h --help' ;;
+        fold) options='-o --output -b --budget -k --blocks -m --model --seed-file -h --help' ;;
+        info) options='--json --scan -m --model --seed-file -h --help' ;;
         suggest) options="-n --distinct -e --error --skew $input $rows -q --quiet -h --help" ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
@@ -67,7 +67,7 @@ _legosketch()
         -m | --model)
             COMPREPLY=($(compgen -W 'compact paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))
             return ;;
-        -o | --output | --out | -c | --checkpoint | -l | --log)
+        -o | --output | --out | -c | --checkpoint | -l | --log | --seed-file)
             COMPREPLY=($(compgen -f -- "$word"))
             return ;;
         -r | --reference)

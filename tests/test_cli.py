@@ -13,7 +13,8 @@ PROGRAM = str(Path(os.environ.get("LEGOSKETCH", ROOT / "build" / "legosketch")).
 COMMANDS = ["count", "build", "query", "top", "merge", "fold", "info", "suggest", "gen", "eval", "demo", "train", "lab", "report"]
 FIELDS = ["method", "model", "budget", "bytes", "n", "N", "aae", "are"]
 SANITIZED = b"__asan_init" in Path(PROGRAM).read_bytes() or b"__tsan_init" in Path(PROGRAM).read_bytes()
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "POSIXLY_CORRECT")}
+ENVIRONMENT = {key: value for key, value in os.environ.items() 
+               if key not in ("NO_COLOR", "POSIXLY_CORRECT", "LEGOSKETCH_SEED")}
 
 
 def as_bytes(value):
@@ -34,11 +35,11 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def run_program(self, *arguments, data=b"", code=0, says=None, **more):
+    def run_program(self, *arguments, data=b"", code=0, says=None, environment={}, **more):
         """Returns what it prints; says is a pattern that standard error must match, None that it must be empty."""
         if "stdin" not in more:
             more["input"] = as_bytes(data)
-        done = subprocess.run([PROGRAM, *map(as_bytes, arguments)], cwd=self.folder, env=ENVIRONMENT,
+        done = subprocess.run([PROGRAM, *map(as_bytes, arguments)], cwd=self.folder, env={**ENVIRONMENT, **environment},
                               stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, timeout=120, **more)
         message = done.stderr.decode(errors="replace")
         self.assertEqual(done.returncode, code, f"{arguments}: {message}")
