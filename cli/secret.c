@@ -35,7 +35,7 @@ static bool parse(const char *where, const char *at, size_t size)
     for (size_t i = 0; i < DIGITS; i++) {
         if (!isxdigit((unsigned char)at[i])) return wrong(where);
         unsigned digit = (unsigned)(isdigit((unsigned char)at[i]) ? at[i] - '0' : (at[i] | 32) - 'a' + 10);
-        seed[i / 2] = (unsigned char)(seed[i / 2] << 4 | digit);
+        seed[i / 2] = (unsigned char)((unsigned)seed[i / 2] << 4 | digit);
     }
     for (size_t i = LEGO_SECRET_SIZE / 2; i < LEGO_SECRET_SIZE; i++) half |= seed[i];
     return half != 0 || say("%s: no secret seed ends in 16 zeros", where);

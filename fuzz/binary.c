@@ -1,5 +1,6 @@
 #include "binary.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -98,8 +99,11 @@ const lego_model *trained_model(void)
     return trained;
 }
 
-const lego_model *model_of(const uint8_t *bytes, size_t size)
+const uint8_t secret_seed[LEGO_SECRET_SIZE] = "fuzzers know it";
+
+lego_options options_of(const uint8_t *bytes, size_t size, const lego_allocator *allocator)
 {
     char name[16];
-    return lego_saved_model(bytes, size, name) == LEGO_OK && strcmp(name, "fuzz") == 0 ? trained_model() : NULL;
+    bool trained = lego_saved_model(bytes, size, name) == LEGO_OK && strcmp(name, "fuzz") == 0;
+    return (lego_options){.model = trained ? trained_model() : NULL, .secret = secret_seed, .allocator = allocator};
 }

@@ -40,7 +40,9 @@ int paper_write(void *paper, const void *bytes, size_t size);
 #define RANDOM_MODEL_MAX 32768
 size_t random_model(uint8_t *bytes, uint32_t rows, uint32_t columns, uint32_t quantum);
 
-/* The model of that kind that sketches of the paper's kind are made with, named "fuzz"; and what a file asks for: that
- * one, or NULL. */
+/* The model of that kind that sketches of the paper's kind are made with, named "fuzz". */
 const lego_model *trained_model(void);
-const lego_model *model_of(const uint8_t *bytes, size_t size);
+
+/* The one secret seed that there is, and what a file is loaded with: that, and the model that it asks for. */
+extern const uint8_t secret_seed[LEGO_SECRET_SIZE];
+lego_options options_of(const uint8_t *bytes, size_t size, const lego_allocator *allocator);

@@ -16,6 +16,17 @@ static void check_heads(const uint8_t *bytes, size_t size, bool good)
     status = lego_saved_model(bytes, size < 56 ? size : 56, name);
     CHECK(!good || status == LEGO_OK);
     CHECK(status != LEGO_OK || memchr(name, 0, sizeof name));
+    uint64_t seed;
+    int secret;
+    status = lego_saved_seed(bytes, size < 56 ? size : 56, &seed, &secret);
+    CHECK(!good || (status == LEGO_OK && (!secret || seed == lego_secret_fingerprint(secret_seed))));
+    if (good && secret) { /* which nobody loads without it */
+        lego_options without = options_of(bytes, size, NULL);
+        without.secret = NULL;
+        lego_sketch *sketch;
+        status = lego_load(bytes, size, &without, &sketch);
+        CHECK(status == LEGO_ERR_SECRET);
+    }
 }
 
 static void check_bytes(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
@@ -30,14 +41,15 @@ static void check_bytes(const lego_sketch *sketch, const uint8_t *bytes, size_t 
 }
 
 /* A good file, and no memory from the n-th time on that it is asked for. */
-static void check_no_memory(const uint8_t *bytes, size_t size, const lego_model *model)
+static void check_no_memory(const uint8_t *bytes, size_t size)
 {
     lego_status status = LEGO_ERR_MEMORY;
     for (int calls = 0; status == LEGO_ERR_MEMORY; calls++) {
         struct purse purse = {SIZE_MAX, 0, calls};
         lego_allocator allocator = purse_allocator(&purse);
         lego_sketch *sketch = NULL;
-        status = lego_load(bytes, size, &(lego_options){.model = model, .allocator = &allocator}, &sketch);
+        const lego_options options = options_of(bytes, size, &allocator);
+        status = lego_load(bytes, size, &options, &sketch);
         CHECK(status == LEGO_OK || (status == LEGO_ERR_MEMORY && !sketch));
         lego_destroy(sketch);
         CHECK(purse.held == 0);
@@ -46,16 +58,16 @@ static void check_no_memory(const uint8_t *bytes, size_t size, const lego_model 
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const lego_model *model = model_of(bytes, size);
     struct purse purse = {52 * size + 65536, 0, -1}; /* an empty block has 5 bytes in a file */
     lego_allocator allocator = purse_allocator(&purse);
     lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
-    bool good = lego_load(bytes, size, &(lego_options){.model = model, .allocator = &allocator}, &sketch) == LEGO_OK;
+    const lego_options options = options_of(bytes, size, &allocator);
+    bool good = lego_load(bytes, size, &options, &sketch) == LEGO_OK;
     check_heads(bytes, size, good);
     if (good) {
         check_bytes(sketch, bytes, size);
         lego_destroy(sketch);
-        if (bytes[size - 1] % 8 == 0) check_no_memory(bytes, size, model); /* of the checksum: one of eight */
+        if (bytes[size - 1] % 8 == 0) check_no_memory(bytes, size); /* of the checksum: one of eight */
     } else CHECK(sketch == untouched);
     CHECK(purse.held == 0);
     return 0;

@@ -28,8 +28,8 @@ static void reload(const lego_sketch *sketch)
 {
     struct paper paper = saved(sketch);
     lego_sketch *again;
-    lego_status status =
-        lego_load(paper.bytes, paper.size, &(lego_options){.model = model_of(paper.bytes, paper.size)}, &again);
+    const lego_options options = options_of(paper.bytes, paper.size, NULL);
+    lego_status status = lego_load(paper.bytes, paper.size, &options, &again);
     CHECK(status == LEGO_OK);
     CHECK(has_bytes(again, paper.bytes, paper.size));
     lego_destroy(again);
@@ -200,11 +200,11 @@ static void fold(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const lego_model *model = model_of(bytes, size);
     struct purse purse = {52 * size + 65536, 0, -1}; /* an empty block has 5 bytes in a file */
     lego_allocator allocator = purse_allocator(&purse);
     lego_sketch *const untouched = (lego_sketch *)&purse, *sketch = untouched;
-    if (lego_load(bytes, size, &(lego_options){.model = model, .allocator = &allocator}, &sketch) != LEGO_OK) {
+    const lego_options options = options_of(bytes, size, &allocator);
+    if (lego_load(bytes, size, &options, &sketch) != LEGO_OK) {
         CHECK(sketch == untouched);
         CHECK(purse.held == 0);
         return 0;

@@ -55,7 +55,8 @@ static lego_sketch *draw_shape(uint32_t *random)
         columns = 16 + 2 * drawn(random, drawn(random, 4) ? 8 : 200);
     }
     options.top = tops[drawn(random, sizeof tops / sizeof *tops)];
-    options.seed = drawn(random, 2);
+    if (drawn(random, 4) == 0) options.secret = secret_seed;
+    else options.seed = drawn(random, 2);
     lego_sketch *sketch;
     lego_status status = lego_lab_create(&options, blocks, columns, &sketch);
     CHECK(status == LEGO_OK);
