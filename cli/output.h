@@ -25,8 +25,8 @@ typedef lego_status output_save(const void *what, lego_write write, void *contex
 bool output_file(const char *path, output_save *saver, const void *what);
 bool output_sketch(const char *path, const lego_sketch *sketch);
 
-/* The same for a file that nobody else may read, and that is not there yet. *taken: somebody else has made it meanwhile,
- * of which nothing is said. */
+/* The same for a file that nobody else may read, and that is not there yet. *taken: somebody else has made it
+ * meanwhile, of which nothing is said. */
 bool output_private(const char *path, output_save *saver, const void *what, bool *taken);
 
 /* False, from the first failure on, if standard output cannot be written; said once, unless a reader just left. */

@@ -200,8 +200,12 @@ static inline bool is_whole(const lego_sketch *sketch)
 static inline lego_sketch *reload(const lego_sketch *sketch)
 {
     struct bytes bytes = sketch_to_bytes(sketch);
+    unsigned char secret[LEGO_SECRET_SIZE];
+    for (int i = 0; i < 16; i++)
+        secret[i] = (unsigned char)((i < 8 ? sketch->seed.number : sketch->seed.key) >> (8 * (i % 8)));
+    const lego_options options = {.model = sketch->model, .secret = seed_is_secret(sketch->seed) ? secret : NULL};
     lego_sketch *loaded;
-    assert_int_equal(lego_load(bytes.p, bytes.size, &(lego_options){.model = sketch->model}, &loaded), LEGO_OK);
+    assert_int_equal(lego_load(bytes.p, bytes.size, &options, &loaded), LEGO_OK);
     assert_same(sketch, loaded);
     free(bytes.p);
     return loaded;

@@ -116,7 +116,8 @@ static void check_bytes(const struct state *one)
 static void make_new(struct state *one)
 {
     static const uint64_t budgets[] = {4096, 8192, 9000, 16384, 40000, 65536, 131072, 524288};
-    lego_options options = {budgets[draw_below(&state, 8)], 0, NULL, draw_below(&state, 12) == 0, NULL, NULL};
+    lego_options options = {.budget = budgets[draw_below(&state, 8)], .seed = draw_below(&state, 12) == 0};
+    if (draw_below(&state, 4) == 0) options = (lego_options){.budget = options.budget, .secret = "sixteen bytes of"};
     if (draw_below(&state, 6) == 0) options.model = lego_model_builtin("paper");
     if (draw_below(&state, 3) == 0 && options.budget >= 8192)
         options.top = options.budget / (2 + draw_below(&state, 7));
@@ -162,8 +163,12 @@ static void add_one(struct state *one)
 {
     const unsigned number = draw_number();
     const int64_t count = draw_change(one, number, draw_below(&state, 3) == 0);
+    const bool large = count >> 40 != 0 && count >> 40 != -1;
+    lego_sketch *twin = large ? reload(one->sketch) : NULL; /* which takes and refuses the same */
     struct bytes before = sketch_to_bytes(one->sketch);
     const lego_status status = add_number(one->sketch, number, count);
+    if (large) assert_int_equal(add_number(twin, number, count), status);
+    lego_destroy(twin);
     if (status == LEGO_OK) took(one, number, count);
     else check_refused(one, status, &before);
     free(before.p);
@@ -177,7 +182,7 @@ static void add_many(struct state *one)
     static char bytes[BATCH * 400];
     static unsigned numbers[BATCH];
     const bool texts = draw_below(&state, 2), counted = draw_below(&state, 2), deletes = draw_below(&state, 4) == 0;
-    const size_t n = 1 + draw_below(&state, 1 + draw_below(&state, BATCH));
+    const size_t n = 1 + draw_below(&state, 1 + draw_below(&state, 1 + draw_below(&state, BATCH)));
     static struct state trial;
     trial = *one;
     for (size_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
  * block has 5 bytes in a file); all of it is checked there before anybody gets it. So it does no harm if another
  * thread writes to them meanwhile. */
 #include "file/envelope.h"
+#include "sketch/mass.h"
 #include "sketch/sketch.h"
 
 enum { SKETCH_HEAD = 76, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
@@ -175,33 +176,6 @@ static lego_status read_shape(const unsigned char *p, size_t size, const lego_mo
     return least <= size ? LEGO_OK : LEGO_ERR_TRUNCATED;
 }
 
-static uint64_t magnitude(int64_t x)
-{
-    return x < 0 ? -(uint64_t)x : (uint64_t)x;
-}
-
-/* What the integers of a block or cap come to, row by row; a list counts as either row. */
-struct sums {
-    lego_u128 magnitude[2], caps; /* of all caps: a fold adds them up */
-    __extension__ __int128 sum[2];
-};
-
-static void add_sums(const struct content *content, struct sums *sums)
-{
-    bool lists = step_lists(content->step);
-    unsigned cells = lists ? 0 : step_row(content->step, 0).cells;
-    for (unsigned row = 0; row < 2; row++)
-        for (unsigned i = row * cells, end = lists || row ? content->n : cells; i < end; i++) {
-            sums->magnitude[row] += magnitude(content->value[i]);
-            sums->sum[row] += content->value[i];
-        }
-}
-
-static uint64_t most_of(uint64_t most, lego_u128 other)
-{
-    return other > INT64_MAX ? UINT64_MAX : other > most ? (uint64_t)other : most;
-}
-
 /* Whether whole keys are those of items: where the number of blocks is no power of two, there are others. */
 static bool keys_possible(const struct blocks *blocks, uint32_t block, const struct content *list)
 {
@@ -226,7 +200,7 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
         if (block_step(block) > STEP_LAST || !blocks->kernels->valid(block, blocks->whole, &content)) return false;
         if (!keys_possible(blocks, i, &content)) return false;
         __extension__ __int128 before = own.sum[0] - own.sum[1];
-        add_sums(&content, &own);
+        sums_add(&own, &content);
         if (own.sum[0] - own.sum[1] != before) return false;
         counts |= block_step(block) > (cap ? STEP_LIST : STEP_WHOLE);
     }
@@ -237,7 +211,7 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
     if (!cap) return !counts;
     if (counts != cap_counts(cap) || !blocks->kernels->valid(cap, blocks->whole, &content)) return false;
     if (!counts) return block_step(cap) == STEP_WHOLE && block_entries(cap) == 0;
-    add_sums(&content, &row);
+    sums_add(&row, &content);
     all->caps += row.magnitude[0];
     return row.sum[0] == own.sum[0];
 }
@@ -246,15 +220,11 @@ static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end,
 static bool check_blocks(const struct blocks *blocks, uint64_t quantum, uint64_t *mass)
 {
     struct sums all = {0};
-    uint64_t most = magnitude(blocks->total);
     uint32_t caps = blocks_caps(blocks->blocks, blocks->most);
     bool valid = caps > 0 || check_cap(blocks, 0, blocks->blocks, NULL, &all);
     for (uint32_t i = 0; valid && i < caps; i++)
         valid = check_cap(blocks, cap_first(i), cap_end(blocks, i), &blocks->block[blocks->blocks + i], &all);
-    for (unsigned k = 0; k < 2; k++) most = most_of(most, all.magnitude[k]);
-    most = most_of(most, all.caps);
-    if (!valid || all.sum[0] != blocks->total || most > INT64_MAX / quantum) return false;
-    *mass = most * quantum; /* as additions would have counted it */
+    if (!valid || all.sum[0] != blocks->total || !sums_mass(&all, blocks->total, quantum, mass)) return false;
     return blocks_whole(blocks) ? blocks_least(blocks) == blocks->blocks : true;
 }
 

@@ -1,16 +1,7 @@
 /* add: item -> hash -> top, if the sketch keeps one -> blocks or bricks. */
 #include "sketch/batch.h"
+#include "sketch/mass.h"
 #include "sketch/sketch.h"
-
-/* Room for counts more whose sizes come to this, or LEGO_ERR_RANGE where a sum could leave 64 bits. */
-static lego_status take_mass(lego_sketch *sketch, uint64_t sizes)
-{
-    uint64_t mass;
-    if (__builtin_mul_overflow(sizes, sketch->model->quantum, &mass)) return LEGO_ERR_RANGE;
-    if (mass > (uint64_t)INT64_MAX - sketch->mass) return LEGO_ERR_RANGE;
-    sketch->mass += mass;
-    return LEGO_OK;
-}
 
 /* ---- the light part ---------------------------------------------------------------------------------------------- */
 
@@ -96,7 +87,7 @@ static lego_status add_one(lego_sketch *sketch, struct hash hash, const void *it
                            lego_kind kind)
 {
     uint64_t mass = sketch->mass;
-    lego_status status = take_mass(sketch, count < 0 ? -(uint64_t)count : (uint64_t)count);
+    lego_status status = mass_take(sketch, count < 0 ? -(uint64_t)count : (uint64_t)count);
     if (status != LEGO_OK) return status;
     status = add_item(sketch, hash, item, size, count);
     if (status != LEGO_OK) sketch->mass = mass;
@@ -185,7 +176,7 @@ lego_status lego_add_items(lego_sketch *sketch, const lego_items *items)
     if (!items_valid(items) || (unsigned)items->kind > LEGO_ITEMS_MIXED) return LEGO_ERR_ARGUMENT;
     const struct counted counted = count_items(items);
     uint64_t mass = sketch->mass;
-    lego_status status = take_mass(sketch, counted.sizes);
+    lego_status status = mass_take(sketch, counted.sizes);
     if (status != LEGO_OK) return status;
     if (has_top(sketch)) status = add_items_to_top(sketch, items, counted.falls);
     else if (has_blocks(sketch->model)) status = add_to_blocks(sketch, items, &counted);

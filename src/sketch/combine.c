@@ -1,5 +1,6 @@
 /* combine: merge, subtract and fold. What sketches count only adds up, so all of these are sums, exact or refused:
  * sizes that do not nest would leave next to nothing in common. A sketch whose keys are whole merges into any other. */
+#include "sketch/mass.h"
 #include "sketch/sketch.h"
 
 /* ---- blocks to blocks -------------------------------------------------------------------------------------------- */
@@ -218,7 +219,6 @@ static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
 {
     lego_status status = pour(into, from, sign);
     if (status != LEGO_OK) return status;
-    into->mass += from->mass;
     into->items |= from->items;
     if (has_top(into) && has_top(from)) return pour_top(into, &from->top);
     if (has_top(from)) return pour_residents(into, &from->top);
@@ -266,11 +266,14 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
     if (sign < 0 && (has_top(into) || has_top(from))) return LEGO_ERR_TOP;
     lego_status status = common_shape(into, from, &shape);
     if (status != LEGO_OK) return status;
-    if (from->mass > (uint64_t)INT64_MAX - into->mass) return LEGO_ERR_RANGE;
+    uint64_t mass;
+    status = mass_join(into, from, &mass);
+    if (status != LEGO_OK) return status;
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
     if (into == from) status = lego_copy(from, &twin);
     if (status == LEGO_OK) status = combine_shaped(into, twin ? twin : from, &shape, sign);
+    if (status == LEGO_OK) into->mass = mass;
     lego_destroy(twin);
     return status;
 }
