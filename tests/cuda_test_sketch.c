@@ -60,6 +60,14 @@ static struct pair pair_within(const char *model, uint64_t budget)
     return pair_of(make_within(model, budget, 0));
 }
 
+static struct pair secret_pair(const char *model, uint64_t budget)
+{
+    const lego_options options = {.budget = budget, .model = lego_model_builtin(model), .secret = "sixteen bytes of"};
+    lego_sketch *cpu;
+    assert_int_equal(lego_create(&options, &cpu), LEGO_OK);
+    return pair_of(cpu);
+}
+
 static void free_pair(struct pair *p)
 {
     lego_destroy(p->cpu);
@@ -183,7 +191,8 @@ static void stores_are_those_of_the_cpu(void **unused)
     uint64_t state = 1;
     for (unsigned i = 0; i < 18 * TIMES * MODELS; i++) {
         const char *model = models[i % MODELS];
-        struct pair p = pair_within(model, budgets[i / MODELS % BUDGETS]);
+        struct pair p = i % 5 == 2 ? secret_pair(model, budgets[i / MODELS % BUDGETS])
+                                   : pair_within(model, budgets[i / MODELS % BUDGETS]);
         const bool deletions = i / MODELS % 4 == 3;
         for (unsigned part = 0; part < 3; part++) { /* what was asked between them must not outlive the next */
             struct stream_of s = skewed_stream(&state, model, lengths[draw_below(&state, 10)], deletions);

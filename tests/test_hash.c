@@ -64,6 +64,36 @@ static void golden_items(void **unused)
     free(file.p);
 }
 
+/* tests/golden/hash-secret.txt, likewise. */
+static void golden_secrets(void **unused)
+{
+    (void)unused;
+    FILE *f = fopen("tests/golden/hash-secret.txt", "r");
+    assert_non_null(f);
+    static char line[1024], hex[700];
+    int items = 0;
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#') continue;
+        char key[33];
+        unsigned char bytes[300], secret[LEGO_SECRET_SIZE];
+        uint64_t lo, hi, fingerprint;
+        struct seed seed;
+        assert_int_equal(sscanf(line, "%699s %32s %lx %lx %lx", hex, key, &lo, &hi, &fingerprint), 5);
+        size_t size = parse_hex(hex, bytes);
+        assert_int_equal(parse_hex(key, secret), LEGO_SECRET_SIZE);
+        assert_true(seed_wanted(&(lego_options){.secret = secret}, &seed));
+        assert_true(lego_secret_fingerprint(secret) == fingerprint && seed_shown(seed) == fingerprint);
+        struct hash h = hash_bytes(bytes, size, seed);
+        assert_true(h.lo == lo && h.hi == hi);
+        uint64_t offsets[2] = {0, size};
+        hash_texts(bytes, offsets, 1, seed, &h);
+        assert_true(h.lo == lo && h.hi == hi);
+        items++;
+    }
+    fclose(f);
+    assert_int_equal(items, 17);
+}
+
 static void division_by_multiplication(void **unused)
 {
     (void)unused;
@@ -79,8 +109,9 @@ static void division_by_multiplication(void **unused)
 
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
 
-/* Key domains as different as users': consecutive integers, strides, words, URLs, random bytes of 8 to 87. */
-enum { DOMAINS = 6, SAMPLE = 200000 };
+/* Key domains as different as users': consecutive integers, strides, words, URLs, random bytes of 8 to 87; and the first
+ * once more, with a secret seed. */
+enum { SECRET_DOMAIN = 6, DOMAINS, SAMPLE = 200000 };
 
 static size_t random_item(uint64_t i, char item[96])
 {
@@ -95,11 +126,11 @@ static size_t random_item(uint64_t i, char item[96])
 static size_t domain_item(int domain, uint64_t i, char item[96])
 {
     static const uint64_t factor[] = {1, UINT64_C(1) << 32, 4096}, offset[] = {0, 0, 7};
-    switch (domain) {
+    switch (domain % SECRET_DOMAIN) {
     case 3: return (size_t)snprintf(item, 96, "word%lx", i);
     case 4: return (size_t)snprintf(item, 96, "https://example.org/shop/item?id=%lu&page=1", i);
     case 5: return random_item(i, item);
-    default: i = i * factor[domain] + offset[domain];
+    default: i = i * factor[domain % SECRET_DOMAIN] + offset[domain % SECRET_DOMAIN];
     }
     for (int byte = 0; byte < 8; byte++) item[byte] = (char)(i >> 8 * byte);
     return 8;
@@ -108,7 +139,8 @@ static size_t domain_item(int domain, uint64_t i, char item[96])
 static struct hash domain_hash(int domain, uint64_t i)
 {
     char item[96];
-    return hash_bytes(item, domain_item(domain, i, item), seed_of(0));
+    const struct seed seed = {0, domain == SECRET_DOMAIN};
+    return hash_bytes(item, domain_item(domain, i, item), seed);
 }
 
 static uint32_t domain_group(int domain, uint64_t i, uint32_t groups)
@@ -326,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_items),
+        cmocka_unit_test(golden_secrets),
         cmocka_unit_test(division_by_multiplication),
         cmocka_unit_test(embeddings_follow_one_distribution),
         cmocka_unit_test(columns_are_independent),

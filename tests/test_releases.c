@@ -27,6 +27,8 @@ static const struct release cases[] = {
     {"top-young", "compact", 1 << 20, 4096, 20, false, true, UINT64_C(0xb2b8890d5305d8c2)},
     {"paper", "paper", 4096, 0, 100, false, false, UINT64_C(0x97017052d7f7beb2)},
     {"paper-top", "paper", 8192, 2048, 300, false, false, UINT64_C(0xb1ebcf60b74a49fc)},
+    {"secret", "compact", 8192, 2048, MOST, false, false, UINT64_C(0x1bd93a6003b1542f)},
+    {"secret-paper", "paper", 4096, 0, 100, false, false, UINT64_C(0xb4fc8e6428dadbd5)},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -37,9 +39,15 @@ static int64_t count_of(const struct release *r, int i)
     return r->both_signs ? i * 37 % 23 - 9 : 1 + r->items / (i + 1);
 }
 
+static const char *secret_of(const struct release *r)
+{
+    return strncmp(r->name, "secret", 6) == 0 ? "sixteen bytes of" : NULL;
+}
+
 static lego_sketch *sketch_of(const struct release *r)
 {
-    lego_options options = {r->budget, r->top, lego_model_builtin(r->model), 42, NULL, NULL};
+    const uint64_t seed = secret_of(r) ? 0 : 42;
+    lego_options options = {r->budget, r->top, lego_model_builtin(r->model), seed, secret_of(r), NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     for (int i = 0; i < r->items; i++) {
@@ -101,7 +109,8 @@ static void files_of_format_4(void **unused)
         path_of(&cases[i], path);
         struct bytes file = read_file(path);
         lego_sketch *loaded, *made = sketch_of(&cases[i]);
-        assert_int_equal(lego_load(file.p, file.size, NULL, &loaded), LEGO_OK);
+        assert_int_equal(lego_load(file.p, file.size, &(lego_options){.secret = secret_of(&cases[i])}, &loaded),
+                         LEGO_OK);
         check_answers(&cases[i], loaded);
         assert_same(loaded, made);
         struct bytes again = sketch_to_bytes(loaded); /* as long as this is the format that is written */

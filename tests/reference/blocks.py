@@ -7,9 +7,7 @@ import functools
 from collections import Counter
 from dataclasses import dataclass, field
 
-import xxhash
-
-from lego import HEAD_SIZE, MASK, check, item_bytes, kind_of, read_head, write_head
+from lego import HEAD_SIZE, check, hash_item, kind_of, read_head, write_head
 
 HEAD, ROOM, ENTRIES = 40, 2048 - 40, 511
 SHARE, LAST, CAP, CAP_LAST = 50, 94, 95, 119
@@ -292,8 +290,8 @@ def whole_bits(number):
 
 def hash62(item, seed):
     """What blocks know of an item: 38 bits of the lower half, 24 of the upper."""
-    hash128 = xxhash.xxh3_128_intdigest(item_bytes(item), seed=seed)
-    return (hash128 & MASK) >> 26, hash128 >> 104
+    lo, hi = hash_item(item, seed)
+    return lo >> 26, hi >> 40
 
 
 def spot(known, number):
@@ -323,7 +321,7 @@ def numbers_of_blocks(most):
 
 @dataclass
 class Sketch:
-    seed: int
+    seed: object  # a number, or 16 bytes that are secret
     most: int
     total: int
     blocks: list
@@ -453,8 +451,8 @@ def write_sketch(sketch):
                       sketch.total, body)
 
 
-def read_sketch(data):
-    items, seed, fingerprint, name, most, number, total = read_head(data, 2)
+def read_sketch(data, secret=None):
+    items, seed, fingerprint, name, most, number, total = read_head(data, 2, secret)
     check(number in numbers_of_blocks(most), "number of blocks")
     at, blocks = HEAD_SIZE, []
     for _ in range(number + caps_of(number, most)):

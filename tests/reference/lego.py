@@ -110,9 +110,48 @@ def item_bytes(item):
     return item.to_bytes(8, "little") if isinstance(item, int) else item
 
 
+def turned(x, n):
+    return (x << n | x >> (64 - n)) & MASK
+
+
+def siphash13(key, data):
+    """Aumasson and Bernstein's, with one round a word and three in the end."""
+    def round_of(v):
+        v[0] = (v[0] + v[1]) & MASK
+        v[1] = turned(v[1], 13) ^ v[0]
+        v[0] = turned(v[0], 32)
+        v[2] = (v[2] + v[3]) & MASK
+        v[3] = turned(v[3], 16) ^ v[2]
+        v[0] = (v[0] + v[3]) & MASK
+        v[3] = turned(v[3], 21) ^ v[0]
+        v[2] = (v[2] + v[1]) & MASK
+        v[1] = turned(v[1], 17) ^ v[2]
+        v[2] = turned(v[2], 32)
+
+    v = [int.from_bytes(a, "big") ^ int.from_bytes(b, "little")
+         for a, b in zip((b"somepseu", b"dorandom", b"lygenera", b"tedbytes"), 2 * (key[:8], key[8:]))]
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) % 256])
+    for word in struct.unpack(f"<{len(padded) // 8}Q", padded):
+        v[3] ^= word
+        round_of(v)
+        v[0] ^= word
+    v[2] ^= 255
+    for _ in range(3):
+        round_of(v)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def hash_item(item, seed):
+    """lo and hi; of a secret seed, 16 bytes, both are made of 64 bits."""
+    if isinstance(seed, bytes):
+        lo = siphash13(seed, item_bytes(item))
+        return lo, turned(lo, 38)
+    hash128 = xxhash.xxh3_128_intdigest(item_bytes(item), seed=seed)
+    return hash128 & MASK, hash128 >> 64
+
+
 def item_to_cells(model, shape, item):
-    hash128 = xxhash.xxh3_128_intdigest(item_bytes(item), seed=shape.seed)
-    hi, lo = hash128 >> 64, hash128 & MASK
+    lo, hi = hash_item(item, shape.seed)
     columns, t = [], []
     for k in range(model.rows):
         x = MULTIPLIERS[k] * (lo + k * hi) & MASK
@@ -125,8 +164,7 @@ def item_to_cells(model, shape, item):
 
 
 def item_to_group(item, groups, seed):
-    hash128 = xxhash.xxh3_128_intdigest(item_bytes(item), seed=seed)
-    hi, lo = hash128 >> 64, hash128 & MASK
+    lo, hi = hash_item(item, seed)
     return ((OF_GROUPS * (lo + 8 * hi) & MASK) >> 32) % groups
 
 
@@ -196,7 +234,7 @@ def to_paper(model, integer):
 # ---- sketches -------------------------------------------------------------------------------------------------------
 
 NARROW = 2**31  # a cell of a narrow row is at least minus this, and below it
-# version, kinds of the model and of the items, 0, length, seed, fingerprint, name, blocks, columns, total, buckets
+# version, kinds of the model and of the items, whether the seed is secret, length, seed, fingerprint, name, blocks, columns, total, buckets
 HEAD = "<IBBHQQQ16sIIqI"
 HEAD_SIZE = 76
 VERSION = 4
@@ -207,20 +245,29 @@ def kind_of(item, count):
     return 0 if count == 0 else INTEGERS if isinstance(item, int) else BYTES
 
 
+def shown(seed):
+    """What a file tells of a seed: whether it is secret, and its number or fingerprint."""
+    secret = isinstance(seed, bytes)
+    return secret, hash_item(b"fingerprint of a secret seed", seed)[0] if secret else seed
+
+
 def write_head(kind, items, seed, fingerprint, name, blocks, columns, total, body):
     """The file of a sketch that keeps no most frequent items: head, body and checksum."""
     size = HEAD_SIZE + len(body) + 8
-    data = b"LEGOSKCH" + struct.pack(HEAD, VERSION, kind, items, 0, size, seed, fingerprint, name.encode(), blocks,
-                                     columns, total, 0) + body
+    data = b"LEGOSKCH" + struct.pack(HEAD, VERSION, kind, items, shown(seed)[0], size, shown(seed)[1], fingerprint,
+                                     name.encode(), blocks, columns, total, 0) + body
     return data + struct.pack("<Q", xxhash.xxh3_64_intdigest(data))
 
 
-def read_head(data, kind):
+def read_head(data, kind, secret):
     """-> items, seed, fingerprint, name, blocks, columns, total of a sketch that keeps no most frequent items."""
     check(data[:8] == b"LEGOSKCH", "magic")
-    version, kind_there, items, zero, length, seed, fingerprint, name, blocks, columns, total, buckets = \
+    version, kind_there, items, is_secret, length, seed, fingerprint, name, blocks, columns, total, buckets = \
         struct.unpack_from(HEAD, data, 8)
-    check((version, kind_there, zero, length, buckets) == (VERSION, kind, 0, len(data), 0), "head")
+    check((version, kind_there, length, buckets) == (VERSION, kind, len(data), 0) and is_secret <= 1, "head")
+    if is_secret:
+        check((is_secret, seed) == shown(secret), "the secret seed")
+        seed = secret
     check(items <= BYTES | INTEGERS, "kinds of items")
     check(xxhash.xxh3_64_intdigest(data[:-8]) == struct.unpack("<Q", data[-8:])[0], "checksum")
     return items, seed, fingerprint, name.rstrip(b"\0").decode(), blocks, columns, total
@@ -352,9 +399,9 @@ def write_sketch(sketch):
     return write_head(1, items, sketch.shape.seed, sketch.fingerprint, sketch.name, *sketch.shape[:2], sketch.total(), body)
 
 
-def read_sketch(data, rows):
+def read_sketch(data, rows, secret=None):
     """rows: of the model, which the file only names."""
-    items, seed, fingerprint, name, count, columns, total = read_head(data, 1)
+    items, seed, fingerprint, name, count, columns, total = read_head(data, 1, secret)
     check((items != 0) == any(data[HEAD_SIZE:-8]), "kinds of items")
     check(count >= 1 and columns % 2 == 0 and 16 <= columns <= 16384, "shape")
     check(len(data) == HEAD_SIZE + count * (rows * 4 * columns + 9) + 8, "length")

@@ -132,6 +132,15 @@ def write_hash(path, model, rng):
                        + numbers(place.columns, place.weights, lego.item_to_group(item, 1000, seed)) + "\n")
 
 
+def write_secrets(path):
+    with open(path, "w") as file:
+        file.write("# item secret lo hi fingerprint, all in hex; - is the empty item\n")
+        for i, n in enumerate([0, 1, 7, 8, 8, 9, 15, 16, 17, 23, 24, 31, 63, 64, 255, 256, 300]):
+            item, secret = bytes(7 * i + j for j in range(n % 250)) * (1 + n // 250), bytes(range(i, i + 16))
+            lo, hi = lego.hash_item(item, secret)
+            file.write(f"{item.hex() or '-'} {secret.hex()} {lo:016x} {hi:016x} {lego.shown(secret)[1]:016x}\n")
+
+
 def streams():
     """Name and items with their counts; tests/test_golden.c has the same streams."""
     yield "light", [(b"word %d" % i, 1 + i % 5) for i in range(100)]
@@ -204,6 +213,7 @@ def make(folder):
     model = lego.read_model(path)  # as rounded to floats
     write_networks(os.path.join(folder, "networks.txt"), model, rng)
     write_hash(os.path.join(folder, "hash.txt"), model, rng)
+    write_secrets(os.path.join(folder, "hash-secret.txt"))
     write_blocks(os.path.join(folder, "blocks.txt"))
     write_sketches(folder, model)
 

@@ -6,8 +6,10 @@ LEGOSKETCH names the shared library (build/liblegosketch.so), which is called as
 import ctypes
 import dataclasses
 import filecmp
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -65,6 +67,19 @@ class Reference(Folder):
         """The published XXH3 of the empty input: which half is which."""
         place = lego.item_to_cells(lego.read_model(RANDOM), lego.Shape(1, 64), b"")
         self.assertEqual((0x6001c324468d497f, 0x99aa06d3014798d8), (place.lo, place.hi))
+
+    @unittest.skipUnless(sys.hash_info.algorithm == "siphash13", "this Python hashes with something else")
+    def test_siphash(self):
+        """Python's own hash of bytes, by the key that it makes of PYTHONHASHSEED (a linear congruential generator)."""
+        items = [bytes(range(n)) for n in range(1, 40)] + [b"x" * 256, b"y" * 300]
+        for seed in (0, 42):
+            key, x = b"", seed
+            for _ in range(16):
+                x = (x * 214013 + 2531011) % 2**32
+                key += bytes([x >> 16 & 255]) if seed else b"\0"
+            done = subprocess.run([sys.executable, "-c", f"print([hash(item) for item in {items}])"], check=True,
+                                  env={"PYTHONHASHSEED": str(seed)}, capture_output=True)
+            self.assertEqual([word % 2**64 for word in json.loads(done.stdout)], [lego.siphash13(key, item) for item in items])
 
     def test_sizes_of_the_networks(self):
         """The multiply-adds of the published networks, counted by hand."""
@@ -163,6 +178,9 @@ class Items(ctypes.Structure):
 WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t)
 
 
+SECRET = bytes(range(16, 32))
+
+
 class Sketch:
     """A sketch of the library. model: a .lego file, or the name of one inside the library; blocks: to which it folds,
     empty, since a budget gives more."""
@@ -191,7 +209,8 @@ class Sketch:
             self.call("lego_fold", self.handle, ctypes.c_uint32(blocks))
 
     def create(self, budget, seed):
-        options = Options(budget, 0, self.model, seed, None, None)
+        public = 0 if isinstance(seed, bytes) else seed
+        options = Options(budget, 0, self.model, public, seed if isinstance(seed, bytes) else None, None)
         self.call("lego_create", ctypes.byref(options), ctypes.byref(self.handle))
 
     def call(self, name, *arguments):
@@ -258,7 +277,7 @@ class Bricks(Folder):
         own, sketch = lego.read_model(model), Sketch(model, **options)
         sketch.add_many(stream)
         data, info = sketch.save(), sketch.info()
-        read = lego.read_sketch(data, own.rows)
+        read = lego.read_sketch(data, own.rows, options.get("seed"))
         what = f"{own.name}, {options}: {read.shape}, {read.wide_rows()} wide"
         self.assertEqual((own.name, own.fingerprint), (read.name, read.fingerprint))
         self.assertEqual((read.shape.bricks, read.shape.columns), (info.blocks, info.columns))
@@ -295,7 +314,7 @@ class Bricks(Folder):
         self.assertGreaterEqual(len(some), 3)
 
     def test_seeds(self):
-        for seed in (1, 2**63, 2**64 - 1):
+        for seed in (1, 2**63, 2**64 - 1, SECRET):
             self.assertEqual(seed, self.check(skewed(200), seed=seed, queries=20).shape.seed)
 
     def test_deletions(self):
@@ -476,7 +495,7 @@ class Blocks(unittest.TestCase):
         sketch = Sketch(**options)
         sketch.add_many(stream)
         data = sketch.save()
-        read = blocks.read_sketch(data)
+        read = blocks.read_sketch(data, options.get("seed"))
         self.assertEqual((read.most, read.total), (sketch.info().blocks, sketch.info().total))
         self.assertIn(read.items, (sketch.info().items, 0))
         own = blocks.build(read.most, stream, read.seed, "compact", read.fingerprint)
@@ -523,8 +542,9 @@ class Blocks(unittest.TestCase):
         self.assertEqual(1, len(blocks.read_sketch(Sketch(budget=10**6).save()).blocks))
 
     def test_seeds(self):
-        for seed in (1, 2**63, 2**64 - 1):
-            self.assertEqual(seed, self.check(skewed(200), seed=seed).seed)
+        for seed in (1, 2**63, 2**64 - 1, SECRET):
+            self.assertEqual(seed, self.check(skewed(200) + [(i, i) for i in range(50)], seed=seed).seed)
+        self.check(skewed(3000), seed=SECRET, budget=4096)
 
     def test_deletions(self):
         self.check(turnstile(800))
