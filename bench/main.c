@@ -39,13 +39,14 @@ static int run(int count, char **operands);
 static const command command_bench = {
     .name = "bench",
     .synopsis = "[OPTION...] [asked|growth]",
-    .text = "Times the Lego sketch (the default model, alone and with its top, and the paper's) beside\n"
-            "a plain Count-Min that is as fast as we know how to make one, on the same\n"
-            "Zipf-distributed keys, in turns: store, query, pairs of both; single, batch; u64, text.\n\n"
-            "asked:  the figures that docs/performance.md has, as one table beside what was asked for\n"
-            "growth: how speed and errors grow with the length of a stream, its distinct items, the\n"
-            "        bytes of a sketch and threads, as TSV; 'legosketch report' plots what --json writes.\n"
-            "        Neither takes --filter or --batch; growth takes no --sizes and no --distinct.",
+    .text =
+        "Times the Lego sketch (the default model, alone, with its top, with a secret seed, and the paper's) beside\n"
+        "a plain Count-Min that is as fast as we know how to make one, on the same\n"
+        "Zipf-distributed keys, in turns: store, query, pairs of both; single, batch; u64, text.\n\n"
+        "asked:  the figures that docs/performance.md has, as one table beside what was asked for\n"
+        "growth: how speed and errors grow with the length of a stream, its distinct items, the\n"
+        "        bytes of a sketch and threads, as TSV; 'legosketch report' plots what --json writes.\n"
+        "        Neither takes --filter or --batch; growth takes no --sizes and no --distinct.",
     .examples = "  bench\n"
                 "  bench asked\n"
                 "  bench --quick\n"

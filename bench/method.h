@@ -36,15 +36,16 @@ struct method {
     double (*value)(const void *answers, size_t i); /* what it is taken for */
     size_t answer_size;                             /* at most that of a lego_estimate */
 
-    /* For create: of a Lego sketch its model and which part of its budget is for its top (8: an eighth; 0: none), of
-     * the yardstick whether batches prefetch. */
+    /* For create: of a Lego sketch its model, which part of its budget is for its top (8: an eighth; 0: none), and
+     * whether its seed is secret; of the yardstick whether batches prefetch. */
     const char *model;
     uint64_t top_part;
+    bool secret;
     bool prefetch;
 };
 
 extern const struct method method_touch, method_countmin, method_countmin_prefetch, method_compact, method_top,
-    method_paper;
+    method_secret, method_paper;
 
 static inline const char *text_of(const struct keys *stream, size_t i, size_t *size)
 {

@@ -16,6 +16,7 @@ static lego_status create(const struct method *self, uint64_t bytes, const struc
     wanted.budget = bytes;
     wanted.top = self->top_part > 0 ? bytes / self->top_part : 0;
     wanted.model = lego_model_builtin(self->model);
+    if (self->secret) wanted.secret = "sixteen bytes of";
     return lego_create(&wanted, (lego_sketch **)made);
 }
 
@@ -100,5 +101,6 @@ static double value(const void *answers, size_t i)
 
 const struct method method_compact = {.name = "lego compact", .lines = COMPACT_LINES, LEGO_METHOD};
 const struct method method_top = {.name = "lego top", .lines = COMPACT_LINES, .top_part = 8, LEGO_METHOD};
+const struct method method_secret = {.name = "lego secret", .lines = COMPACT_LINES, .secret = true, LEGO_METHOD};
 const struct method method_paper = {
     .name = "lego paper", .lines = PAPER_LINES, .flops = PAPER_FLOPS, .model = "paper", LEGO_METHOD};

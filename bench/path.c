@@ -13,7 +13,8 @@ const char *const calls_names[CALLS] = {"single", "batch"};
 const char *const key_names[KEY_KINDS] = {"u64", "text", "counted"};
 
 static const struct method *const methods[] = {
-    &method_touch, &method_countmin, &method_countmin_prefetch, &method_compact, &method_top, &method_paper,
+    &method_touch,  &method_countmin, &method_countmin_prefetch, &method_compact, &method_top,
+    &method_secret, &method_paper,
 };
 
 enum { METHODS = sizeof methods / sizeof *methods };
