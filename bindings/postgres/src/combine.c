@@ -65,8 +65,10 @@ SQL_FUNCTION(fold_within)
     return save_and_destroy(sketch);
 }
 
+/* Null but for a null seed, which is as none. */
 SQL_FUNCTION(empty)
 {
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3)) PG_RETURN_NULL();
     lego_allocator allocator = memory_in(CurrentMemoryContext);
     lego_options options = options_read(fcinfo, 0, 3, PG_GETARG_BOOL(3));
     options.allocator = &allocator;
