@@ -60,7 +60,8 @@ SQL_FUNCTION(fold_within)
     lego_status status = budget < 0 ? LEGO_ERR_BUDGET : lego_fold_within(sketch, (uint64_t)budget);
     if (status == LEGO_ERR_SHAPE)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: no fold of this sketch has " INT64_FORMAT " bytes or fewer", budget));
+                errmsg("legosketch: no fold of this sketch has " INT64_FORMAT " bytes or fewer", budget),
+                errhint("lego_fold(sketch, 1) is the smallest."));
     require_ok(status);
     return save_and_destroy(sketch);
 }

@@ -32,6 +32,10 @@ static const char *hint_of(lego_status status)
     case LEGO_ERR_TRUNCATED:
     case LEGO_ERR_CHECKSUM:
     case LEGO_ERR_CORRUPT: return "A value is the bytes of a sketch as the library saves it, all of them.";
+    case LEGO_ERR_RANGE:
+        return "All counts of a sketch, without their signs, come to less than 2^61, or of paper 2^53: count in larger "
+               "units.";
+    case LEGO_ERR_MEMORY: return "A smaller budget takes less of it.";
     default: return NULL;
     }
 }

@@ -18,6 +18,7 @@ static const lego_model *find_model(const char *name)
 }
 
 static const char *const names[] = {"budget", "seed", "model"};
+static const char *const defaults[] = {"1 MB", "the secret one of the database", "compact"};
 
 /* A number of bytes that a value may have. */
 static uint64_t read_budget(FunctionCallInfo fcinfo, int argument)
@@ -43,7 +44,8 @@ lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top)
     for (int i = first; i < end; i++)
         if (i != seed && PG_ARGISNULL(i))
             ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                    errmsg("legosketch: the %s is null", names[i - first]));
+                    errmsg("legosketch: the %s is null", names[i - first]),
+                    errhint("Where none is given it is %s.", defaults[i - first]));
     bool seeded = seed < end && !PG_ARGISNULL(seed);
     lego_options options = seeded ? (lego_options)LEGO_OPTIONS_INIT : options_default();
     if (first < end) options.budget = read_budget(fcinfo, first);
@@ -60,5 +62,6 @@ void options_require_same(const lego_options *a, const lego_options *b)
     for (int i = 0; i < lengthof(same); i++)
         if (!same[i])
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("legosketch: the %s is not the same in all rows", names[i]));
+                    errmsg("legosketch: the %s is not the same in all rows", names[i]),
+                    errhint("GROUP BY it makes a sketch of each."));
 }

@@ -98,7 +98,10 @@ static void note_change(Datum argument, Oid relation)
 /* Every row that changes comes here. */
 SQL_FUNCTION(secrets_changed)
 {
-    if (!CALLED_AS_TRIGGER(fcinfo)) elog(ERROR, "legosketch: this is a trigger");
+    if (!CALLED_AS_TRIGGER(fcinfo))
+        ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                errmsg("legosketch: this is the trigger of lego_secrets"),
+                errhint("It runs where rows of that table change."));
     CacheInvalidateRelcache(((TriggerData *)fcinfo->context)->tg_relation);
     return PointerGetDatum(NULL);
 }
