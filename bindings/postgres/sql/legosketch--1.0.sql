@@ -19,6 +19,7 @@ INSERT INTO lego_secrets (secret) -- 16 of 32 bytes that two random UUIDs were h
     SELECT substr(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 1, 16);
 REVOKE ALL ON lego_secrets FROM PUBLIC;
 ALTER TABLE lego_secrets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE lego_secrets REPLICA IDENTITY FULL; -- or rows that are published could not be deleted
 ALTER TABLE lego_secrets OWNER TO @extowner@;
 SELECT pg_extension_config_dump('lego_secrets', '');
 
