@@ -1,6 +1,34 @@
 -- The extension legosketch: a type, aggregates, sums and differences, questions. docs/postgres.md is the manual.
 \echo Use "CREATE EXTENSION legosketch" to load this file. \quit
 
+-- ---- secret seeds: rows that this database knows. The oldest is what new sketches get -------------------------------
+--
+-- Whoever made the extension owns the table, so pg_dump runs without a superuser; nobody else sees its rows, also if all
+-- tables are granted to them. There is no key, at which a restore could fail: it brings the rows of another database.
+
+CREATE FUNCTION lego_secret_fingerprint(secret bytea) RETURNS text
+    AS 'MODULE_PATHNAME', 'legosketch_secret_fingerprint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION lego_secret_fingerprint(bytea) IS 'what lego_info() shows of this secret seed, behind "secret:"';
+CREATE TABLE lego_secrets (
+    secret bytea NOT NULL,
+    made timestamptz NOT NULL DEFAULT now(),
+    fingerprint text GENERATED ALWAYS AS (lego_secret_fingerprint(secret)) STORED
+);
+COMMENT ON TABLE lego_secrets IS 'the secret seeds of sketches; the oldest is what new sketches get';
+INSERT INTO lego_secrets (secret) -- 16 of 32 bytes that two random UUIDs were hashed to: 244 random bits
+    SELECT substr(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 1, 16);
+REVOKE ALL ON lego_secrets FROM PUBLIC;
+ALTER TABLE lego_secrets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE lego_secrets REPLICA IDENTITY FULL; -- or rows that are published could not be deleted
+ALTER TABLE lego_secrets OWNER TO @extowner@;
+SELECT pg_extension_config_dump('lego_secrets', '');
+
+-- Also of rows that a replica or a restore brings.
+CREATE FUNCTION legosketch_secrets_changed() RETURNS trigger AS 'MODULE_PATHNAME', 'legosketch_secrets_changed' LANGUAGE C;
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON lego_secrets
+    FOR EACH ROW EXECUTE FUNCTION legosketch_secrets_changed();
+ALTER TABLE lego_secrets ENABLE ALWAYS TRIGGER changed;
+
 -- ---- the type: the bytes that the library saves, checked on every way in. Bytes need no code of ours to go out ------
 
 CREATE TYPE legosketch;
@@ -71,29 +99,29 @@ CREATE FUNCTION lego_moving_final(internal) RETURNS legosketch
     AS 'MODULE_PATHNAME', 'legosketch_moving_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 
 CREATE FUNCTION lego_agg_row(internal, item text) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item text, VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_agg_row(internal, item "any", VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item text) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item text, VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_top_agg_row(internal, item "any", VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_top_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_moving_row(internal, item text) RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_moving_row(internal, item text, VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_moving_row(internal, item "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_moving_row(internal, item "any", VARIADIC "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'legosketch_moving_agg' LANGUAGE C STABLE PARALLEL SAFE;
 CREATE FUNCTION lego_moving_undo(internal, item text) RETURNS internal
     AS 'MODULE_PATHNAME', 'legosketch_moving_agg_undo' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION lego_moving_undo(internal, item text, VARIADIC "any") RETURNS internal
@@ -180,18 +208,18 @@ COMMENT ON AGGREGATE lego_merge_agg(legosketch) IS 'the sum: the sketch of all i
 
 -- ---- sketches out of sketches ---------------------------------------------------------------------------------------
 
-CREATE FUNCTION lego_empty(budget bigint DEFAULT 1048576, seed bigint DEFAULT 0, model text DEFAULT 'compact',
+CREATE FUNCTION lego_empty(budget bigint DEFAULT 1048576, seed bigint DEFAULT NULL, model text DEFAULT 'compact',
     top boolean DEFAULT false) RETURNS legosketch
-    AS 'MODULE_PATHNAME', 'legosketch_empty' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-CREATE FUNCTION lego_empty(budget text, seed bigint DEFAULT 0, model text DEFAULT 'compact',
+    AS 'MODULE_PATHNAME', 'legosketch_empty' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+CREATE FUNCTION lego_empty(budget text, seed bigint DEFAULT NULL, model text DEFAULT 'compact',
     top boolean DEFAULT false) RETURNS legosketch
-    AS 'MODULE_PATHNAME', 'legosketch_empty' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+    AS 'MODULE_PATHNAME', 'legosketch_empty' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION lego_empty(bigint, bigint, text, boolean) IS 'the sketch of no items, in at most budget bytes';
 COMMENT ON FUNCTION lego_empty(text, bigint, text, boolean) IS 'the sketch of no items, in at most so much, as 64kB';
 CREATE FUNCTION lego_add(sketch legosketch, item text, count numeric DEFAULT 1) RETURNS legosketch
-    AS 'MODULE_PATHNAME', 'legosketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+    AS 'MODULE_PATHNAME', 'legosketch_add' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION lego_add(sketch legosketch, item "any", count numeric DEFAULT 1) RETURNS legosketch
-    AS 'MODULE_PATHNAME', 'legosketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+    AS 'MODULE_PATHNAME', 'legosketch_add' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION lego_add(legosketch, text, numeric) IS 'the sketch with the item counted count times more';
 COMMENT ON FUNCTION lego_add(legosketch, "any", numeric) IS 'the sketch with the item counted count times more';
 CREATE FUNCTION lego_plus(legosketch, legosketch) RETURNS legosketch

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "item.h"
 #include "memory.h"
+#include "options.h"
 #include "sketch.h"
 
 /* As array_append() does, it begins with an empty one where there is none. */
@@ -15,7 +16,7 @@ static lego_sketch *load_or_create(FunctionCallInfo fcinfo)
 {
     if (!PG_ARGISNULL(0)) return sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
     lego_allocator allocator = memory_in(CurrentMemoryContext);
-    lego_options options = LEGO_OPTIONS_INIT;
+    lego_options options = options_default();
     options.allocator = &allocator;
     lego_sketch *sketch;
     require_ok(lego_create(&options, &sketch));

@@ -13,10 +13,11 @@ Oid argument_type(FunctionCallInfo fcinfo, int argument)
     return getBaseType(get_fn_expr_argtype(fcinfo->flinfo, argument));
 }
 
-static void refuse(Oid type, const char *name, const char *wanted)
+static void refuse(Oid type, const char *name, const char *wanted, const char *cast)
 {
     ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-            errmsg("legosketch: the %s is %s, not of type %s", name, wanted, format_type_be(type)));
+            errmsg("legosketch: the %s is %s, not of type %s", name, wanted, format_type_be(type)),
+            errhint("Cast it to %s.", cast));
 }
 
 static int64 whole(Datum number, const char *name)
@@ -26,7 +27,8 @@ static int64 whole(Datum number, const char *name)
             DirectFunctionCall2(numeric_eq, number, DirectFunctionCall1(int8_numeric, Int64GetDatum(rounded)))))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: the %s %s is no integer", name,
-                       DatumGetCString(DirectFunctionCall1(numeric_out, number))));
+                       DatumGetCString(DirectFunctionCall1(numeric_out, number))),
+                errhint("round() makes it one."));
     return rounded;
 }
 
@@ -37,7 +39,7 @@ int64 argument_integer(Datum value, Oid type, const char *name)
     case INT4OID: return DatumGetInt32(value);
     case INT2OID: return DatumGetInt16(value);
     case NUMERICOID: return whole(value, name);
-    default: refuse(type, name, "an integer");
+    default: refuse(type, name, "an integer", "bigint");
     }
     return 0;
 }
@@ -49,7 +51,7 @@ static bool is_text(Oid type)
 
 char *argument_name(Datum value, Oid type, const char *name)
 {
-    if (!is_text(type)) refuse(type, name, "text");
+    if (!is_text(type)) refuse(type, name, "text", "text");
     return type == UNKNOWNOID ? pstrdup(DatumGetCString(value)) : TextDatumGetCString(value);
 }
 

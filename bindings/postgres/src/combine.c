@@ -60,13 +60,16 @@ SQL_FUNCTION(fold_within)
     lego_status status = budget < 0 ? LEGO_ERR_BUDGET : lego_fold_within(sketch, (uint64_t)budget);
     if (status == LEGO_ERR_SHAPE)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: no fold of this sketch has " INT64_FORMAT " bytes or fewer", budget));
+                errmsg("legosketch: no fold of this sketch has " INT64_FORMAT " bytes or fewer", budget),
+                errhint("lego_fold(sketch, 1) is the smallest."));
     require_ok(status);
     return save_and_destroy(sketch);
 }
 
+/* Null but for a null seed, which is as none. */
 SQL_FUNCTION(empty)
 {
+    if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3)) PG_RETURN_NULL();
     lego_allocator allocator = memory_in(CurrentMemoryContext);
     lego_options options = options_read(fcinfo, 0, 3, PG_GETARG_BOOL(3));
     options.allocator = &allocator;

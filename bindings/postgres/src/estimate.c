@@ -19,7 +19,9 @@ static void ask(FunctionCallInfo fcinfo, const lego_sketch *sketch, const lego_i
     lego_status status = lego_query_items(sketch, items, &asking, estimates);
     if (status == LEGO_ERR_ARGUMENT)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: absent is from 0 to below 1, and relative from 0 to 1"));
+                errmsg("legosketch: absent is from 0 to below 1, and relative from 0 to 1"),
+                errhint("absent is how likely it is that the item never came, relative what relative error is worth "
+                        "against absolute; without them they are 0 and 0.5."));
     if (status == LEGO_ERR_MODEL)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                 errmsg("legosketch: a sketch of the model paper has one way to answer"),

@@ -8,6 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 SQL_FUNCTION(total)
@@ -50,21 +51,27 @@ static const char *real(double number)
     return isnan(number) ? "null" : psprintf("%.6g", number);
 }
 
-/* Names are those of legosketch.h. All are numbers, or true and false, but the model's and the kind of items,
- * whose letters JSON takes as they are. */
+/* As JSON has it: a number, or of a secret one a string, which can not be taken for a seed. */
+static const char *seed(const lego_info *info)
+{
+    return info->secret ? psprintf("\"secret:%016" PRIx64 "\"", info->seed) : psprintf(UINT64_FORMAT, info->seed);
+}
+
+/* Names are those of legosketch.h. All are numbers, or true and false, but the model's, the kind of items and a secret
+ * seed, whose letters JSON takes as they are. */
 SQL_FUNCTION(info)
 {
     lego_info info = sketch_info(cache_read(fcinfo)->sketch);
     lego_model_info model;
     lego_model_describe(info.model, &model);
     char *json =
-        psprintf("{\"model\": \"%s\", \"seed\": " UINT64_FORMAT ", \"total\": " INT64_FORMAT
+        psprintf("{\"model\": \"%s\", \"seed\": %s, \"total\": " INT64_FORMAT
                  ", \"items\": \"%s\", \"distinct\": %.0f, \"exact\": %s, \"listing\": %g, \"expected_aae\": %s, "
                  "\"expected_are\": %s, "
                  "\"bytes\": " UINT64_FORMAT ", \"budget\": " UINT64_FORMAT
                  ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT ", \"top_budget\": " UINT64_FORMAT
                  ", \"top_total\": " INT64_FORMAT "}",
-                 model.name, info.seed, info.total, kinds[info.items], info.distinct, info.exact ? "true" : "false",
+                 model.name, seed(&info), info.total, kinds[info.items], info.distinct, info.exact ? "true" : "false",
                  floor(10000 * info.listing) / 10000, real(info.expected_aae), real(info.expected_are), info.bytes,
                  info.budget, info.blocks, info.columns, info.top_bytes, info.top_budget, info.top_total);
     return DirectFunctionCall1(jsonb_in, CStringGetDatum(json));

@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "errors.h"
+#include "secrets.h"
 #include "utils/memutils.h"
 
 static const lego_model *find_model(const char *name)
@@ -17,6 +18,7 @@ static const lego_model *find_model(const char *name)
 }
 
 static const char *const names[] = {"budget", "seed", "model"};
+static const char *const defaults[] = {"1 MB", "the secret one of the database", "compact"};
 
 /* A number of bytes that a value may have. */
 static uint64_t read_budget(FunctionCallInfo fcinfo, int argument)
@@ -29,18 +31,26 @@ static uint64_t read_budget(FunctionCallInfo fcinfo, int argument)
     return (uint64_t)bytes;
 }
 
-lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top)
+lego_options options_default(void)
 {
     lego_options options = LEGO_OPTIONS_INIT;
+    options.secret = secrets_for_new();
+    return options;
+}
+
+lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top)
+{
+    int seed = first + 1, model = first + 2;
     for (int i = first; i < end; i++)
-        if (PG_ARGISNULL(i))
+        if (i != seed && PG_ARGISNULL(i))
             ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                    errmsg("legosketch: the %s is null", names[i - first]));
+                    errmsg("legosketch: the %s is null", names[i - first]),
+                    errhint("Where none is given it is %s.", defaults[i - first]));
+    bool seeded = seed < end && !PG_ARGISNULL(seed);
+    lego_options options = seeded ? (lego_options)LEGO_OPTIONS_INIT : options_default();
     if (first < end) options.budget = read_budget(fcinfo, first);
     options.top = top ? options.budget / 8 : 0;
-    int seed = first + 1, model = first + 2;
-    if (seed < end)
-        options.seed = (uint64_t)argument_integer(PG_GETARG_DATUM(seed), argument_type(fcinfo, seed), names[1]);
+    if (seeded) options.seed = (uint64_t)argument_integer(PG_GETARG_DATUM(seed), argument_type(fcinfo, seed), names[1]);
     if (model < end)
         options.model = find_model(argument_name(PG_GETARG_DATUM(model), argument_type(fcinfo, model), names[2]));
     return options;
@@ -48,9 +58,10 @@ lego_options options_read(FunctionCallInfo fcinfo, int first, int end, bool top)
 
 void options_require_same(const lego_options *a, const lego_options *b)
 {
-    bool same[] = {a->budget == b->budget, a->seed == b->seed, a->model == b->model};
+    bool same[] = {a->budget == b->budget, a->seed == b->seed && a->secret == b->secret, a->model == b->model};
     for (int i = 0; i < lengthof(same); i++)
         if (!same[i])
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("legosketch: the %s is not the same in all rows", names[i]));
+                    errmsg("legosketch: the %s is not the same in all rows", names[i]),
+                    errhint("GROUP BY it makes a sketch of each."));
 }

@@ -24,7 +24,8 @@ void rows_start(FunctionCallInfo fcinfo)
     ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
     if (result == NULL || !IsA(result, ReturnSetInfo) || !(result->allowedModes & SFRM_Materialize))
         ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                errmsg("legosketch: a function that returns rows stands where none can be taken"));
+                errmsg("legosketch: a function that returns rows stands where none can be taken"),
+                errhint("Call it in FROM."));
     MemoryContext before = MemoryContextSwitchTo(result->econtext->ecxt_per_query_memory);
     result->returnMode = SFRM_Materialize;
     result->setDesc = columns_of(fcinfo);

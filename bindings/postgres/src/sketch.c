@@ -5,17 +5,46 @@
 
 #include "errors.h"
 #include "memory.h"
+#include "secrets.h"
 #include "utils/memutils.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+/* The fingerprint of the secret seed that a value was made with; false: its seed is public, or it is no sketch. */
+static bool fingerprint_of(const struct varlena *value, uint64_t *fingerprint)
+{
+    int secret;
+    return lego_saved_seed(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), fingerprint, &secret) == LEGO_OK && secret;
+}
+
+lego_sketch *sketch_load_if_known(const struct varlena *value, MemoryContext context)
+{
+    lego_allocator allocator = memory_in(context);
+    lego_options options = {.allocator = &allocator};
+    uint64_t fingerprint;
+    if (fingerprint_of(value, &fingerprint)) options.secret = secrets_find(fingerprint);
+    lego_sketch *sketch;
+    lego_status status = lego_load(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), &options, &sketch);
+    if (status == LEGO_ERR_SECRET) return NULL;
+    require_ok(status);
+    return sketch;
+}
 
 lego_sketch *sketch_load(const struct varlena *value, MemoryContext context)
 {
-    lego_allocator allocator = memory_in(context);
-    lego_sketch *sketch;
-    require_ok(
-        lego_load(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), &(lego_options){.allocator = &allocator}, &sketch));
-    return sketch;
+    lego_sketch *sketch = sketch_load_if_known(value, context);
+    if (sketch != NULL) return sketch;
+    uint64_t fingerprint = 0;
+    (void)fingerprint_of(value, &fingerprint);
+    ereport(
+        ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+        errmsg("legosketch: this database does not know the secret seed of the sketch, with the fingerprint "
+               "%016" PRIx64,
+               fingerprint),
+        errhint("It is in lego_secrets of the database, or in the seed file of the program, that made the sketch; the "
+                "owner of lego_secrets here can INSERT it."));
+    return NULL;
 }
 
 struct room {

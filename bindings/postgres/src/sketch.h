@@ -7,6 +7,9 @@
 
 /* From a value, which may be packed or short but not compressed; its memory is in the context. */
 lego_sketch *sketch_load(const struct varlena *value, MemoryContext context);
+
+/* The same, or NULL if its secret seed is not known here: then it is a sketch as far as one can see without that. */
+lego_sketch *sketch_load_if_known(const struct varlena *value, MemoryContext context);
 struct varlena *sketch_save(const lego_sketch *sketch);
 
 /* Ends the statement unless status, which is what came of a and b, is LEGO_OK; of sizes that do not fit it says which

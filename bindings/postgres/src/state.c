@@ -91,7 +91,8 @@ void state_merge(struct state *state, const struct varlena *value, bool same_sha
     lego_info sum = sketch_measure(state->sketch), part = sketch_measure(other);
     if (same_shape && budgets_differ(&sum, &part))
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: the budget is not the same in all rows"));
+                errmsg("legosketch: the budget is not the same in all rows"),
+                errhint("GROUP BY it makes a sketch of each."));
     if (budgets_differ(&sum, &part) || sum.items != part.items) state->uneven = true;
     sketch_require_ok(lego_merge(state->sketch, other), state->sketch, other);
     lego_destroy(other);

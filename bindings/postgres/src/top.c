@@ -72,7 +72,8 @@ static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena 
 {
     int64 most = PG_GETARG_INT64(1);
     if (most < 0)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: a negative number of items"));
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: a negative number of items"),
+                errhint("Without a number it lists all that are kept."));
     lego_sketch *sketch = sketch_load(PG_GETARG_VARLENA_PP(0), CurrentMemoryContext);
     lego_info info = sketch_measure(sketch);
     if (info.top_bytes == 0)

@@ -17,8 +17,16 @@ COUNTS = RANDOM.integers(-3, 9, KEYS.size)
 LATE = numpy.where(numpy.arange(KEYS.size) < 150_000, 1 + KEYS % 3, -(KEYS % 2))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def public_seeds():
+    """What Python makes without a seed has seed 0; so has what any connection of these tests makes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGOPTIONS", "-c legosketch.secret_seeds=off")
+        yield
+
+
 @pytest.fixture(scope="module")
-def rows():
+def rows(public_seeds):
     with psycopg.connect("", autocommit=True) as connection:
         connection.execute("CREATE TABLE rows (id int, key bigint, word text, bytes bytea, count bigint, late bigint)")
         with connection.cursor().copy("COPY rows FROM STDIN (FORMAT binary)") as copy:

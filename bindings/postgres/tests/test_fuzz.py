@@ -9,7 +9,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 EACH = 2000  # a way
-LENGTH = 16  # its offset in docs/format.md
+LENGTH, SECRET = 16, 14  # their offsets in docs/format.md
 
 
 def seeds():
@@ -94,10 +94,17 @@ def test_mutants(connection, memory, way):
             assert error.sqlstate in ("22P03", "22023"), message
             continue
         accepted += 1
-        use(connection, data)
+        use(connection, data) if data[SECRET] == 0 else refuse(connection)
     assert accepted > EACH / 50 and len(refused) >= 5, (accepted, refused)
     assert sum(n for message, n in refused.items() if "impossible" in message) > EACH / 10, refused
     assert memory() < before + 100
+
+
+def refuse(connection):
+    """A secret seed that nobody knows: it may be stored, and nothing more."""
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="secret seed"):
+        connection.execute("SELECT lego_total(sketch) FROM taken")
+    connection.execute("TRUNCATE taken")
 
 
 def use(connection, data):

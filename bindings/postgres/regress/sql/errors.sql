@@ -32,7 +32,6 @@ SELECT lego_agg(1, -1);
 SELECT lego_agg(1, 1 << 30);
 SELECT lego_agg(1, NULL);
 SELECT lego_agg('a'::text, 1, NULL);
-SELECT lego_agg(1, 1, 65536, NULL, 'compact');
 SELECT lego_agg(1, 1, 65536, 0, NULL);
 SELECT lego_agg(1, 1, 65536, 0, 'large');
 SELECT lego_top_agg(1, 4600);
