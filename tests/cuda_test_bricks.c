@@ -7,7 +7,9 @@
 #include "cuda/bricks.h"
 #include "support_bricks.h"
 
-enum { SKIPPED = 77, SEED = 7 };
+enum { SKIPPED = 77 };
+
+static const struct seed seed = {7, 0};
 
 /* ---- both sides -------------------------------------------------------------------------------------------------- */
 
@@ -30,7 +32,7 @@ static void add_on_device(struct cuda_bricks *bricks, const uint64_t *items, con
 {
     uint64_t *keys = to_device(items, n * sizeof *items);
     int64_t *times = counts ? to_device(counts, n * sizeof *counts) : NULL;
-    assert_int_equal(cuda_bricks_add(bricks, SEED, keys, times, n, NULL), LEGO_OK);
+    assert_int_equal(cuda_bricks_add(bricks, seed, keys, times, n, NULL), LEGO_OK);
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
     cudaFree(keys);
     cudaFree(times);
@@ -39,7 +41,7 @@ static void add_on_device(struct cuda_bricks *bricks, const uint64_t *items, con
 static void add_to_both(struct bricks *host, struct cuda_bricks *device, const uint64_t *items, const int64_t *counts,
                         size_t n)
 {
-    bricks_add_items(host, &(lego_items){.n = n, .integers = items, .counts = counts}, SEED, 1);
+    bricks_add_items(host, &(lego_items){.n = n, .integers = items, .counts = counts}, seed, 1);
     add_on_device(device, items, counts, n);
 }
 
@@ -64,7 +66,7 @@ static bool decodes(const struct bricks *bricks, struct hash hash)
 /* Returns whether the networks have decoded. */
 static bool assert_same_answer(const struct bricks *host, uint64_t item, const lego_estimate *got)
 {
-    struct hash hash = hash_u64(item, seed_of(SEED));
+    struct hash hash = hash_u64(item, seed);
     lego_estimate asked = bricks_query(host, hash);
     assert_int_equal(got->upper, asked.upper);
     if (!decodes(host, hash)) {
@@ -86,7 +88,7 @@ static size_t assert_same_answers(const struct bricks *host, struct cuda_bricks 
     uint64_t *keys = to_device(items, n * sizeof *items);
     lego_estimate *estimates = to_device(NULL, size), *got = malloc(size);
     assert_non_null(got);
-    assert_int_equal(cuda_bricks_query(device, SEED, keys, n, estimates, NULL), LEGO_OK);
+    assert_int_equal(cuda_bricks_query(device, seed, keys, n, estimates, NULL), LEGO_OK);
     assert_int_equal(cudaMemcpy(got, estimates, size, cudaMemcpyDeviceToHost), cudaSuccess);
     for (size_t i = 0; i < n; i++) decoded += assert_same_answer(host, items[i], &got[i]);
     cudaFree(keys);
