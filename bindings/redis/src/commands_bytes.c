@@ -6,7 +6,9 @@
 #include "job.h"
 #include "key.h"
 #include "memory.h"
+#include "refusal.h"
 #include "reply.h"
+#include "secrets.h"
 
 /* ---- LEGO.DUMP --------------------------------------------------------------------------------------------------- */
 
@@ -39,8 +41,14 @@ static void load(RedisModuleCtx *ctx, struct job *job)
     if (job->status == LEGO_OK && top > 0 && !value_set_top(job->made, top)) job->status = LEGO_ERR_TOP;
 }
 
-static int refuse_bytes(RedisModuleCtx *ctx, lego_status status)
+static int refuse_bytes(RedisModuleCtx *ctx, RedisModuleString *given, lego_status status)
 {
+    size_t size;
+    uint64_t seed;
+    int is_secret;
+    const char *bytes = RedisModule_StringPtrLen(given, &size);
+    if (status == LEGO_ERR_SECRET && lego_saved_seed(bytes, size, &seed, &is_secret) == LEGO_OK)
+        return refuse_secret(ctx, seed);
     if (status == LEGO_ERR_MODEL)
         return reply_refused(ctx, "ERR made with a model that is not built in: those are compact and paper");
     if (status == LEGO_ERR_TOP) return reply_refused(ctx, "ERR these bytes are not of a sketch with TOP");
@@ -50,13 +58,15 @@ static int refuse_bytes(RedisModuleCtx *ctx, lego_status status)
 /* A sketch may take 52 times as much memory as its bytes, which is seen when it is there. */
 static int put_loaded(RedisModuleCtx *ctx, struct job *job)
 {
-    if (job->status != LEGO_OK) return refuse_bytes(ctx, job->status);
+    if (job->status != LEGO_OK) return refuse_bytes(ctx, job->argv[2], job->status);
     if (!memory_is_within(ctx, value_bytes(job->made))) return reply_status(ctx, LEGO_ERR_MEMORY);
     RedisModuleKey *key = key_open_place(ctx, job->argv[1]);
     if (key == NULL) return REDISMODULE_OK;
+    const struct secret *secret = value_secret(job->made);
     key_put(key, job->made);
     job->made = NULL;
     RedisModule_CloseKey(key);
+    if (secret != NULL) secrets_replicate(ctx, secret);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, job->argv[1], "lego.load");
     return reply_ok(ctx);
