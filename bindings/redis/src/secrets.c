@@ -106,7 +106,7 @@ static bool read_hex(const char *digits, size_t n, unsigned char *bytes)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)digits[i];
         if (!isxdigit(c)) return false;
-        unsigned digit = (unsigned)(isdigit(c) ? c - '0' : (c | 32) - 'a' + 10);
+        int digit = isdigit(c) ? c - '0' : (c | 32) - 'a' + 10;
         bytes[i / 2] = (unsigned char)(bytes[i / 2] << 4 | digit);
     }
     return true;
