@@ -122,10 +122,12 @@ class SketchGroups:
         top       how many items top() can list; 0: none
         """
         facts: dict[str, Any] = {"groups": operator.index(groups), "budget": _size(budget), "model": model,
-                                 "seed": SECRET if seed == SECRET else _seed(seed),
+                                 "seed": seed if isinstance(seed, str) else _seed(seed),
                                  "top": operator.index(top)}
         if not 1 <= facts["groups"] <= GROUPS:
             raise ValueError(f"groups are 1 to {GROUPS}")
+        if isinstance(seed, str) and seed != SECRET:
+            raise ValueError("a seed is a number, or 'secret'")
         if "{" in name:
             raise ValueError("a name is without {, by which the keys of the groups say where they belong")
         self = cls(client, name, replicas, timeout, facts)
@@ -137,10 +139,11 @@ class SketchGroups:
             options: tuple[Any, ...] = ("BUDGET", facts["budget"] // self.groups, "MODEL", model)
             if facts["top"]:
                 options += ("TOP", facts["top"])
-            if seed == SECRET:
+            shown = facts["seed"]
+            if shown == SECRET:
                 self._reserve(self.keys[:1], options)
-                seed = _info(self._nodes.ask(("LEGO.INFO", self.keys[0]))[0])["seed"]
-            self._reserve(self.keys, (*options, "SEED", seed))
+                shown = _info(self._nodes.ask(("LEGO.INFO", self.keys[0]))[0])["seed"]
+            self._reserve(self.keys, (*options, "SEED", shown))
         self._check()
         self._nodes.ask(("SET", name, json.dumps({**facts, "complete": True})))
         return self
@@ -293,7 +296,7 @@ class SketchGroups:
     def to_sketch(self, *, secret: str | bytes | None = None) -> Sketch:
         """All groups merged into one Sketch, here. It has the size of one group, and so the errors of a sketch of that
         budget: to ask for items, ask the groups. Of secret ones, `secret` is what Sketch.from_bytes() takes."""
-        reading = {} if secret is None else {"secret": secret}
+        reading: dict[str, Any] = {} if secret is None else {"secret": secret}
         whole = None
         for key in self.keys:  # one at a time, as they are large
             part = Sketch.from_bytes(self._nodes.ask(("LEGO.DUMP", key))[0], **reading)

@@ -137,7 +137,7 @@ def test_create_goes_on_where_it_failed(cluster, client):
 
 
 def test_arguments(client):
-    for wrong in ({"groups": 0}, {"groups": 1025}, {"name": "a{b}"}, {"seed": -1}, {"budget": "lots"}):
+    for wrong in ({"groups": 0}, {"groups": 1025}, {"name": "a{b}"}, {"seed": -1}, {"seed": "7"}, {"budget": "lots"}):
         with pytest.raises(ValueError):
             SketchGroups.create(client, **{"name": "wrong", "groups": 6, "budget": BUDGET, **wrong})
     for refused in ({"budget": 6 * 4095}, {"model": "none"}, {"top": -1}):
