@@ -12,11 +12,21 @@
 
 /* ---- LEGO.DUMP --------------------------------------------------------------------------------------------------- */
 
+/* The reply is a copy, and the server ends where it has no memory for that: so as much, and some for what it puts
+ * around it, is asked for and given back first. */
+static bool has_room_to_reply(size_t size)
+{
+    enum { AROUND = 64 << 10 };
+    void *room = RedisModule_TryAlloc(size + AROUND);
+    RedisModule_Free(room);
+    return room != NULL;
+}
+
 static void dump(RedisModuleCtx *ctx, struct job *job)
 {
     size_t size;
     char *bytes = value_save(job->values[0], RedisModule_TryAlloc, &size);
-    if (bytes == NULL) reply_status(ctx, LEGO_ERR_MEMORY);
+    if (bytes == NULL || !has_room_to_reply(size)) reply_status(ctx, LEGO_ERR_MEMORY);
     else RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
     RedisModule_Free(bytes);
 }

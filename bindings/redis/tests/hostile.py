@@ -10,6 +10,7 @@ it holds it can save and load."""
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import time
 
@@ -234,10 +235,21 @@ class Fuzzer:
                     self.what_is_held_loads()
                     report(self)
             except Exception as error:
+                if isinstance(error, redis.TimeoutError):
+                    self.where_it_hangs()
                 said = "\n".join(repr(words)[:1000] for words in self.last)
                 raise AssertionError(f"seed {self.seed}, after {self.sent} commands: {error!r}\n{said}\n"
                                      f"{self.server.log()[-10000:]}") from error  # fmt: skip
         return self.sent
+
+    def where_it_hangs(self) -> None:
+        """What the server itself can say, if it answers others; else its log has a stack, when it has ended."""
+        try:
+            with self.server.connect(socket_timeout=5, retry=None) as client:
+                print(client.info("clients"), client.execute_command("CLIENT", "LIST"))
+        except redis.TimeoutError:
+            self.server.process.send_signal(signal.SIGSEGV)
+            self.server.process.wait(60)
 
     def round(self) -> None:
         batches = [[next(self.commands) for _ in range(self.BATCH)] for _ in self.clients]
