@@ -80,7 +80,7 @@ class Commands:
             self.samples.append(server("LEGO.DUMP", "made"))
             server("DEL", "made")
         large = Sketch(4 << 20)
-        large.add_many(list(range(250_000)))
+        large.add_many(list(range(110_000)))
         self.large = large.to_bytes()
 
     def sample(self, model: str, top: bool, n: int) -> bytes:
@@ -218,11 +218,12 @@ class Fuzzer:
     """Several clients at once, since what is large is done in threads: one waits, and others change its keys."""
 
     CLIENTS, BATCH = 3, 100
+    PATIENCE = 600  # seconds: a large sketch 2^60 times is as many as 120 merges, in a thread that has no core for itself
 
     def __init__(self, server, seed: int) -> None:
         self.server, self.commands = server, Commands(server, seed)
         self.seed, self.sent, self.refused = seed, 0, 0
-        self.clients = [server.connect().connection_pool.get_connection() for _ in range(self.CLIENTS)]
+        self.clients = [server.connect(socket_timeout=self.PATIENCE).connection_pool.get_connection() for _ in range(self.CLIENTS)]
         self.last: list = []
 
     def run(self, commands: float = float("inf"), seconds: float = float("inf"), report=lambda fuzzer: None) -> int:
@@ -263,7 +264,7 @@ class Fuzzer:
 
     def answer(self, client):
         try:
-            return client.read_response(disable_decoding=True)
+            return client.read_response(disable_decoding=True, disconnect_on_error=False)
         except redis.ResponseError as error:
             return error
 
