@@ -168,6 +168,10 @@ if(LEGO_BUILD_CLI AND TARGET legosketch_redis)
   lego_test(redis_cluster engines ${redis} test_cluster.py test_groups.py)
   set_tests_properties(redis redis_cluster PROPERTIES FIXTURES_REQUIRED engines SKIP_RETURN_CODE 77)
   set_tests_properties(redis_cluster PROPERTIES PROCESSORS 2) # seven servers and their writers
+  if(LEGO_SANITIZE MATCHES address) # with the Python of the build around this one
+    lego_test(redis_hostile cli ${redis} test_hostile.py)
+    set_tests_properties(redis_hostile PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
 endif()
 if(LEGO_BUILD_CLI)
   lego_test(golden engines bindings/tests/golden.sh ${CMAKE_CURRENT_BINARY_DIR})

@@ -9,6 +9,10 @@
 Every item belongs to one group (legosketch.group()), so an estimate asks one key and has the error of the whole budget.
 A `redis.Redis` client of a single server does as well. The servers need our module, see docs/redis.md.
 
+SECRET. With seed="secret" the groups are hashed with the secret seed of the servers, which this never sees, and items go
+to groups by its fingerprint. Every node has to know the same one, or create() fails: the module's SEED-FILE on each, or
+`redis-cli --cluster call 10.0.0.1:6379 LEGO.SECRET <32 hex digits>`, which new nodes need, too, before slots move there.
+
 COUNTED ONCE. A command that a server may have executed is not sent again. Redis answers MOVED, ASK, TRYAGAIN,
 CLUSTERDOWN, LOADING and READONLY in place of executing one, and what no server got was not executed either: all that
 is tried again for `timeout` seconds. If a connection breaks with a command on its way nobody knows, and AddError says
@@ -33,7 +37,7 @@ import itertools
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 try:
     import redis
@@ -55,6 +59,7 @@ __all__ = ["AddError", "SketchGroups"]
 
 MANY = 4096  # items in a command: the server does nothing else for about a millisecond
 LONG = 1 << 20  # bytes of items in a command, unless it is one item
+SECRET = "secret"  # in place of a seed
 GROUPS = 1024  # at most: Redis is for 1000 nodes
 
 
@@ -80,14 +85,15 @@ class AddError(Exception):
 class SketchGroups:
     """A sketch in groups. create() makes one and open() finds it again.
 
-    groups, seed    as it was made
+    groups          as it was made
+    seed            by which group() finds an item's group: as it was made, or the fingerprint of the secret one
     keys            of the groups; those of other sketches of as many groups have the same slots, so LEGO.MERGE works
     """
 
     def __init__(self, client: Client, name: str, replicas: int, timeout: float, facts: dict[str, Any]):
         self.name, self.replicas = name, replicas
         self.groups: int = facts["groups"]
-        self.seed: int = facts["seed"]
+        self.seed: int = 0 if facts["seed"] == SECRET else facts["seed"]
         self.keys = [f"{name}:{group}/{self.groups}{{{tag}}}" for group, tag in enumerate(_tags(self.groups))]
         self._facts = facts
         self._nodes = Nodes(client, timeout)
@@ -101,7 +107,7 @@ class SketchGroups:
         budget: int | str,
         *,
         model: str = "compact",
-        seed: int = 0,
+        seed: int | Literal["secret"] = 0,
         top: int = 0,
         replicas: int = 0,
         timeout: float = 10.0,
@@ -112,12 +118,16 @@ class SketchGroups:
         groups    a multiple of the number of masters gives each the same share; the more, the finer they can be moved
         budget    of all groups together: 24 << 30, "24G"
         model     "compact" or "paper"
+        seed      a public one, or "secret": that of the first group's node, which all nodes have to know
         top       how many items top() can list; 0: none
         """
         facts: dict[str, Any] = {"groups": operator.index(groups), "budget": _size(budget), "model": model,
-                                 "seed": _seed(seed), "top": operator.index(top)}
+                                 "seed": seed if isinstance(seed, str) else _seed(seed),
+                                 "top": operator.index(top)}
         if not 1 <= facts["groups"] <= GROUPS:
             raise ValueError(f"groups are 1 to {GROUPS}")
+        if isinstance(seed, str) and seed != SECRET:
+            raise ValueError("a seed is a number, or 'secret'")
         if "{" in name:
             raise ValueError("a name is without {, by which the keys of the groups say where they belong")
         self = cls(client, name, replicas, timeout, facts)
@@ -126,14 +136,14 @@ class SketchGroups:
         if {**there, "complete": False} != {**facts, "complete": False}:
             raise ValueError(f"there is a sketch {name} already: {there}")
         if not there["complete"]:
-            options: tuple[Any, ...] = ("BUDGET", facts["budget"] // self.groups, "MODEL", model, "SEED", self.seed)
+            options: tuple[Any, ...] = ("BUDGET", facts["budget"] // self.groups, "MODEL", model)
             if facts["top"]:
                 options += ("TOP", facts["top"])
-            commands = {key: ("LEGO.RESERVE", key, *options) for key in self.keys}
-            made = self._nodes.call(commands, again=True, replicas=replicas)
-            for key, outcome in made.items():
-                if isinstance(outcome, Exception) and not self._nodes.ask(("EXISTS", key))[0]:
-                    raise cause(outcome)
+            shown = facts["seed"]
+            if shown == SECRET:
+                self._reserve(self.keys[:1], options)
+                shown = _info(self._nodes.ask(("LEGO.INFO", self.keys[0]))[0])["seed"]
+            self._reserve(self.keys, (*options, "SEED", shown))
         self._check()
         self._nodes.ask(("SET", name, json.dumps({**facts, "complete": True})))
         return self
@@ -155,6 +165,14 @@ class SketchGroups:
         self._nodes.ask(*(("UNLINK", key) for key in self.keys))
         self._nodes.ask(("UNLINK", name))  # last, since it tells of the others
 
+    def _reserve(self, keys: list[str], options: tuple[Any, ...]) -> None:
+        """Make those that are not there."""
+        commands = {key: ("LEGO.RESERVE", key, *options) for key in keys}
+        made = self._nodes.call(commands, again=True, replicas=self.replicas)
+        for key, outcome in made.items():
+            if isinstance(outcome, Exception) and not self._nodes.ask(("EXISTS", key))[0]:
+                raise cause(outcome)
+
     @staticmethod
     def _read(nodes: Nodes, name: str) -> dict[str, Any]:
         stored = nodes.ask(("GET", name))[0]
@@ -164,14 +182,21 @@ class SketchGroups:
         return facts
 
     def _check(self) -> None:
-        """All groups are there, and alike."""
+        """All groups are there, and alike; those that are secret say by what items are routed."""
         try:
             infos = self.info()
         except redis.ResponseError as error:
             raise LookupError(f"{self.name} lacks a group: {error}") from error
+        seed = infos[0]["seed"]
+        if self._facts["seed"] != SECRET:
+            seed = self.seed
+        elif isinstance(seed, str):
+            self.seed = int(seed.removeprefix("secret:"), 16)
+        else:
+            raise LookupError(f"{self.keys[0]} is not what {self.name} says: its seed is not secret")
         for key, info in zip(self.keys, infos):
-            if (info["model"], info["seed"], info["top"], info["bytes"]) != (
-                self._facts["model"], self.seed, self._facts["top"], infos[0]["bytes"]
+            if (info["model"], info["seed"], info["top"], info["budget"]) != (
+                self._facts["model"], seed, self._facts["top"], infos[0]["budget"]
             ):
                 raise LookupError(f"{key} is not what {self.name} says: {info}")
 
@@ -268,12 +293,13 @@ class SketchGroups:
         """What LEGO.INFO says of every group."""
         return [_info(answer) for answer in self._nodes.ask(*(("LEGO.INFO", key) for key in self.keys))]
 
-    def to_sketch(self) -> Sketch:
+    def to_sketch(self, *, secret: str | bytes | None = None) -> Sketch:
         """All groups merged into one Sketch, here. It has the size of one group, and so the errors of a sketch of that
-        budget: to ask for items, ask the groups."""
+        budget: to ask for items, ask the groups. Of secret ones, `secret` is what Sketch.from_bytes() takes."""
+        reading: dict[str, Any] = {} if secret is None else {"secret": secret}
         whole = None
         for key in self.keys:  # one at a time, as they are large
-            part = Sketch.from_bytes(self._nodes.ask(("LEGO.DUMP", key))[0])
+            part = Sketch.from_bytes(self._nodes.ask(("LEGO.DUMP", key))[0], **reading)
             if whole is None:
                 whole = part
             else:
@@ -309,11 +335,15 @@ def _chunks(positions: list[int], encoded: Sequence[bytes]) -> Iterator[list[int
         yield chunk
 
 
+def _shown_seed(text: bytes) -> int | str:
+    return text.decode() if text.startswith(b"secret:") else int(text)
+
+
 def _info(answer: Any) -> dict[str, Any]:
     """A map of RESP3, or the list of RESP2, in which shares and errors are text, as the seed is in both. An error that
-    is not known is None."""
+    is not known is None. A seed is a number, or secret:FINGERPRINT."""
     pairs = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2])
     read: dict[bytes, Callable[[Any], Any]] = {
-        b"model": bytes.decode, b"listing": float, b"expected-aae": float, b"expected-are": float
+        b"model": bytes.decode, b"seed": _shown_seed, b"listing": float, b"expected-aae": float, b"expected-are": float
     }
     return {name.decode(): None if value is None else read.get(name, int)(value) for name, value in pairs}

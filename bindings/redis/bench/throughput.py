@@ -88,8 +88,8 @@ def main():
                 if server.poll() is not None:
                     sys.exit("throughput: redis-server did not start")
                 time.sleep(0.1)
-            ask("LEGO.RESERVE", "plain", "BUDGET", str(1 << 20))
-            ask("LEGO.RESERVE", "top", "BUDGET", str(1 << 20), "TOP", "100")
+            ask("LEGO.RESERVE", "plain", "BUDGET", str(1 << 20), "SEED", "0")
+            ask("LEGO.RESERVE", "top", "BUDGET", str(1 << 20), "TOP", "100", "SEED", "0")
             names = [f"key:{i:012d}" for i in range(ITEMS)]
             fill = "SET counter 1\n" + "".join(
                 f"SET {name} 1\nLEGO.ADD plain {name}\nLEGO.ADD top {name}\n" for name in names

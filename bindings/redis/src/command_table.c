@@ -9,7 +9,7 @@
 
 #define VERSION .version = REDISMODULE_COMMAND_INFO_VERSION, .since = "0.1.0"
 
-/* The key is the first argument of every command. */
+/* The key is the first argument of every command that has one. */
 #define FIRST_KEY(what)                                                                                                \
     {                                                                                                                  \
         .flags = (what), .begin_search_type = REDISMODULE_KSPEC_BS_INDEX, .bs.index.pos = 1,                           \
@@ -66,7 +66,7 @@ static RedisModuleCommandArg reserve_arguments[] = {
     KEY,
     {.name = "size", .type = REDISMODULE_ARG_TYPE_ONEOF, .subargs = bytes_or_wish},
     {.name = "model", .type = REDISMODULE_ARG_TYPE_STRING, OPTION("MODEL")},
-    {.name = "seed", .type = REDISMODULE_ARG_TYPE_INTEGER, OPTION("SEED")},
+    {.name = "seed", .type = REDISMODULE_ARG_TYPE_STRING, OPTION("SEED")},
     {.name = "listed", .type = REDISMODULE_ARG_TYPE_INTEGER, OPTION("TOP")},
     {0},
 };
@@ -150,6 +150,13 @@ static RedisModuleCommandArg load_arguments[] = {
     KEY,
     {.name = "bytes", .type = REDISMODULE_ARG_TYPE_STRING},
     {.name = "listed", .type = REDISMODULE_ARG_TYPE_INTEGER, OPTION("TOP")},
+    {0},
+};
+
+static RedisModuleCommandArg secret_arguments[] = {
+    {.name = "secret",
+     .type = REDISMODULE_ARG_TYPE_STRING,
+     .flags = REDISMODULE_CMD_ARG_OPTIONAL | REDISMODULE_CMD_ARG_MULTIPLE},
     {0},
 };
 
@@ -243,6 +250,12 @@ static const struct command commands[] = {
      "write deny-oom",
      {VERSION, .arity = -3, .key_specs = replaced, .args = load_arguments,
       .summary = "Makes, or replaces, a sketch from the bytes of a .sketch file.", .complexity = "O(bytes)"}},
+    {"lego.secret",
+     command_secret,
+     "admin may-replicate no-monitor no-slowlog deny-script",
+     {VERSION, .arity = -1, .args = secret_arguments,
+      .summary = "The secret seeds that the server knows, each with its fingerprint; or adds some.",
+      .complexity = "O(N) for N secret seeds"}},
 };
 
 /* ---- ACL categories ---------------------------------------------------------------------------------------------- */
@@ -258,12 +271,15 @@ static void find_categories(void)
     if (RedisModule_GetApi("RedisModule_AddACLCategory", (void *)&add_category) != REDISMODULE_OK) add_category = NULL;
 }
 
-/* They follow from the flags. */
+/* They follow from the flags. A command for administrators is neither one that reads nor one that writes. */
 static int categorize(RedisModuleCommand *command, const char *flags, bool has_own)
 {
-    char categories[32];
-    snprintf(categories, sizeof categories, "%s %s%s", strstr(flags, "write") != NULL ? "write" : "read",
-             strstr(flags, "fast") != NULL ? "fast" : "slow", has_own ? " lego" : "");
+    char categories[48];
+    const char *what = strstr(flags, "admin") != NULL   ? "admin dangerous"
+                       : strstr(flags, "write") != NULL ? "write"
+                                                        : "read";
+    snprintf(categories, sizeof categories, "%s %s%s", what, strstr(flags, "fast") != NULL ? "fast" : "slow",
+             has_own ? " lego" : "");
     return set_categories == NULL ? REDISMODULE_OK : set_categories(command, categories);
 }
 
@@ -277,7 +293,9 @@ int commands_start(RedisModuleCtx *ctx)
                         "reach LEGO commands, so name those");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         const struct command *command = &commands[i];
-        if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, 1, 1, 1) != REDISMODULE_OK)
+        int key = command->info.key_specs != NULL;
+        if (RedisModule_CreateCommand(ctx, command->name, command->function, command->flags, key, key, key) !=
+            REDISMODULE_OK)
             return REDISMODULE_ERR;
         RedisModuleCommand *made_now = RedisModule_GetCommand(ctx, command->name);
         if (made_now == NULL || RedisModule_SetCommandInfo(made_now, &command->info) != REDISMODULE_OK ||

@@ -18,6 +18,7 @@ int command_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_dump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 int command_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+int command_secret(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 /* Makes all of them known to the server: REDISMODULE_OK or _ERR. */
 int commands_start(RedisModuleCtx *ctx);

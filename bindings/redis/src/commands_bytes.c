@@ -6,15 +6,27 @@
 #include "job.h"
 #include "key.h"
 #include "memory.h"
+#include "refusal.h"
 #include "reply.h"
+#include "secrets.h"
 
 /* ---- LEGO.DUMP --------------------------------------------------------------------------------------------------- */
+
+/* The reply is a copy, and the server ends where it has no memory for that: so as much, and some for what it puts
+ * around it, is asked for and given back first. */
+static bool has_room_to_reply(size_t size)
+{
+    enum { AROUND = 64 << 10 };
+    void *room = RedisModule_TryAlloc(size + AROUND);
+    RedisModule_Free(room);
+    return room != NULL;
+}
 
 static void dump(RedisModuleCtx *ctx, struct job *job)
 {
     size_t size;
     char *bytes = value_save(job->values[0], RedisModule_TryAlloc, &size);
-    if (bytes == NULL) reply_status(ctx, LEGO_ERR_MEMORY);
+    if (bytes == NULL || !has_room_to_reply(size)) reply_status(ctx, LEGO_ERR_MEMORY);
     else RedisModule_ReplyWithStringBuffer(ctx, bytes, size);
     RedisModule_Free(bytes);
 }
@@ -39,8 +51,14 @@ static void load(RedisModuleCtx *ctx, struct job *job)
     if (job->status == LEGO_OK && top > 0 && !value_set_top(job->made, top)) job->status = LEGO_ERR_TOP;
 }
 
-static int refuse_bytes(RedisModuleCtx *ctx, lego_status status)
+static int refuse_bytes(RedisModuleCtx *ctx, RedisModuleString *given, lego_status status)
 {
+    size_t size;
+    uint64_t seed;
+    int is_secret;
+    const char *bytes = RedisModule_StringPtrLen(given, &size);
+    if (status == LEGO_ERR_SECRET && lego_saved_seed(bytes, size, &seed, &is_secret) == LEGO_OK)
+        return refuse_secret(ctx, seed);
     if (status == LEGO_ERR_MODEL)
         return reply_refused(ctx, "ERR made with a model that is not built in: those are compact and paper");
     if (status == LEGO_ERR_TOP) return reply_refused(ctx, "ERR these bytes are not of a sketch with TOP");
@@ -50,13 +68,15 @@ static int refuse_bytes(RedisModuleCtx *ctx, lego_status status)
 /* A sketch may take 52 times as much memory as its bytes, which is seen when it is there. */
 static int put_loaded(RedisModuleCtx *ctx, struct job *job)
 {
-    if (job->status != LEGO_OK) return refuse_bytes(ctx, job->status);
+    if (job->status != LEGO_OK) return refuse_bytes(ctx, job->argv[2], job->status);
     if (!memory_is_within(ctx, value_bytes(job->made))) return reply_status(ctx, LEGO_ERR_MEMORY);
     RedisModuleKey *key = key_open_place(ctx, job->argv[1]);
     if (key == NULL) return REDISMODULE_OK;
+    const struct secret *secret = value_secret(job->made);
     key_put(key, job->made);
     job->made = NULL;
     RedisModule_CloseKey(key);
+    if (secret != NULL) secrets_replicate(ctx, secret);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, job->argv[1], "lego.load");
     return reply_ok(ctx);

@@ -91,25 +91,33 @@ static void warn_of_long_items(RedisModuleCtx *ctx, const struct counting *count
     }
 }
 
-/* The sketch that is counted in, which is made if that is allowed: then *made is it, and in no key yet. NULL: replied,
- * and nothing is open. */
+/* The sketch of the module's recipe, which gets its seed. NULL: replied. */
+static struct value *make_sketch(RedisModuleCtx *ctx, struct recipe *recipe)
+{
+    struct value *made;
+    *recipe = default_recipe;
+    if (!recipe_find_seed(ctx, recipe)) return NULL;
+    lego_status status = value_create(&recipe->options, recipe->top, &made);
+    if (status != LEGO_OK) return reply_status(ctx, status), NULL;
+    return made;
+}
+
+/* The sketch that is counted in, which is made if that is allowed: then *made is it, and in no key yet, and *recipe
+ * says how. NULL: replied, and nothing is open. */
 static struct value *open_to_count(RedisModuleCtx *ctx, RedisModuleString *name, bool no_create, RedisModuleKey **key,
-                                   struct value **made)
+                                   struct value **made, struct recipe *recipe)
 {
     struct value *value = NULL;
     *made = NULL;
     *key = key_open_place(ctx, name);
     if (*key == NULL) return NULL;
     lego_status status = key_own(*key, &value);
-    bool is_missing = status == LEGO_OK && value == NULL;
-    if (is_missing && !no_create && default_recipe.options.budget != 0) {
-        status = value_create(&default_recipe.options, default_recipe.top, made);
-        value = *made;
-    }
-    if (status == LEGO_OK && value != NULL) return value;
+    bool is_missing = status == LEGO_OK && value == NULL, makes = !no_create && default_recipe.options.budget != 0;
+    if (is_missing && makes) value = *made = make_sketch(ctx, recipe);
+    if (value != NULL) return value;
     RedisModule_CloseKey(*key);
     if (status != LEGO_OK) reply_status(ctx, status);
-    else key_missing(ctx);
+    else if (!makes) key_missing(ctx);
     return NULL;
 }
 
@@ -117,7 +125,8 @@ static struct value *open_to_count(RedisModuleCtx *ctx, RedisModuleString *name,
 static int count_items(RedisModuleCtx *ctx, RedisModuleString *name, struct counting *counting, const char *event)
 {
     RedisModuleKey *key;
-    struct value *made, *value = open_to_count(ctx, name, counting->no_create, &key, &made);
+    struct recipe recipe;
+    struct value *made, *value = open_to_count(ctx, name, counting->no_create, &key, &made, &recipe);
     if (value == NULL) return REDISMODULE_OK;
     bool one = counting->n == 1 && !counting->estimates;
     if (!batch_fits(ctx, value, counting->argv, counting->n, counting->step)) {
@@ -134,7 +143,7 @@ static int count_items(RedisModuleCtx *ctx, RedisModuleString *name, struct coun
     if (counting->bad) return reply_refused(ctx, "ERR a count is an integer of 64 bits");
     if (status != LEGO_OK) return reply_status(ctx, status);
     if (has_top) warn_of_long_items(ctx, counting);
-    if (made != NULL) recipe_replicate(ctx, name, &default_recipe);
+    if (made != NULL) recipe_replicate(ctx, name, &recipe);
     RedisModule_ReplicateVerbatim(ctx);
     if (made != NULL) key_changed(ctx, name, "lego.reserve");
     key_changed(ctx, name, event);

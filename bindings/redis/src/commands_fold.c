@@ -63,10 +63,12 @@ static int put_folded(RedisModuleCtx *ctx, struct job *job)
     read_size(job->argv, job->argc, &size);
     if (job->status != LEGO_OK) return refuse_fold(ctx, job, &size);
     RedisModuleKey *key = RedisModule_OpenKey(ctx, job->argv[1], REDISMODULE_READ | REDISMODULE_WRITE);
-    RedisModule_ModuleTypeReplaceValue(key, sketch_type, job->made, &old); /* the key keeps its time to live */
+    /* The key keeps its time to live. If that has run out since it was last looked at, there is nothing to replace. */
+    int done = RedisModule_ModuleTypeReplaceValue(key, sketch_type, job->made, &old);
+    RedisModule_CloseKey(key);
+    if (done != REDISMODULE_OK) return key_missing(ctx);
     value_release(old);
     job->made = NULL;
-    RedisModule_CloseKey(key);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, job->argv[1], "lego.fold");
     return reply_ok(ctx);

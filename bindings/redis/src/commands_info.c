@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "commands.h"
 #include "job.h"
+#include "secrets.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,11 +27,12 @@ static void reply_info(RedisModuleCtx *ctx, struct job *job)
 {
     lego_info info;
     lego_model_info model;
-    char seed[24];
+    char seed[24], fingerprint[FINGERPRINT_TEXT];
     const struct value *value = job->values[0];
     lego_describe(value->sketch, &info);
     lego_model_describe(info.model, &model);
-    snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
+    if (info.secret) snprintf(seed, sizeof seed, "secret:%s", fingerprint_show(info.seed, fingerprint));
+    else snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
     RedisModule_ReplyWithMap(ctx, 17);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);

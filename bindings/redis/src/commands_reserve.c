@@ -8,9 +8,10 @@
 #include "recipe.h"
 #include "reply.h"
 
-static int reserve(RedisModuleCtx *ctx, RedisModuleString *name, const struct recipe *recipe)
+static int reserve(RedisModuleCtx *ctx, RedisModuleString *name, struct recipe *recipe)
 {
     struct value *value;
+    if (!recipe_find_seed(ctx, recipe)) return REDISMODULE_OK;
     RedisModuleKey *key = key_open_place(ctx, name);
     if (key == NULL) return REDISMODULE_OK;
     bool taken = RedisModule_KeyType(key) != REDISMODULE_KEYTYPE_EMPTY;

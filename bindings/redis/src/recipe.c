@@ -4,10 +4,12 @@
 #include "recipe.h"
 
 #include "arguments.h"
+#include "refusal.h"
+#include "reply.h"
+#include "secrets.h"
 #include "value.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static const char *const meanings[OPTIONS] = {
     "ERROR is the mean relative error that is wanted, such as 0.01; 0: every count exact",
     "SKEW is that of a Zipf stream, 0 to 3",
     "MODEL is compact or paper",
-    "SEED is 0 to 18446744073709551615",
+    "SEED is 0 to 18446744073709551615, or secret: and the 16 hex digits of a fingerprint",
     "TOP is 1 to 1000000 items",
 };
 _Static_assert(LEGO_BUDGET_MIN == 4096 && LEGO_BUDGET_MAX == 68719476736 && TOP_MAX == 1000000, "as it says above");
@@ -49,6 +51,19 @@ static bool read_top(const RedisModuleString *argument, uint32_t *top)
     return true;
 }
 
+/* A number, which anybody may see, or secret:FINGERPRINT. */
+static bool read_seed(const RedisModuleString *argument, struct recipe *recipe)
+{
+    static const char prefix[] = "secret:";
+    enum { PREFIX = sizeof prefix - 1 };
+    size_t size;
+    const char *text = RedisModule_StringPtrLen(argument, &size);
+    recipe->seed =
+        size == PREFIX + FINGERPRINT_TEXT - 1 && memcmp(text, prefix, PREFIX) == 0 ? SEED_SECRET : SEED_PUBLIC;
+    return recipe->seed == SEED_SECRET ? fingerprint_parse(text + PREFIX, &recipe->fingerprint)
+                                       : argument_number(argument, 0, UINT64_MAX, &recipe->options.seed);
+}
+
 /* Whether the option is given something that it can be. */
 static bool read_option(int option, const RedisModuleString *given, struct recipe *recipe)
 {
@@ -62,7 +77,7 @@ static bool read_option(int option, const RedisModuleString *given, struct recip
     case ERROR: return read_real(given, 0, 1e9, &recipe->wish.error);
     case SKEW: return read_real(given, 0, 3, &recipe->wish.skew);
     case MODEL: return read_model(given, &recipe->options.model);
-    case SEED: return argument_number(given, 0, UINT64_MAX, &recipe->options.seed);
+    case SEED: return read_seed(given, recipe);
     default: return read_top(given, &recipe->top);
     }
 }
@@ -95,12 +110,37 @@ const char *recipe_read(RedisModuleString **argv, int argc, struct recipe *recip
     return check_options(said);
 }
 
+/* The nodes of a cluster would each make one of their own, and keys could not move from one to another. */
+static const struct secret *find_first(RedisModuleCtx *ctx)
+{
+    if (secrets_count() == 0 && RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER)
+        return reply_refused(ctx, "ERR all nodes of a cluster need the same secret seed, so that keys can move: give "
+                                  "it to each with LEGO.SECRET or the module's SEED-FILE, or say SEED"),
+               NULL;
+    const struct secret *first = secrets_first();
+    if (first == NULL) reply_refused(ctx, "ERR the system gave no random bytes for a secret seed: say SEED");
+    return first;
+}
+
+bool recipe_find_seed(RedisModuleCtx *ctx, struct recipe *recipe)
+{
+    if (recipe->seed == SEED_PUBLIC) return true;
+    const struct secret *found = recipe->seed == SEED_FIRST ? find_first(ctx) : secrets_find(recipe->fingerprint);
+    if (found == NULL && recipe->seed == SEED_SECRET) refuse_secret(ctx, recipe->fingerprint);
+    if (found == NULL) return false;
+    recipe->options.secret = found->bytes;
+    recipe->fingerprint = found->fingerprint;
+    return true;
+}
+
 void recipe_replicate(RedisModuleCtx *ctx, RedisModuleString *name, const struct recipe *recipe)
 {
-    char seed[24];
+    char seed[24], fingerprint[FINGERPRINT_TEXT];
     lego_model_info model;
     lego_model_describe(recipe->options.model, &model);
-    snprintf(seed, sizeof seed, "%" PRIu64, recipe->options.seed);
+    if (recipe->options.secret != NULL) secrets_replicate(ctx, secrets_find(recipe->fingerprint));
+    if (recipe->options.secret == NULL) snprintf(seed, sizeof seed, "%" PRIu64, recipe->options.seed);
+    else snprintf(seed, sizeof seed, "secret:%s", fingerprint_show(recipe->fingerprint, fingerprint));
     RedisModule_Replicate(ctx, "LEGO.RESERVE", recipe->top == 0 ? "sclcccc" : "sclcccccl", name, "BUDGET",
                           (long long)recipe->options.budget, "MODEL", model.name, "SEED", seed, "TOP",
                           (long long)recipe->top);

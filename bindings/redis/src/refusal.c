@@ -1,9 +1,10 @@
-/* Why two sketches do not merge; see refusal.h.
+/* Why two sketches do not merge, or one can not be read; see refusal.h.
  *
  * SPDX-License-Identifier: MIT */
 #include "refusal.h"
 
 #include "reply.h"
+#include "secrets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,4 +47,10 @@ int refuse_shapes(RedisModuleCtx *ctx, const struct value *one, const struct val
                          " %s do not merge, as neither folds to the other: "
                          "make both with BUDGET %" PRIu64 "%s%s",
                          of_a, of_b, what, budget_of(first ? &a : &b), mixed ? " and TOP" : "", fold);
+}
+
+int refuse_secret(RedisModuleCtx *ctx, uint64_t fingerprint)
+{
+    char shown[FINGERPRINT_TEXT];
+    return reply_refused(ctx, "ERR " SECRET_UNKNOWN, fingerprint_show(fingerprint, shown));
 }

@@ -10,11 +10,13 @@
  * SPDX-License-Identifier: MIT */
 #include "type.h"
 
+#include "secrets.h"
 #include "value.h"
 
 enum { ENCODING_VERSION = 0 };
 
 RedisModuleType *sketch_type;
+static RedisModuleCtx *outside; /* of any command: where nothing else is at hand to replicate with */
 
 /* The server can not be told that saving fails, so without memory for it RedisModule_Alloc() ends this process, as it
  * does where keys of the server's own are saved; mostly it is one that was forked to save. */
@@ -33,6 +35,24 @@ static void save(RedisModuleIO *rdb, void *context)
     RedisModule_Free(bytes);
 }
 
+static void log_refused(RedisModuleIO *rdb, const char *bytes, size_t size, lego_status status)
+{
+    char fingerprint[FINGERPRINT_TEXT];
+    uint64_t seed;
+    int is_secret;
+    if (status == LEGO_ERR_SECRET && lego_saved_seed(bytes, size, &seed, &is_secret) == LEGO_OK)
+        RedisModule_LogIOError(rdb, "warning", "a sketch: " SECRET_UNKNOWN, fingerprint_show(seed, fingerprint));
+    else RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
+}
+
+/* RESTORE replicates itself, and what it needs has to be told before. Where a file is loaded, or a log, nobody is. */
+static void tell_secret(const struct value *value)
+{
+    const struct secret *secret = value_secret(value);
+    bool loading = RedisModule_GetContextFlags(outside) & REDISMODULE_CTX_FLAGS_LOADING;
+    if (secret != NULL && !loading) secrets_replicate(outside, secret);
+}
+
 static void *load(RedisModuleIO *rdb, int version)
 {
     if (version != ENCODING_VERSION) {
@@ -45,14 +65,14 @@ static void *load(RedisModuleIO *rdb, int version)
     if (bytes == NULL) return NULL;
     struct value *value;
     lego_status status = value_load(bytes, size, &value);
-    RedisModule_Free(bytes);
-    if (status == LEGO_OK && value_set_top(value, top)) return value;
-    if (status == LEGO_OK) {
+    if (status == LEGO_OK && !value_set_top(value, top)) {
         value_release(value);
         status = LEGO_ERR_CORRUPT;
     }
-    RedisModule_LogIOError(rdb, "warning", "a sketch: %s", lego_status_message(status));
-    return NULL;
+    if (status == LEGO_OK) tell_secret(value);
+    else log_refused(rdb, bytes, size, status);
+    RedisModule_Free(bytes);
+    return status == LEGO_OK ? value : NULL;
 }
 
 static void rewrite(RedisModuleIO *aof, RedisModuleString *key, void *context)
@@ -60,6 +80,8 @@ static void rewrite(RedisModuleIO *aof, RedisModuleString *key, void *context)
     const struct value *value = context;
     size_t size;
     char *bytes = bytes_of(value, &size);
+    const struct secret *secret = value_secret(value);
+    if (secret != NULL) secrets_emit(aof, secret);
     if (value->top == 0) RedisModule_EmitAOF(aof, "LEGO.LOAD", "sb", key, bytes, size);
     else RedisModule_EmitAOF(aof, "LEGO.LOAD", "sbcl", key, bytes, size, "TOP", (long long)value->top);
     RedisModule_Free(bytes);
@@ -130,7 +152,11 @@ int type_start(RedisModuleCtx *ctx)
                                       .free = release,
                                       .free_effort = free_effort,
                                       .copy = copy,
-                                      .defrag = defragment};
+                                      .defrag = defragment,
+                                      .aux_save = secrets_save,
+                                      .aux_load = secrets_load,
+                                      .aux_save_triggers = REDISMODULE_AUX_BEFORE_RDB};
+    outside = RedisModule_GetDetachedThreadSafeContext(ctx);
     sketch_type = RedisModule_CreateDataType(ctx, "LEGO-SKCH", ENCODING_VERSION, &methods);
     return sketch_type == NULL ? REDISMODULE_ERR : REDISMODULE_OK;
 }

@@ -5,7 +5,7 @@
 
 #include <redismodule.h>
 
-/* The server hands it out once, when the module is loaded, and asks for it with every key. Nothing else is global. */
+/* The server hands it out once, when the module is loaded, and asks for it with every key. */
 extern RedisModuleType *sketch_type;
 
 int type_start(RedisModuleCtx *ctx); /* REDISMODULE_OK or _ERR */

@@ -4,6 +4,7 @@
 #include "value.h"
 
 #include "memory.h"
+#include "secrets.h"
 
 #include <string.h>
 
@@ -50,11 +51,24 @@ lego_status value_copy(const struct value *value, struct value **copy)
 lego_status value_load(const char *bytes, size_t size, struct value **value)
 {
     lego_sketch *sketch;
-    lego_status status = lego_load(bytes, size, &(lego_options){.allocator = &server_memory}, &sketch);
+    lego_options options = {.allocator = &server_memory};
+    uint64_t seed;
+    int is_secret;
+    const struct secret *secret = NULL;
+    if (lego_saved_seed(bytes, size, &seed, &is_secret) == LEGO_OK && is_secret) secret = secrets_find(seed);
+    if (secret != NULL) options.secret = secret->bytes;
+    lego_status status = lego_load(bytes, size, &options, &sketch);
     if (status != LEGO_OK) return status;
     lego_info info;
     lego_measure(sketch, &info);
     return wrap(sketch, info.top_bytes == 0 ? 0 : TOP_DEFAULT, info.budget, value);
+}
+
+const struct secret *value_secret(const struct value *value)
+{
+    lego_info info;
+    lego_measure(value->sketch, &info);
+    return info.secret ? secrets_find(info.seed) : NULL;
 }
 
 void value_hold(struct value *value)

@@ -24,8 +24,12 @@ struct value {
 lego_status value_create(const lego_options *options, uint32_t top, struct value **value);
 lego_status value_copy(const struct value *value, struct value **copy);
 
-/* The sketch of bytes from anywhere, which lists TOP_DEFAULT items if it keeps them. */
+/* The sketch of bytes from anywhere, which lists TOP_DEFAULT items if it keeps them. LEGO_ERR_SECRET: the server does
+ * not know their secret seed. */
 lego_status value_load(const char *bytes, size_t size, struct value **value);
+
+/* Its secret seed; NULL if it has none. */
+const struct secret *value_secret(const struct value *value);
 
 /* One owner more, or, in any thread, one less: without owners it is gone. Who is not the only one may not change it. */
 void value_hold(struct value *value);

@@ -91,6 +91,36 @@ def test_create_again_open_delete(cluster, client):
     assert not any(cluster.holder_of(key)("EXISTS", key) for key in ("made", *made.keys))
 
 
+def test_secret_groups(cluster, client):
+    """Every node has to know the same secret seed, which no client sees."""
+    first = cluster.masters()[0]
+    if not first("LEGO.SECRET"):
+        with pytest.raises(redis.ResponseError, match="all nodes of a cluster need the same secret seed"):
+            SketchGroups.create(client, "secret", 6, BUDGET, seed="secret")
+        plan = SketchGroups.create(client, "plan", 6, BUDGET)
+        cluster.holder_of(plan.keys[0])("LEGO.SECRET", "ab" * 16)
+        with pytest.raises(redis.ResponseError, match="no secret seed is known that has the fingerprint"):
+            SketchGroups.create(client, "secret", 6, BUDGET, seed="secret")
+        with pytest.raises(LookupError, match="not finished"):
+            SketchGroups.open(client, "secret")
+        for server in cluster.masters():
+            server("LEGO.SECRET", "ab" * 16)
+        SketchGroups.delete(client, "plan")
+    made = SketchGroups.create(client, "secret", 6, BUDGET, seed="secret")
+    ((fingerprint, _),) = first("LEGO.SECRET")
+    made.add_many(range(1000))
+    for again in (SketchGroups.create(client, "secret", 6, BUDGET, seed="secret"), SketchGroups.open(client, "secret")):
+        assert again.seed == int(fingerprint, 16) and again.estimate_many(range(1000)) == [1] * 1000
+    assert {info["seed"] for info in made.info()} == {f"secret:{fingerprint.decode()}"}
+    held = Counter(group(i, 6, made.seed) for i in range(1000))
+    assert [info["total"] for info in made.info()] == [held[i] for i in range(6)]
+    with pytest.raises(ValueError, match="already"):
+        SketchGroups.create(client, "secret", 6, BUDGET)
+    replica = cluster.replica_of(cluster.holder_of(made.keys[0]))
+    assert replica("LEGO.SECRET") == first("LEGO.SECRET")
+    SketchGroups.delete(client, "secret")
+
+
 def test_create_goes_on_where_it_failed(cluster, client):
     blocked = SketchGroups.create(client, "half", 6, BUDGET).keys[3]
     SketchGroups.delete(client, "half")
@@ -107,7 +137,7 @@ def test_create_goes_on_where_it_failed(cluster, client):
 
 
 def test_arguments(client):
-    for wrong in ({"groups": 0}, {"groups": 1025}, {"name": "a{b}"}, {"seed": -1}, {"budget": "lots"}):
+    for wrong in ({"groups": 0}, {"groups": 1025}, {"name": "a{b}"}, {"seed": -1}, {"seed": "7"}, {"budget": "lots"}):
         with pytest.raises(ValueError):
             SketchGroups.create(client, **{"name": "wrong", "groups": 6, "budget": BUDGET, **wrong})
     for refused in ({"budget": 6 * 4095}, {"model": "none"}, {"top": -1}):

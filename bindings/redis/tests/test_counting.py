@@ -103,7 +103,7 @@ def test_a_budget_by_items_and_error(server, words, budget):
 
 @pytest.mark.parametrize(("said", "bytes"), [("64kb", 65536), ("64KB", 65536), ("1mb", 1 << 20), ("1Gb", 1 << 30)])
 def test_sizes(server, said, bytes):
-    server("LEGO.RESERVE", "key", "BUDGET", said)
+    server("LEGO.RESERVE", "key", "BUDGET", said, "SEED", 0)
     assert server("LEGO.DUMP", "key") == Sketch(bytes).to_bytes()
     server("LEGO.FOLD", "key", "BUDGET", "64kb")
     sketch = Sketch(bytes)

@@ -81,7 +81,7 @@ def test_log(preamble):
 
 def test_the_log_has_what_changed_and_nothing_else():
     with Server("appendonly yes", "appendfsync always") as server:
-        server("LEGO.RESERVE", "key", "BUDGET", 20000)
+        server("LEGO.RESERVE", "key", "BUDGET", 20000, "SEED", 0)
         (name,) = glob.glob(f"{server.folder}/appendonlydir/*.incr.aof")
         with open(name, "rb") as file:
             words = file.read().split(b"\r\n")[1::2]

@@ -49,7 +49,7 @@ def test_questions_are_meant_as_in_the_library(server, top):
 
 
 def test_the_default_model_is_compact(server):
-    server("LEGO.RESERVE", "key", "BUDGET", 4096)
+    server("LEGO.RESERVE", "key", "BUDGET", 4096, "SEED", 0)
     assert server("LEGO.DUMP", "key") == Sketch(4096, model="compact").to_bytes()
 
 
@@ -208,7 +208,7 @@ def test_integers_are_8_bytes(server, top):
     assert server("LEGO.ADD", "key", raw[2]) == 4 and server("LEGO.INCRBY", "key", raw[0], 3, raw[1], 2) == 9
     sketch.add_many([7, 42, 42, 42, -1, -1])
     assert server("LEGO.DUMP", "key") == sketch.to_bytes()  # what its items are included
-    server("LEGO.RESERVE", "text", "BUDGET", 40000)
+    server("LEGO.RESERVE", "text", "BUDGET", 40000, "SEED", 0)
     server("LEGO.ADD", "text", "42")
     server("LEGO.MERGE", "both", 2, "text", "key")
     assert server("LEGO.QUERY", "both", "42", raw[0]) == [1, 5]
@@ -218,7 +218,7 @@ def test_the_command_reads_what_dump_gives(server, tmp_path):
     lines = b"".join(b"item%d\n" % (i % 300) for i in range(2000))
     command = os.environ["LEGOSKETCH"]
     subprocess.run([command, "build", "-o", tmp_path / "made", "--budget", "40000"], input=lines, check=True)
-    server("LEGO.RESERVE", "key", "BUDGET", 40000)
+    server("LEGO.RESERVE", "key", "BUDGET", 40000, "SEED", 0)
     server("LEGO.ADD", "key", *lines.split())
     assert server("LEGO.DUMP", "key") == (tmp_path / "made").read_bytes()
 

@@ -176,3 +176,15 @@ def test_groups_may_be_one(server):
     sketch = SketchGroups.create(server.client, "one", 1, BUDGET)
     sketch.add_many(["apple", "pear"], [3, 4])
     assert [sketch.estimate("apple"), sketch.bounds("pear"), group("apple", 1)] == [3, (4, 4), 0]
+
+
+def test_secret_groups_of_one_server(server):
+    """Which makes a secret seed by itself."""
+    sketch = SketchGroups.create(server.client, "secret", 3, BUDGET, seed="secret", top=3)
+    sketch.add_many(["a", "b", "a", 7])
+    assert sketch.top(1, str) == [("a", 2)] and SketchGroups.open(server.client, "secret").estimate("a") == 2
+    public = SketchGroups.create(server.client, "public", 3, BUDGET, top=3)
+    for key, made in zip(sketch.keys, public.keys):
+        server("RENAME", made, key)
+    with pytest.raises(LookupError, match="its seed is not secret"):
+        SketchGroups.open(server.client, "secret")

@@ -4,7 +4,7 @@ import random
 
 import pytest
 import redis
-import xxhash
+from hostile import Fuzzer, mutated, sealed
 from server import Server
 from streams import MODELS, count, reserve, stream
 
@@ -33,41 +33,6 @@ def payload(original, top, data, version=0):
     head = original[:2] + number.to_bytes(8, "big")
     value = length(UINT) + length(top) + length(STRING) + length(len(data)) + data + length(EOF)
     return head + value + original[-10:]
-
-
-def sealed(data):
-    """With the checksum that it should have: what is wrong is deeper."""
-    data = bytearray(data)
-    if len(data) < 96:
-        return bytes(data)
-    data[-8:] = xxhash.xxh3_64_intdigest(bytes(data[:-8])).to_bytes(8, "little")
-    return bytes(data)
-
-
-def mutated(data, source):
-    data = bytearray(data)
-    for _ in range(source.choice([1, 1, 1, 2, 5])):
-        at = source.randrange(source.choice([96, len(data)]))
-        kind = source.randrange(6)
-        if kind == 0:
-            data[at] ^= 1 << source.randrange(8)
-        elif kind == 1:
-            data[at] = source.choice([0, 1, 127, 128, 255])
-        elif kind == 2:
-            at -= at % 8
-            number = source.choice([0, 1, 2**31, 2**32 - 1, 2**36, 2**62, 2**63 - 1, 2**63, 2**64 - 1, len(data)])
-            data[at : at + 8] = number.to_bytes(8, "little")
-        elif kind == 3:
-            del data[at : at + source.choice([1, 8, 64, 1000])]
-        elif kind == 4:
-            data[at:at] = source.randbytes(source.choice([1, 8, 64, 1000]))
-        else:
-            data[at : at + 8] = source.randbytes(8)
-        if len(data) < 100:
-            break
-    if source.random() < 0.8 and len(data) >= 24:
-        data[16:24] = len(data).to_bytes(8, "little")  # the length, most often right
-    return sealed(data) if source.random() < 0.9 else bytes(data)
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +135,9 @@ def test_restore_of_changed_payloads(target, samples):
             commands.append(["RESTORE", f"k{i}", 0, bytes(made)])
     assert len(commands) > 2000
     attack(target, commands)
+
+
+def test_random_commands():
+    """For ten seconds; `run.sh BUILD hostile.py COMMANDS` does as many as one likes."""
+    with Server("maxmemory 300mb") as server:
+        assert Fuzzer(server, 1).run(seconds=10) > 1000

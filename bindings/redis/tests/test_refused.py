@@ -7,6 +7,7 @@ import resource
 import pytest
 import redis
 from legosketch import Sketch
+from server import Server
 
 ERROR = redis.exceptions.ResponseError
 
@@ -373,6 +374,25 @@ def test_the_system_has_no_memory(keys):
     finally:
         resource.prlimit(keys.process.pid, resource.RLIMIT_AS, before)
     assert keys("LEGO.ADD", "plain", "a") == 3
+
+
+def test_the_system_has_no_memory_for_a_reply():
+    """Of LEGO.DUMP, which is a copy of the bytes: they fit once, but not twice."""
+    with Server() as server:
+        server("LEGO.RESERVE", "key", "BUDGET", 32 << 20, "MODEL", "paper")  # which takes all of it at once
+        for first in range(0, 100_000, 10_000):
+            server("LEGO.INCRBY", "key", *(word for i in range(first, first + 10_000) for word in (i, 2**30 + i)))
+        with open(f"/proc/{server.process.pid}/statm") as file:
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+        answers = []
+        for more in range(8, 200, 16):
+            resource.prlimit(server.process.pid, resource.RLIMIT_AS, (mapped + (more << 20), resource.RLIM_INFINITY))
+            try:
+                answers.append(len(server("LEGO.DUMP", "key")))
+            except redis.exceptions.OutOfMemoryError:
+                answers.append(0)
+        assert answers[0] == 0 and answers[-1] > 8 << 20 and answers == sorted(answers)
+
 
 
 def test_nothing_is_lost(keys):
