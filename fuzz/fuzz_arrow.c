@@ -238,7 +238,7 @@ static void fill_numbers(struct node *node, size_t rows)
     if (node->dictionary == NULL || node->dictionary->array.length <= 0) return;
     for (size_t i = 0; i < rows * width && width <= 8; i++)
         numbers.start[i] = i % width == 0 ? (char)((uint8_t)numbers.start[i] % node->dictionary->array.length) : 0;
-    if (rarely() && rows > 0) numbers.start[0] = (char)byte();
+    if (rarely() && rows * width > 0) numbers.start[0] = (char)byte();
 }
 
 static void fill(struct node *node)
