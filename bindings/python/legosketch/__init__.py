@@ -397,8 +397,8 @@ class Sketch(_core.Sketch):
         secret: str | bytes | None = None,
         threads: int = 1,
     ) -> Self:
-        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again, and so it does a
-        secret seed, which LEGOSKETCH_SEED in the environment may have, too."""
+        """The sketch of to_bytes(). Made with a model that is not built in, or with a secret seed, it needs that again;
+        the seed may also be in LEGOSKETCH_SEED in the environment."""
         return cls._restored(_frozen(data), _model(model), _secret.reading(secret), threads)
 
     @classmethod
