@@ -606,7 +606,7 @@ static bool is_float(const struct node *node)
 static void check_array(void)
 {
     const uint8_t *const start = now.at;
-    PyObject *whole = new_sketch(), *pieces = new_sketch(), *column;
+    PyObject *whole = new_sketch(), *pieces = new_sketch();
     struct node *node = build(0);
     int64_t length = node->array.length, items = -1;
     bool possible = length >= 0 && length < 256 && node->array.offset >= 0 && node->array.offset < 256, all = true;
@@ -623,9 +623,7 @@ static void check_array(void)
     CHECK(!possible || length == 0 || counted == all);
     CHECK(!counted || same(whole, pieces));
     now.at = start;
-    column = array_of(build(0), array_class);
-    if (counted) check_estimates(whole, column, true);
-    else Py_DECREF(column);
+    check_estimates(whole, array_of(build(0), array_class), counted);
     Py_DECREF(whole);
     Py_DECREF(pieces);
 }

@@ -330,10 +330,12 @@ def test_a_release_that_raises_hides_nothing():
     s = Sketch("8K")
     s.add_many(good)
     assert (s.total, s.estimate(5), len(good.released)) == (2, 1, 2)
-    for wrong, error, says in (Column(length=-1), ValueError, "impossible length"), (Column(b"?"), TypeError, "Arrow"):
-        with pytest.raises(error, match=says):
-            s.add_many(wrong)
-        assert len(wrong.released) == 2
+    for given, error, says in ({"length": -1}, ValueError, "impossible length"), ({"kind": b"?"}, TypeError, "Arrow"):
+        for use in s.add_many, s.estimate_many, s.bounds_many:
+            wrong = Column(**given)
+            with pytest.raises(error, match=says):
+                use(wrong)
+            assert len(wrong.released) == 2
     with pytest.raises((TypeError, ValueError), match="count"):
         s.add_many(Column(), ["a", "b"])
     assert s.total == 2
