@@ -88,7 +88,8 @@ int sketch_read_secret(PyObject *bytes, void *secret)
     return 1;
 }
 
-/* Sketch(budget, top, model, seed, secret, threads), all of them given: legosketch/__init__.py has the defaults and ranges. */
+/* Sketch(budget, top, model, seed, secret, threads), all of them given: legosketch/__init__.py has the defaults and
+ * ranges. */
 static PyObject *sketch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     (void)keywords;
