@@ -20,9 +20,10 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _core
+from . import _core, _secret
 from ._core import LegoError
 from ._saving import write_file
+from ._secret import secret_seed
 from ._sizing import Suggestion, suggest
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from ._core import Item
 
-__all__ = ["Error", "LegoError", "Sketch", "Suggestion", "Top", "group", "suggest"]
+__all__ = ["Error", "LegoError", "Sketch", "Suggestion", "Top", "group", "secret_seed", "suggest"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
@@ -185,6 +186,17 @@ def _apart(one: Sketch, other: Sketch) -> str:
     return f"{why}neither number is a multiple of the other: {what}{fold}"
 
 
+def _hashed(sketch: Sketch) -> str:
+    """The seed as it may be shown."""
+    return f"{sketch.seed}" if sketch.fingerprint is None else f"secret ({sketch.fingerprint})"
+
+
+def _model_again(sketch: Sketch) -> str | bytes | None:
+    """The model of a sketch, as one more can be made or loaded with it, anywhere."""
+    model = sketch._model
+    return model if model is None or isinstance(model, str) else _core.model_bytes(model)
+
+
 def _restore(kind: type[Sketch], data: bytes, model: bytes | str | None, threads: int) -> Sketch:
     """A pickled sketch."""
     return kind.from_bytes(data, model=model, threads=threads)
@@ -197,7 +209,9 @@ class Sketch(_core.Sketch):
     top      True: also keep the most frequent items, with exact counts, for top(), in an eighth of the budget;
              "100K": in so much of it
     model    "compact" (the default), "paper", or the path or the bytes of a .lego file
-    seed     of the hash; only sketches of one seed merge
+    seed     of the hash, 0 if none is given; only sketches of one seed merge
+    secret   a secret one in its place, for items that others choose: 16 bytes or 32 hex digits, as secret_seed() has
+             them; without either, what LEGOSKETCH_SEED in the environment says
     threads  how many add_many() and estimate_many() may use; nothing depends on it
 
     s[item] is estimate(item). item in s is False if it certainly never came. s + t and sum([s, t]) merge, s - t takes
@@ -219,13 +233,15 @@ class Sketch(_core.Sketch):
         top: bool | int | str | None = 0,
         *,
         model: str | os.PathLike[str] | bytes | None = None,
-        seed: int = 0,
+        seed: int | None = None,
+        secret: str | bytes | None = None,
         threads: int = 1,
     ) -> Self:
         size = _size(budget)
         if not _LEAST <= size <= _MOST:
             raise ValueError(f"a budget is from 4K to 64G, not {size}")
-        return super().__new__(cls, size, _top(top, size), _model(model), _seed(seed), threads)
+        key, number = _secret.making(seed, secret), _seed(0 if seed is None else seed)
+        return super().__new__(cls, size, _top(top, size), _model(model), number, key, threads)
 
     def estimate_many(self, keys: Any, *, absent: float = 0.0, relative: float = 0.5) -> NDArray[float64]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
@@ -323,7 +339,7 @@ class Sketch(_core.Sketch):
             elif error.status == _core.LEGO_ERR_TOP:
                 error.args = ("sketches with top can not be subtracted, nor subtracted from",)
             elif error.status == _core.LEGO_ERR_SEED:
-                error.args = (f"seeds {self.seed} and {other.seed} do not merge: make both with the same seed",)
+                error.args = (f"seeds {_hashed(self)} and {_hashed(other)} do not merge: make both with the same seed",)
             elif error.status == _core.LEGO_ERR_MODEL:
                 error.args = (f"models {self.model} and {other.model} do not merge: make both with the same model",)
             raise
@@ -378,10 +394,21 @@ class Sketch(_core.Sketch):
         data: bytes | bytearray | memoryview,
         *,
         model: str | os.PathLike[str] | bytes | None = None,
+        secret: str | bytes | None = None,
         threads: int = 1,
     ) -> Self:
-        """The sketch of to_bytes(). Made with a model that is not built in, it needs that again."""
-        return cls._from_bytes(_frozen(data), _model(model), threads)
+        """The sketch of to_bytes(). Made with a model that is not built in, or with a secret seed, it needs that again;
+        the seed may also be in LEGOSKETCH_SEED in the environment."""
+        return cls._restored(_frozen(data), _model(model), _secret.reading(secret), threads)
+
+    @classmethod
+    def _restored(cls, data: bytes, model: Any, secret: bytes | None, threads: int) -> Self:
+        try:
+            return cls._from_bytes(data, model, secret, threads)
+        except LegoError as error:
+            if error.status == _core.LEGO_ERR_SECRET:
+                error.args = (_secret.missing(_core.saved_fingerprint(data), secret is not None),)
+            raise
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .sketch file, as the command reads and writes them: whole, in place of the old one, or not at all.
@@ -401,22 +428,20 @@ class Sketch(_core.Sketch):
         path: str | os.PathLike[str],
         *,
         model: str | os.PathLike[str] | bytes | None = None,
+        secret: str | bytes | None = None,
         threads: int = 1,
     ) -> Self:
-        """The sketch of a .sketch file."""
-        known = _model(model)
+        """The sketch of a .sketch file; see from_bytes()."""
+        known, key = _model(model), _secret.reading(secret)
         try:
-            return cls._from_bytes(_read_saved(path), known, threads)
+            return cls._restored(_read_saved(path), known, key, threads)
         except LegoError as error:
             error.args = (f"{os.fspath(path)}: {error}",)
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        model = self._model
-        if not (model is None or isinstance(model, str)):
-            model = _core.model_bytes(model)
         return _restore, (
-            type(self), self.to_bytes(), model, self.threads
+            type(self), self.to_bytes(), _model_again(self), self.threads
         ), getattr(self, "__dict__", None)  # of a subclass
 
     def __repr__(self) -> str:

@@ -18,18 +18,19 @@ from collections.abc import Callable
 _PREFIX = ".legosketch-"
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Replaces what is there, through links, and keeps its mode; what is no file, such as a pipe, is written to."""
+def write_file(path: str | os.PathLike[str], data: bytes, *, new_mode: int | None = None) -> None:
+    """Replaces what is there, through links, and keeps its mode; what is no file, such as a pipe, is written to. With
+    new_mode, that of a new file, it replaces nothing: FileExistsError."""
     name = os.fsdecode(path)
     target = os.path.realpath(name)
     folder = os.path.dirname(target)
     try:
-        mode = os.stat(name).st_mode if os.path.exists(name) else None  # of a new file the umask tells
-        if mode is not None and not stat.S_ISREG(mode):
+        mode = os.stat(name).st_mode if os.path.exists(name) else new_mode  # None: the umask tells
+        if new_mode is None and mode is not None and not stat.S_ISREG(mode):
             with open(name, "wb") as file:
                 file.write(data)
             return
-        _replace(folder, target, data, mode)
+        _replace(folder, target, data, mode, new_mode is None)
         _sweep(folder)
     except OSError as error:
         error.filename, error.filename2 = name, None  # the one that the caller knows
@@ -37,29 +38,31 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     _sync_folder(folder, name)
 
 
-def _replace(folder: str, target: str, data: bytes, mode: int | None) -> None:
-    temporary = ""
+def _replace(folder: str, target: str, data: bytes, mode: int | None, replaces: bool) -> None:
+    file, temporary = _open_new(folder, 0o666 if mode is None else stat.S_IMODE(mode))
     try:
-        file, temporary = _open_new(folder, 0o666 if mode is None else stat.S_IMODE(mode))
-        try:
-            if mode is not None:
-                os.fchmod(file, stat.S_IMODE(mode))
-            with open(file, "wb", closefd=False) as stream:
-                stream.write(data)
-            os.fsync(file)
-            if not temporary:
-                try:
-                    _link(file, target)
-                    return
-                except FileExistsError:
-                    temporary = _named(folder, lambda path: _link(file, path))
+        if mode is not None:
+            os.fchmod(file, stat.S_IMODE(mode))
+        with open(file, "wb", closefd=False) as stream:
+            stream.write(data)
+        os.fsync(file)
+        if not temporary:
+            try:
+                _link(file, target)
+                return
+            except FileExistsError:
+                if not replaces:
+                    raise
+                temporary = _named(folder, lambda path: _link(file, path))
+        if replaces:
             os.replace(temporary, target)
             temporary = ""
-        finally:
-            os.close(file)
+        else:
+            os.link(temporary, target)
     finally:
-        if temporary:
+        if temporary:  # it is still locked, so that nobody has swept it
             os.unlink(temporary)
+        os.close(file)
 
 
 def _open_new(folder: str, mode: int) -> tuple[int, str]:

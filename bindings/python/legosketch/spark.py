@@ -29,7 +29,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from . import Sketch, _core
+from . import Sketch, _core, _model_again, _secret
 
 FAN_IN = 16  # about how many sketches a task of the tree merges, and arrive at the driver in the end
 MANY = 1 << 20  # rows added at once: a third of the time of the 10,000 that an Arrow batch of Spark's has
@@ -41,6 +41,7 @@ _SKETCH = T.StructField("sketch", T.BinaryType())
 _SHARE = "legosketch share"  # of a key's sketches: which of them meet in a round that is not the last
 
 Model = str | os.PathLike[str] | bytes | None
+Secret = str | bytes | None  # it goes to the executors with the functions that run there, never with rows or sketches
 
 
 def sketch_column(
@@ -50,12 +51,14 @@ def sketch_column(
     *,
     weight: str | Column | None = None,
     model: Model = None,
-    seed: int = 0,
+    seed: int | None = None,
+    secret: Secret = None,
 ) -> Sketch:
     """The Sketch of a column of strings, binary, numbers, booleans, dates, timestamps, or structs and arrays of these,
     which are the items that Python's values are (docs/python.md). `weight` names an integer column, how often each row counts.
-    Rows in which either is null do not count. Runs a job."""
-    make = _maker(budget, model, seed)
+    Rows in which either is null do not count. seed and secret are those of Sketch. Runs a job."""
+    secret = _secret.making(seed, secret)
+    make = _maker(budget, model, seed, secret)
     items = _items(df, [], column, weight)
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -67,7 +70,7 @@ def sketch_column(
         if sketch is not None:
             yield pa.record_batch([pa.array([sketch.to_bytes()], pa.binary())], ["sketch"])
 
-    sketch = _merge_tree(items.mapInArrow(partial, T.StructType([_SKETCH])), _bytes(model))
+    sketch = _merge_tree(items.mapInArrow(partial, T.StructType([_SKETCH])), _bytes(model), secret)
     return make() if sketch is None else sketch
 
 
@@ -79,13 +82,15 @@ def sketch_groups(
     *,
     weight: str | Column | None = None,
     model: Model = None,
-    seed: int = 0,
+    seed: int | None = None,
+    secret: Secret = None,
     rounds: int = 1,
 ) -> DataFrame:
     """A DataFrame of the key columns and a binary column `sketch`, one row for each combination of keys that has an
     item. `keys` is a column or a list of them. Every partition makes a sketch of each of its keys, and merge_groups()
     merges those in so many rounds. A task holds about 64 MB of sketches; of more it hands on what it has so far."""
-    make = _maker(budget, model, seed)
+    secret = _secret.making(seed, secret)
+    make = _maker(budget, model, seed, secret)
     keys = _keys(df, keys)
     items = _items(df, keys, column, weight)
     schema = T.StructType([*items.schema.fields[: len(keys)], _SKETCH])
@@ -110,13 +115,16 @@ def sketch_groups(
         if held:
             yield _rows(schema, types, held)
 
-    return merge_groups(items.mapInArrow(partial, schema), schema.names[:-1], model=model, rounds=rounds)
+    partials = items.mapInArrow(partial, schema)
+    return merge_groups(partials, schema.names[:-1], model=model, secret=secret, rounds=rounds)
 
 
-def merge_column(df: DataFrame, column: str | Column = "sketch", *, model: Model = None) -> Sketch:
+def merge_column(
+    df: DataFrame, column: str | Column = "sketch", *, model: Model = None, secret: Secret = None
+) -> Sketch:
     """The Sketch of all streams whose sketches are in a binary column. Nulls do not count; ValueError if there is no
-    sketch. `model` is for those of a model of your own. Runs a job."""
-    sketch = _merge_tree(df.select(column), _bytes(model))
+    sketch. `model` is for those of a model of your own, `secret` for those of a secret seed. Runs a job."""
+    sketch = _merge_tree(df.select(column), _bytes(model), _secret.reading(secret))
     if sketch is None:
         raise ValueError("there is no sketch to merge")
     return sketch
@@ -128,6 +136,7 @@ def merge_groups(
     column: str | Column = "sketch",
     *,
     model: Model = None,
+    secret: Secret = None,
     rounds: int = 1,
 ) -> DataFrame:
     """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged.
@@ -135,35 +144,59 @@ def merge_groups(
     share that work: in each but the last a task merges a key's sketches of 16 partitions, for another shuffle."""
     if rounds not in range(1, 5):
         raise ValueError("rounds is from 1 to 4")
-    model = _bytes(model)
+    model, secret = _bytes(model), _secret.reading(secret)
     sketches = df.select(*_keys(df, keys), _column(column).alias("sketch")).where(F.col("sketch").isNotNull())
     names = sketches.columns[:-1]
     for _ in range(rounds - 1):
         share = F.floor(F.spark_partition_id() / FAN_IN).alias(_SHARE)
-        sketches = _merge_once(sketches.select(*names, share, "sketch"), model)
-    return _merge_once(sketches.select(*names, "sketch"), model)
+        sketches = _merge_once(sketches.select(*names, share, "sketch"), model, secret)
+    return _merge_once(sketches.select(*names, "sketch"), model, secret)
 
 
-def estimate(sketch: Sketch, column: str | Column, *, absent: float = 0.0, relative: float = 0.5) -> Column:
+def estimate(
+    sketch: Sketch, column: str | Column, *, absent: float = 0.0, relative: float = 0.5, secret: Secret = None
+) -> Column:
     """How often each item of a column is in the sketch, as a column of doubles; null for null. absent and relative are
-    those of Sketch.estimate()."""
-    sketch.estimate_many([], absent=absent, relative=relative)  # what is wrong is an error at once, not in an executor
-    shared = SparkSession.active().sparkContext.broadcast(sketch)
+    those of Sketch.estimate(); a sketch with a secret seed needs that again."""
+    model, secret, threads = _model_again(sketch), _secret.reading(secret), sketch.threads
+    saved = sketch.to_bytes()
+    # what is wrong is an error at once, not in an executor
+    _Moving(saved).open(model, secret).estimate_many([], absent=absent, relative=relative)
+    shared = SparkSession.active().sparkContext.broadcast(_Moving(saved))
 
     @F.arrow_udf("double")
     def ask(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        asked = shared.value.open(model, secret, threads)
         for items in columns:
-            yield pa.array(shared.value.estimate_many(items, absent=absent, relative=relative), from_pandas=True)
+            yield pa.array(asked.estimate_many(items, absent=absent, relative=relative), from_pandas=True)
 
     return ask(column)
 
 
-def _maker(budget: int | str, model: Model, seed: int) -> Callable[[], Sketch]:
+class _Moving:
+    """A sketch that moves between processes as its bytes alone, until one opens it, who has all it takes: functions bring
+    their model and the secret seed, which a pickled Sketch has not."""
+
+    def __init__(self, held: Sketch | bytes):
+        self.held = held
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Moving, (self.held if isinstance(self.held, bytes) else self.held.to_bytes(),)
+
+    def open(self, model: str | bytes | None, secret: Secret, threads: int = 1) -> Sketch:
+        if isinstance(self.held, bytes):
+            self.held = Sketch.from_bytes(self.held, model=model, secret=secret, threads=threads)
+        return self.held
+
+
+def _maker(budget: int | str, model: Model, seed: int | None, secret: Secret) -> Callable[[], Sketch]:
     """Makes empty sketches; arguments that are wrong are an error at once, not in an executor."""
     model = _bytes(model)
+    if seed is None and secret is None:
+        seed = 0  # whatever the environment of an executor says
 
     def make() -> Sketch:
-        return Sketch(budget, model=model, seed=seed)
+        return Sketch(budget, model=model, seed=seed, secret=secret)
 
     make()
     return make
@@ -252,7 +285,7 @@ def _rows(
     return pa.record_batch([*columns, saved], schema.names)
 
 
-def _merge_once(sketches: DataFrame, model: str | bytes | None) -> DataFrame:
+def _merge_once(sketches: DataFrame, model: str | bytes | None, secret: Secret) -> DataFrame:
     """For each combination of all other columns the sketches of the last one merged, by one task."""
     schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
 
@@ -261,7 +294,7 @@ def _merge_once(sketches: DataFrame, model: str | bytes | None) -> DataFrame:
         for batch in batches:
             types = batch.schema.types[:-1]
             for saved in batch.column(len(key)):
-                sketch = Sketch.from_bytes(saved.as_py(), model=model)
+                sketch = Sketch.from_bytes(saved.as_py(), model=model, secret=secret)
                 if merged is None:
                     merged = sketch
                 else:
@@ -272,25 +305,22 @@ def _merge_once(sketches: DataFrame, model: str | bytes | None) -> DataFrame:
     return sketches.groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
 
 
-def _merge_tree(sketches: DataFrame, model: str | bytes | None) -> Sketch | None:
+def _merge_tree(sketches: DataFrame, model: str | bytes | None, secret: Secret) -> Sketch | None:
     """All sketches of the one column there is, merged in rounds: in each, a task merges about FAN_IN or fewer of the
     round before. The last few are merged here. What nothing was merged with stays bytes; None stands for no sketch."""
 
-    def load(saved: Sketch | bytes | None) -> Sketch | None:
-        return Sketch.from_bytes(saved, model=model) if isinstance(saved, bytes) else saved
-
-    def merge(into: Any, other: Any) -> Any:
+    def merge(into: _Moving | None, other: _Moving | None) -> _Moving | None:
         if into is None or other is None:
             return other if into is None else into
-        into = load(into)
-        into.merge(load(other))
+        into.open(model, secret).merge(other.open(model, secret))
         return into
 
-    def merge_row(into: Any, row: Any) -> Any:
-        return merge(into, None if row[0] is None else bytes(row[0]))
+    def merge_row(into: _Moving | None, row: Any) -> _Moving | None:
+        return merge(into, None if row[0] is None else _Moving(bytes(row[0])))
 
     rows = sketches.rdd
     depth, leaves = 1, FAN_IN
     while leaves < rows.getNumPartitions():
         depth, leaves = depth + 1, leaves * FAN_IN
-    return load(rows.treeAggregate(None, merge_row, merge, depth))
+    found = rows.treeAggregate(None, merge_row, merge, depth)
+    return None if found is None else found.open(model, secret)

@@ -94,7 +94,9 @@ static bool is_uuid(const char *metadata)
     for (; n > 0; n--) {
         const char *name = metadata + sizeof *size;
         memcpy(&size[0], metadata, sizeof *size);
+        if (size[0] < 0) return false;
         memcpy(&size[1], name + size[0], sizeof *size);
+        if (size[1] < 0) return false;
         const char *value = name + size[0] + sizeof *size;
         if (size[0] == 20 && size[1] == 10 && memcmp(name, pair, 20) == 0 && memcmp(value, pair + 20, 10) == 0)
             return true;
@@ -112,19 +114,23 @@ static int refuse(const char *format)
     return -1;
 }
 
+static int lacks_column(void)
+{
+    return PyErr_SetString(PyExc_ValueError, "an Arrow schema lacks one of its columns"), -1;
+}
+
 static int read_children(struct type *type, const struct ArrowSchema *schema)
 {
     if (schema->n_children < 0 || (type->layout != STRUCTS && schema->n_children != 1)) return refuse(schema->format);
-    if (Py_EnterRecursiveCall(" in an Arrow schema")) return -1;
+    if (schema->n_children > 0 && schema->children == NULL) return lacks_column();
     type->children = calloc((size_t)schema->n_children + 1, sizeof *type->children);
     int failed = type->children == NULL ? (PyErr_NoMemory(), -1) : 0;
     for (int64_t i = 0; i < schema->n_children && !failed; i++, type->n_children++)
-        failed = type_read(&type->children[i], schema->children[i]);
-    Py_LeaveRecursiveCall();
+        failed = schema->children[i] == NULL ? lacks_column() : type_read(&type->children[i], schema->children[i]);
     return failed;
 }
 
-int type_read(struct type *type, const struct ArrowSchema *schema)
+static int read_type(struct type *type, const struct ArrowSchema *schema)
 {
     if (schema->format == NULL || !read_format(schema->format, type))
         return refuse(schema->format == NULL ? "" : schema->format);
@@ -137,6 +143,14 @@ int type_read(struct type *type, const struct ArrowSchema *schema)
     type->values = calloc(1, sizeof *type->values);
     if (type->values == NULL) return PyErr_NoMemory(), -1;
     return type_read(type->values, schema->dictionary);
+}
+
+int type_read(struct type *type, const struct ArrowSchema *schema)
+{
+    if (Py_EnterRecursiveCall(" in an Arrow schema")) return -1;
+    int failed = read_type(type, schema);
+    Py_LeaveRecursiveCall();
+    return failed;
 }
 
 void type_free(struct type *type)
@@ -166,6 +180,7 @@ static const char *read_columns(struct column *column, const struct ArrowArray *
     column->children = calloc(type->n_children + 1, sizeof *column->children);
     if (column->children == NULL) return no_memory;
     for (size_t i = 0; i < type->n_children; i++) {
+        if (array->children[i] == NULL) return lacks;
         const char *wrong = column_read(&column->children[i], array->children[i], &type->children[i]);
         if (wrong != NULL) return wrong;
     }
@@ -279,6 +294,13 @@ bool column_offsets_hold(const struct column *column, uint64_t from, uint64_t to
     return from <= to && to <= INT64_MAX && (column->text != NULL || to == from);
 }
 
+static int64_t part_size(const struct column *column, size_t part)
+{
+    int64_t size;
+    memcpy(&size, column->part_sizes + part * sizeof size, sizeof size);
+    return size;
+}
+
 static const char *view_at(const struct column *column, size_t row, const char **text, size_t *size)
 {
     const char *at = value_at(column, row);
@@ -289,7 +311,7 @@ static const char *view_at(const struct column *column, size_t row, const char *
     if (view[0] < 0) return bad_view;
     if (view[0] <= 12) return NULL;
     if (view[2] < 0 || (size_t)view[2] >= column->n_parts || view[3] < 0 || column->parts[view[2]] == NULL ||
-        (int64_t)view[3] + view[0] > column->part_sizes[view[2]])
+        (int64_t)view[3] + view[0] > part_size(column, (size_t)view[2]))
         return bad_view;
     *text = (const char *)column->parts[view[2]] + view[3];
     return NULL;

@@ -54,7 +54,7 @@ struct column {
     const char *values;   /* numbers, fixed texts, offsets or views */
     const char *text;
     const void *const *parts; /* of views: the buffers that they point into, and their sizes */
-    const int64_t *part_sizes;
+    const char *part_sizes;   /* int64_t each, which need not be aligned */
     size_t n_parts;
     struct column *dictionary, *children;
 };

@@ -190,6 +190,15 @@ static int make_room(struct arrow *arrow)
     return 0;
 }
 
+/* How many rows there are, unless an array can not have so many. */
+static int add_length(struct keys *keys, const struct ArrowArray *array)
+{
+    if (array->length < 0 || array->length > PY_SSIZE_T_MAX / 64 - keys->length)
+        return PyErr_SetString(PyExc_ValueError, "an Arrow array has an impossible length"), -1;
+    keys->length += array->length;
+    return 0;
+}
+
 /* The result of __arrow_c_array__(): the capsules of a schema and of an array. */
 static int take_array(struct keys *keys, PyObject *result)
 {
@@ -206,8 +215,7 @@ static int take_array(struct keys *keys, PyObject *result)
     schema->release = NULL;
     arrow->arrays[arrow->n++] = *array;
     array->release = NULL;
-    keys->length = arrow->arrays[0].length;
-    return 0;
+    return add_length(keys, &arrow->arrays[0]);
 }
 
 static int stream_failed(struct ArrowArrayStream *stream)
@@ -230,9 +238,7 @@ static int take_all(struct keys *keys)
         if (failed) return stream_failed(&arrow->stream);
         if (array->release == NULL) break;
         arrow->n++;
-        if (array->length < 0 || array->length > PY_SSIZE_T_MAX - keys->length)
-            return PyErr_SetString(PyExc_ValueError, "an Arrow array has an impossible length"), -1;
-        keys->length += array->length;
+        if (add_length(keys, array) < 0) return -1;
     }
     RELEASE(&arrow->stream);
     return 0;

@@ -77,7 +77,19 @@ int sketch_read_threads(PyObject *number, void *threads)
     return 1;
 }
 
-/* Sketch(budget, top, model, seed, threads), all of them given: legosketch/__init__.py has the defaults and ranges. */
+int sketch_read_secret(PyObject *bytes, void *secret)
+{
+    const void **found = secret;
+    *found = NULL;
+    if (bytes == Py_None) return 1;
+    if (!PyBytes_Check(bytes) || PyBytes_Size(bytes) != LEGO_SECRET_SIZE)
+        return PyErr_SetString(PyExc_TypeError, "a secret seed is 16 bytes here, or None"), 0;
+    *found = PyBytes_AsString(bytes);
+    return 1;
+}
+
+/* Sketch(budget, top, model, seed, secret, threads), all of them given: legosketch/__init__.py has the defaults and
+ * ranges. */
 static PyObject *sketch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     (void)keywords;
@@ -85,7 +97,8 @@ static PyObject *sketch_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     unsigned threads;
     PyObject *model;
     lego_options options = LEGO_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(arguments, "KKOKO&:Sketch", &budget, &top, &model, &seed, sketch_read_threads, &threads) ||
+    if (!PyArg_ParseTuple(arguments, "KKOKO&O&:Sketch", &budget, &top, &model, &seed, sketch_read_secret,
+                          &options.secret, sketch_read_threads, &threads) ||
         model_find(model, &options.model) < 0)
         return NULL;
     options.budget = budget;

@@ -37,6 +37,8 @@ PyObject *sketch_wrap(PyTypeObject *type, lego_sketch *handle, PyObject *model, 
 
 /* For "O&" of PyArg_ParseTuple(): a number of threads, an unsigned. 1, or 0 with an exception. */
 int sketch_read_threads(PyObject *number, void *threads);
+/* ... a secret seed, a const void *, alive as long as the object: bytes, or None. */
+int sketch_read_secret(PyObject *bytes, void *secret);
 
 /* Methods. Those of many items: sketch_many.c */
 PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords);
@@ -48,12 +50,17 @@ PyObject *sketch_bounds_many(PyObject *self, PyObject *arguments);
 /* The most frequent: sketch_top.c. A list of (bytes, estimate, lower, upper, exact) */
 PyObject *sketch_top(PyObject *self, PyObject *n);
 
-/* sketch_bytes.c; from_bytes(bytes, model, threads) is a class method, saved_length(bytes) a function of the module. */
+/* sketch_bytes.c; from_bytes(bytes, model, secret, threads) is a class method. Functions of the module, of the first
+ * bytes: saved_length(head); saved_fingerprint(head), of the secret seed that they ask for. */
 PyObject *sketch_saved_length(PyObject *module, PyObject *head);
+PyObject *sketch_saved_fingerprint(PyObject *module, PyObject *head);
 PyObject *sketch_to_bytes(PyObject *self, PyObject *unused);
 PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments);
 
 extern PyGetSetDef sketch_facts[]; /* sketch_facts.c */
+
+/* As 16 hex digits. */
+PyObject *sketch_show_fingerprint(uint64_t fingerprint);
 
 /* suggest.c, a function of the module */
 PyObject *sketch_suggest(PyObject *module, PyObject *arguments);

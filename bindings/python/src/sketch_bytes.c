@@ -43,15 +43,16 @@ PyObject *sketch_from_bytes(PyObject *type, PyObject *arguments)
 {
     PyObject *bytes, *model;
     unsigned threads;
-    const lego_model *known;
-    if (!PyArg_ParseTuple(arguments, "SOO&:from_bytes", &bytes, &model, sketch_read_threads, &threads) ||
-        model_find(model, &known) < 0)
+    lego_options options = LEGO_OPTIONS_INIT;
+    if (!PyArg_ParseTuple(arguments, "SOO&O&:from_bytes", &bytes, &model, sketch_read_secret, &options.secret,
+                          sketch_read_threads, &threads) ||
+        model_find(model, &options.model) < 0)
         return NULL;
     lego_sketch *handle;
     const char *saved = PyBytes_AsString(bytes);
     size_t size = (size_t)PyBytes_Size(bytes);
     PyThreadState *released = PyEval_SaveThread();
-    lego_status status = lego_load(saved, size, &(lego_options){.model = known}, &handle);
+    lego_status status = lego_load(saved, size, &options, &handle);
     PyEval_RestoreThread(released);
     if (status != LEGO_OK) return raise_status(status), NULL;
     return sketch_wrap((PyTypeObject *)type, handle, model, threads);
@@ -67,4 +68,17 @@ PyObject *sketch_saved_length(PyObject *module, PyObject *head)
     lego_status status = lego_saved_length(bytes, (size_t)size, &length);
     if (status != LEGO_OK) return raise_status(status), NULL;
     return PyLong_FromUnsignedLongLong(length);
+}
+
+PyObject *sketch_saved_fingerprint(PyObject *module, PyObject *head)
+{
+    (void)module;
+    uint64_t seed;
+    int secret;
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(head, &bytes, &size) < 0) return NULL;
+    lego_status status = lego_saved_seed(bytes, (size_t)size, &seed, &secret);
+    if (status != LEGO_OK) return raise_status(status), NULL;
+    return secret ? sketch_show_fingerprint(seed) : Py_NewRef(Py_None);
 }

@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include "sketch.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* Which fact a getter is asked for; its closure. */
 enum fact {
     DISTINCT,
@@ -18,11 +21,19 @@ enum fact {
     TOP_BUDGET,
     TOP_TOTAL,
     SEED,
+    FINGERPRINT,
     MODEL,
     ITEMS
 };
 
 static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
+
+PyObject *sketch_show_fingerprint(uint64_t fingerprint)
+{
+    char digits[17];
+    snprintf(digits, sizeof digits, "%016" PRIx64, fingerprint);
+    return PyUnicode_FromString(digits);
+}
 
 static PyObject *get_fact(PyObject *self, void *closure)
 {
@@ -45,7 +56,8 @@ static PyObject *get_fact(PyObject *self, void *closure)
     case TOP_BYTES: return PyLong_FromUnsignedLongLong(info.top_bytes);
     case TOP_BUDGET: return PyLong_FromUnsignedLongLong(info.top_budget);
     case TOP_TOTAL: return PyLong_FromLongLong(info.top_total);
-    case SEED: return PyLong_FromUnsignedLongLong(info.seed);
+    case SEED: return info.secret ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(info.seed);
+    case FINGERPRINT: return info.secret ? sketch_show_fingerprint(info.seed) : Py_NewRef(Py_None);
     case ITEMS: return PyUnicode_FromString(kinds[info.items]);
     case MODEL: break;
     }
@@ -106,7 +118,10 @@ PyGetSetDef sketch_facts[] = {
      (void *)TOP_BYTES},
     {"top_budget", get_fact, NULL, "Bytes that they may come to take, within `budget`.", (void *)TOP_BUDGET},
     {"top_total", get_fact, NULL, "How much of the total is counted there.", (void *)TOP_TOTAL},
-    {"seed", get_fact, NULL, "The seed of the hash.", (void *)SEED},
+    {"seed", get_fact, NULL, "The seed of the hash; None if it is secret.", (void *)SEED},
+    {"fingerprint", get_fact, NULL,
+     "Of a secret seed: 16 hex digits, which sketches of the same seed share and files show. None if it is public.",
+     (void *)FINGERPRINT},
     {"model", get_fact, NULL, "The name of the model.", (void *)MODEL},
     {"threads", get_threads, assign_threads, "How many threads add_many() and estimate_many() may use.", NULL},
     {0},

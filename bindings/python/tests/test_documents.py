@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import legosketch
-from legosketch import _core, _sizing
+from legosketch import _core, _secret, _sizing
 
 FOLDER = Path(__file__).parents[3]
 
@@ -23,13 +23,13 @@ def test_docstrings():
     finder = doctest.DocTestFinder(exclude_empty=True)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     names = set()
-    for module in (legosketch, _core, _sizing):
+    for module in (legosketch, _core, _secret, _sizing):
         for test in finder.find(module, globs={**vars(legosketch)}):
             runner.run(test)
             names.add(test.name if test.examples else None)
     assert runner.summarize().failed == 0
     assert {"legosketch", "legosketch.Sketch", "legosketch.Sketch.top", "legosketch._core.Sketch.add",
-            "legosketch._sizing.suggest"} <= names
+            "legosketch._secret.secret_seed", "legosketch._sizing.suggest"} <= names
 
 
 def test_every_public_name_has_a_docstring():

@@ -330,10 +330,33 @@ def test_a_release_that_raises_hides_nothing():
     s = Sketch("8K")
     s.add_many(good)
     assert (s.total, s.estimate(5), len(good.released)) == (2, 1, 2)
-    for wrong, error, says in (Column(length=-1), ValueError, "impossible length"), (Column(b"?"), TypeError, "Arrow"):
-        with pytest.raises(error, match=says):
-            s.add_many(wrong)
-        assert len(wrong.released) == 2
+    for given, error, says in ({"length": -1}, ValueError, "impossible length"), ({"kind": b"?"}, TypeError, "Arrow"):
+        for use in s.add_many, s.estimate_many, s.bounds_many:
+            wrong = Column(**given)
+            with pytest.raises(error, match=says):
+                use(wrong)
+            assert len(wrong.released) == 2
     with pytest.raises((TypeError, ValueError), match="count"):
         s.add_many(Column(), ["a", "b"])
     assert s.total == 2
+
+
+class Plain(Column):
+    def release(self, what):
+        self.released.append(what)
+
+
+def test_arrow_columns_without_an_end_or_a_child():
+    s = Sketch("8K")
+    endless, childless, hollow, bare = Plain(b"i"), Plain(b"+s"), Plain(b"+s"), Plain(b"+s")
+    endless.schema.dictionary = ctypes.addressof(endless.schema)  # its own dictionary
+    childless.schema.n_children = hollow.schema.n_children = bare.schema.n_children = bare.array.n_children = 1
+    nothing, child = (Pointer * 1)(None), Schema(format=b"l")
+    hollow.schema.children = ctypes.addressof(nothing)
+    one = (Pointer * 1)(ctypes.addressof(child))
+    bare.schema.children, bare.array.children = ctypes.addressof(one), ctypes.addressof(nothing)
+    for column, error in (endless, RecursionError), (childless, ValueError), (hollow, ValueError), (bare, ValueError):
+        with pytest.raises(error, match="Arrow"):
+            s.add_many(column)
+        assert len(column.released) == 2
+    assert s.total == 0

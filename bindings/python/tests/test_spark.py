@@ -226,6 +226,33 @@ def test_estimate_is_a_column(table):
         ls.estimate(sketch_here(WORDS), "word").alias("count")).take(1)]
 
 
+def test_secret_seeds_come_with_the_functions(table, monkeypatch):
+    secret = bytes(range(16))
+    expected = sketch_here(WORDS, secret=secret)
+    many = table.repartition(40)  # so that sketches move between the rounds of the tree
+    assert ls.sketch_column(many, "word", BUDGET, secret=secret) == expected
+    groups = ls.sketch_groups(many, "day", "word", BUDGET, secret=secret.hex(), rounds=2).cache()
+    assert ls.merge_column(groups.repartition(20), secret=secret) == expected
+    for row in groups.collect():
+        assert secret not in bytes(row.sketch) and Sketch.from_bytes(row.sketch, secret=secret).fingerprint == expected.fingerprint
+    for refused in ls.merge_column, lambda groups: ls.merge_groups(groups.select(F.lit(1).alias("key"), "sketch"), "key").collect():
+        with pytest.raises(Exception, match=f"secret seed, whose fingerprint is {expected.fingerprint}"):
+            refused(groups)
+    with pytest.raises(ValueError, match=expected.fingerprint):  # here, not in an executor
+        ls.estimate(expected, "word")
+    with pytest.raises(TypeError, match="public or secret"):
+        ls.sketch_column(table, "word", seed=1, secret=secret)
+
+    def counts(column):
+        return {row[0]: row[1] for row in table.select("word", column).where("word is not null").distinct().collect()}
+
+    assert counts(ls.estimate(expected, "word", secret=secret)) == counts(ls.estimate(sketch_here(WORDS), "word"))
+    monkeypatch.setenv("LEGOSKETCH_SEED", secret.hex())  # of the driver
+    assert ls.sketch_column(table, "word", BUDGET) == ls.merge_column(groups) == expected
+    assert counts(ls.estimate(expected, "word"))["word 1"] == expected["word 1"]
+    assert ls.sketch_column(table, "word", BUDGET, seed=0).seed == 0
+
+
 def test_the_guide(cluster, table, tmp_path):
     """The example of docs/spark.md runs, and its sketches hold what they should."""
     program = re.search("```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]

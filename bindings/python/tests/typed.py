@@ -30,11 +30,15 @@ def accepted(column: Any) -> None:
     error: Error = whole.expected_error()
     first: Top = whole.top(1)[0]
     print(both, error.relative, first.item, (s + s - s).total, legosketch.group("a", 3))
+    hidden = Sketch("1M", secret=legosketch.secret_seed("seed"))
+    shown: str = hidden.fingerprint or str(hidden.seed)
+    print(shown, Sketch.from_bytes(hidden.to_bytes(), secret="00" * 15 + "01"))
     s.plot().figure.savefig("counts.png")
 
 
 def refused(s: Sketch) -> None:
     s.add("a", "b")  # type: ignore[arg-type]
+    Sketch(secret=5)  # type: ignore[arg-type]
     s.add([1])  # type: ignore[arg-type]
     s["a"] = 5  # type: ignore[index]
     s.estimate("a", 0.5)  # type: ignore[call-arg]
