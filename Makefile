@@ -5,12 +5,13 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 60
 SOAK_CHANGES ?= 1000000
 SOAK_SEED ?= 1
+KILLS ?= 10000
 export LAB_FILES ?=
 jobs := -j$(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz fuzz-report soak portability abi dist install clean \
+.PHONY: build gpu redis postgres demo bench lab lab-full test check fuzz fuzz-report soak kills portability abi dist install clean \
 	format help
 
 build: ## install what is missing (SETUP=no: only name it), then build build/legosketch and the libraries
@@ -76,6 +77,12 @@ soak: ## SOAK_CHANGES=1000000 random changes of sketches against dictionaries, u
 	@cmake -S . -B build/asan -DLEGO_BUILD_TESTS=ON -DLEGO_SANITIZE=address,undefined --log-level=WARNING
 	@cmake --build build/asan $(jobs) --target test_state
 	@build/asan/test_state $(SOAK_CHANGES) $(SOAK_SEED)
+
+kills: ## KILLS=10000 kills of commands that write, at each of their system calls, and each of these failing in turn
+	@scripts/setup test
+	@cmake -S . -B build -DLEGO_BUILD_TESTS=ON --log-level=WARNING
+	@cmake --build build $(jobs) --target legosketch_cli tracer no_memory
+	@KILLS=$(KILLS) /usr/bin/python3 -B tests/test_kills.py
 
 portability: ## the library for aarch64, riscv64 and s390x: cross compilers build it, qemu runs its unit tests (installs both)
 	@scripts/setup portability

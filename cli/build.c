@@ -10,6 +10,7 @@
 #include "secret.h"
 #include "values.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +96,7 @@ static bool check_appended(const lego_sketch *there, const lego_sketch *wanted)
 static bool create_or_load(lego_sketch **sketch)
 {
     if (!create(sketch)) return false;
-    if (!given.append || access(given.output, F_OK) != 0) return true;
+    if (!given.append || (access(given.output, F_OK) != 0 && errno == ENOENT)) return true;
     lego_sketch *there = NULL;
     bool ok = load_sketch(given.output, given.model, &there, NULL) && check_appended(there, *sketch);
     lego_destroy(*sketch);

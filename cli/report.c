@@ -166,7 +166,7 @@ static int run(int count, char **operands)
     cJSON *references = NULL;
     text page = {0};
     int plots = 0;
-    bool ok = read_folder(&found, count > 0 ? operands[0] : "lab-results");
+    bool ok = found.results != NULL ? read_folder(&found, count > 0 ? operands[0] : "lab-results") : say_no_memory();
     if (ok && given.references != NULL) ok = (references = read_references(given.references)) != NULL;
     ok = ok && make_page(&page, &found, references, &plots) && output_file(given.output, save_page, &page);
     if (ok && !given.quiet)

@@ -261,7 +261,7 @@ bool plot_add(text *page, const view *what, const pivot *data, int number, const
         text_print(page, "<p class=none>Nothing to draw: every value is 0.</p>\n");
         return true;
     }
-    bool ok = !script.failed && run_gnuplot(&script, &svg) && !svg.failed;
+    bool ok = script.failed ? say_no_memory() : run_gnuplot(&script, &svg);
     const char *start = ok ? strstr(svg.bytes, "<svg") : NULL;
     if (start != NULL) {
         page_put(page, "<svg role=\"img\" aria-label=\"", label, "\"");

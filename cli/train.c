@@ -7,6 +7,7 @@
 #include "train_score.h"
 #include "training.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,7 @@ static bool check_files(const training_files *files)
     if (files->checkpoint != NULL &&
         (!output_check(files->checkpoint, files->log) || !output_check(files->checkpoint, files->output)))
         return false;
-    bool there = files->checkpoint != NULL && access(files->checkpoint, F_OK) == 0;
+    bool there = files->checkpoint != NULL && (access(files->checkpoint, F_OK) == 0 || errno != ENOENT);
     if (files->resume && !there)
         say("there is no checkpoint %s to go on from; without --resume the run starts at the beginning",
             files->checkpoint);

@@ -26,11 +26,12 @@ typedef struct training {
     const training_files *files;
     struct run *run;
     FILE *log;
-    bool log_failed; /* which was said */
-    uint64_t steps;  /* of the whole run */
-    uint64_t first;  /* the step it started with, this time */
-    double start;    /* when that was */
-    char remark[96]; /* for the progress bar */
+    bool log_failed;        /* which was said, */
+    bool checkpoint_failed; /* as was this, of the latest */
+    uint64_t steps;         /* of the whole run */
+    uint64_t first;         /* the step it started with, this time */
+    double start;           /* when that was */
+    char remark[96];        /* for the progress bar */
     double losses[CHUNK_MOST * NET_LOSSES];
 } training;
 
@@ -85,8 +86,10 @@ static bool take_state(training *t)
 
 static bool write_checkpoint(training *t)
 {
-    return take_state(t) &&
-           (t->files->checkpoint == NULL || output_file(t->files->checkpoint, save_checkpoint, t->run));
+    bool ok =
+        take_state(t) && (t->files->checkpoint == NULL || output_file(t->files->checkpoint, save_checkpoint, t->run));
+    t->checkpoint_failed = !ok;
+    return ok;
 }
 
 /* ---- the log: a JSON object a line, first the recipe, then means of losses --------------------------------------- */
@@ -276,8 +279,11 @@ static bool run_loop(training *t)
 static bool write_model(training *t)
 {
     if (!take_state(t) || !output_file(t->files->output, save_model, t)) return false;
-    if (t->files->checkpoint != NULL && !t->files->keep_checkpoint) unlink(t->files->checkpoint);
-    return true;
+    const char *checkpoint = t->files->checkpoint;
+    if (t->files->keep_checkpoint)
+        return !t->checkpoint_failed; /* the model is there, but not all that was asked for */
+    if (checkpoint == NULL || unlink(checkpoint) == 0 || errno == ENOENT) return true;
+    return say("%s is in place, but %s cannot be removed: %s", t->files->output, checkpoint, strerror(errno));
 }
 
 bool training_run(const struct backend *backend, unsigned threads, struct run *run, const training_files *files)

@@ -110,6 +110,17 @@ if(LEGO_SANITIZE) # the rest looks at what is released, or links it with program
   return()
 endif()
 
+# Kills and faults: a tracer of system calls, and a library that refuses memory.
+if(LEGO_BUILD_CLI AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_executable(tracer tests/tracer.c)
+  add_library(no_memory MODULE tests/no_memory.c)
+  foreach(name tracer no_memory)
+    target_link_libraries(${name} PRIVATE lego_flags)
+  endforeach()
+  lego_python_test(tests/test_kills.py cli)
+  set_property(TEST test_kills APPEND PROPERTY ENVIRONMENT "TRACER=$<TARGET_FILE:tracer>;NO_MEMORY_LIBRARY=$<TARGET_FILE:no_memory>")
+endif()
+
 # What chosen keys cost, in instructions: valgrind counts them.
 add_executable(flood tests/flood.c $<TARGET_OBJECTS:lego_objects>)
 target_compile_definitions(flood PRIVATE _POSIX_C_SOURCE=200809L)

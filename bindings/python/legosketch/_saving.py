@@ -9,6 +9,8 @@ SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -25,17 +27,27 @@ def write_file(path: str | os.PathLike[str], data: bytes, *, new_mode: int | Non
     target = os.path.realpath(name)
     folder = os.path.dirname(target)
     try:
-        mode = os.stat(name).st_mode if os.path.exists(name) else new_mode  # None: the umask tells
+        if os.path.islink(target):  # a link leads in circles, or could not be read
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        mode = _mode_of(name)
         if new_mode is None and mode is not None and not stat.S_ISREG(mode):
             with open(name, "wb") as file:
                 file.write(data)
             return
-        _replace(folder, target, data, mode, new_mode is None)
-        _sweep(folder)
+        _replace(folder, target, data, mode if new_mode is None else new_mode, new_mode is None)
     except OSError as error:
         error.filename, error.filename2 = name, None  # the one that the caller knows
         raise
+    with contextlib.suppress(OSError):  # one may write there, but not read
+        _sweep(folder)
     _sync_folder(folder, name)
+
+
+def _mode_of(name: str) -> int | None:
+    try:
+        return os.stat(name).st_mode
+    except FileNotFoundError:  # of a new file the umask tells
+        return None
 
 
 def _replace(folder: str, target: str, data: bytes, mode: int | None, replaces: bool) -> None:
@@ -62,7 +74,8 @@ def _replace(folder: str, target: str, data: bytes, mode: int | None, replaces: 
     finally:
         if temporary:  # it is still locked, so that nobody has swept it
             os.unlink(temporary)
-        os.close(file)
+        with contextlib.suppress(OSError):  # all of it is synced, or the error is known
+            os.close(file)
 
 
 def _open_new(folder: str, mode: int) -> tuple[int, str]:
@@ -80,9 +93,16 @@ def _open_new(folder: str, mode: int) -> tuple[int, str]:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         temporary = _named(folder, lambda path: opened.append(os.open(path, flags, mode)))
         _lock(opened[0])
-        if os.fstat(opened[0]).st_nlink > 0:
+        if _is_there(opened[0]):
             return opened[0], temporary
         os.close(opened[0])  # it was swept before it was locked
+
+
+def _is_there(file: int) -> bool:
+    try:
+        return os.fstat(file).st_nlink > 0
+    except OSError:  # nobody knows better
+        return True
 
 
 def _link(file: int, path: str) -> None:
@@ -108,35 +128,33 @@ def _lock(file: int, flags: int = 0) -> bool:
 
 
 def _sweep(folder: str) -> None:
+    for name in os.listdir(folder):
+        if name.startswith(_PREFIX) and len(name) == len(_PREFIX) + 6:
+            with contextlib.suppress(OSError):  # it cannot be opened, or another one swept
+                _sweep_file(os.path.join(folder, name))
+
+
+def _sweep_file(path: str) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = [name for name in os.listdir(folder) if name.startswith(_PREFIX) and len(name) == len(_PREFIX) + 6]
-    except PermissionError:  # one may write there, but not read
-        return
-    for name in found:
-        path = os.path.join(folder, name)
-        try:
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            continue
         status = os.fstat(file)
         if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and _lock(file, fcntl.LOCK_NB):
-            try:
-                os.unlink(path)
-            except FileNotFoundError:  # another one swept
-                pass
+            os.unlink(path)
+    finally:
         os.close(file)
 
 
 def _sync_folder(folder: str, name: str) -> None:
     try:
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(file)  # the new name too
+        finally:
+            with contextlib.suppress(OSError):
+                os.close(file)
     except PermissionError:  # one may write there, but not read
         return
-    try:
-        os.fsync(file)  # the new name too
     except OSError as error:
         error.strerror = f"the file is in place, but its folder cannot be synced: {error.strerror}"
         error.filename = name
         raise
-    finally:
-        os.close(file)
