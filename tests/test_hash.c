@@ -109,8 +109,8 @@ static void division_by_multiplication(void **unused)
 
 /* ---- distributions ----------------------------------------------------------------------------------------------- */
 
-/* Key domains as different as users': consecutive integers, strides, words, URLs, random bytes of 8 to 87; and the first
- * once more, with a secret seed. */
+/* Key domains as different as users': consecutive integers, strides, words, URLs, random bytes of 8 to 87; and the
+ * first once more, with a secret seed. */
 enum { SECRET_DOMAIN = 6, DOMAINS, SAMPLE = 200000 };
 
 static size_t random_item(uint64_t i, char item[96])

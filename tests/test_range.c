@@ -121,7 +121,7 @@ static void what_is_refused_follows_from_the_content(void **unused)
     int refused = 0, taken = 0;
     for (int kind = 0; kind < 3; kind++) {
         const char *model = kind == 2 ? "paper" : "compact";
-        lego_sketch *one = make_within(model, 1 << 20, kind == 1 ? 8192 : 0);
+        lego_sketch *one = make_within(model, 65536, kind == 1 ? 8192 : 0);
         const int64_t most = INT64_MAX / (int64_t)one->model->quantum;
         int64_t count[8] = {0};
         for (int i = 0; i < 600; i++) {
