@@ -59,7 +59,9 @@ static bool create(lego_sketch **sketch)
     lego_options wanted = {.budget = given.budget, .top = given.top, .seed = given.seed};
     if (given.top == OPTION_NO_SIZE) wanted.top = given.budget / 8;
     if (!load_model(given.model, &wanted.model)) return false;
-    if (!options_given(&command_build, "seed") && !secret_find_or_make(&wanted.secret)) return false;
+    const bool there = given.append && access(given.output, F_OK) == 0; /* what is added to has its seed already */
+    if (!options_given(&command_build, "seed") && !(there ? secret_find : secret_find_or_make)(&wanted.secret))
+        return false;
     if (!output_check(given.output, secret_file)) return false; /* which may be there only now */
     lego_status status = given.blocks > 0 ? create_by_hand(&wanted, sketch) : lego_create(&wanted, sketch);
     if (status == LEGO_ERR_BUDGET && wanted.top > 0)

@@ -43,6 +43,13 @@ static bool open_contents(const char *path, text *all)
     return say_unreadable(path, strerror(error));
 }
 
+static bool needs_secret(const text *all)
+{
+    uint64_t seed;
+    int secret;
+    return lego_saved_seed(all->bytes, all->size, &seed, &secret) == LEGO_OK && secret;
+}
+
 /* Whether it went well; if not, says why. */
 static bool check(const char *path, const text *all, lego_status status, const char *wanted)
 {
@@ -84,8 +91,8 @@ bool load_sketch(const char *path, const char *model_name, lego_sketch **sketch,
     lego_options options = LEGO_OPTIONS_INIT;
     *sketch = NULL;
     if (found != NULL) *found = NULL;
-    if (!load_model(model_name, &options.model) || !secret_find(&options.secret) || !open_contents(path, &all))
-        return false;
+    if (!load_model(model_name, &options.model) || !open_contents(path, &all)) return false;
+    if (needs_secret(&all) && !secret_find(&options.secret)) return false;
     lego_status status = lego_load(all.bytes, all.size, &options, sketch);
     if (status == LEGO_ERR_MAGIC && found != NULL) {
         load_close(); /* a model that was named for a sketch, and there is none */

@@ -113,8 +113,8 @@ typedef struct lego_options {
     uint64_t top;                    /* of these, bytes that keep the most frequent items with their keys; 0: none */
     const lego_model *model;         /* NULL: the built-in default */
     uint64_t seed;                   /* of the hash; sketches merge only at equal seeds */
-    const void *secret;              /* LEGO_SECRET_SIZE bytes, a secret seed instead: see below. NULL: none */
     const lego_allocator *allocator; /* NULL: malloc and free; copied, need not outlive the call */
+    const void *secret;              /* LEGO_SECRET_SIZE bytes, a secret seed instead: see below. NULL: none */
 } lego_options;
 
 #define LEGO_OPTIONS_INIT                                                                                              \

@@ -141,7 +141,7 @@ static void one_and_many_agree_when_asked_again(void **unused)
     for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) {
         struct books books;
         const lego_allocator allocator = books_allocator(&books);
-        const lego_options options = {budgets[b], 0, lego_model_builtin("compact"), 7, NULL, &allocator};
+        const lego_options options = {budgets[b], 0, lego_model_builtin("compact"), 7, &allocator, NULL};
         lego_sketch *sketch;
         assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
         for (uint64_t i = 0; i < ITEMS; i++) assert_int_equal(lego_add_u64(sketch, i, count_of(i)), LEGO_OK);

@@ -7,7 +7,7 @@
 
 static lego_sketch *blocks_of(uint32_t blocks, const lego_allocator *allocator)
 {
-    lego_options options = {0, 0, NULL, blocks, NULL, allocator};
+    lego_options options = {0, 0, NULL, blocks, allocator, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_lab_create(&options, blocks, 0, &sketch), LEGO_OK);
     return sketch;

@@ -71,17 +71,20 @@ class Secret(Case):
         self.assertNotIn("x", self.files())
 
     def test_what_is_no_seed(self):
-        good = self.build("a", STREAM)
+        good = self.build("public", STREAM)
+        self.with_seed("build", "-o", "a", "in")
         for wrong in ("", "00", DIGITS[:-1], DIGITS + "0", DIGITS[:-1] + "g", DIGITS.replace("0a", "a "), DIGITS[:16] + "0" * 16):
             self.write("key", wrong)
             what = "no secret seed ends in 16 zeros" if len(wrong) == 32 and wrong[-2:] == "00" else "is 32 hex digits"
             self.run_program("build", "-o", "x", "--seed-file", "key", "in", code=1, says=f"key: .*{what}")
             self.with_seed("info", "a", code=1, seed=wrong, says=f"LEGOSKETCH_SEED: .*{what}")
+            self.with_seed("info", "public", seed=wrong)  # which needs none
         for path, what in (("nowhere/key", "cannot write"), (".", "Is a directory"), ("in", "32 hex digits")):
             self.run_program("build", "-o", "x", "--seed-file", path, "in", code=1, says=what)
         self.run_program("build", "-o", "key", "--seed-file", "key", "in", code=1, says="key is needed")
         self.run_program("build", "-o", "new", "--seed-file", "new", "in", code=1, says="new is needed")
-        self.assertEqual((self.read("a"), self.files()), (good, ["a", "in", "key", "new"]))
+        self.run_program("build", "-o", "public", "--append", "--seed-file", "typo", "in", code=1, says="typo")
+        self.assertEqual((self.read("public"), self.files()), (good, ["a", "in", "key", "new", "public"]))
 
 
 if __name__ == "__main__":

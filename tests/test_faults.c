@@ -12,7 +12,7 @@ struct pair {
 
 static lego_status make_pair(const lego_allocator *allocator, int model, struct pair *pair)
 {
-    lego_options options = {0, 0, lego_model_builtin(models[model]), 0, NULL, allocator};
+    lego_options options = {0, 0, lego_model_builtin(models[model]), 0, allocator, NULL};
     uint32_t columns = has_blocks(options.model) ? 0 : 64;
     *pair = (struct pair){NULL, NULL};
     lego_status status = lego_lab_create(&options, 8, columns, &pair->large);

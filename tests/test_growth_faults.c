@@ -30,7 +30,7 @@ struct scene {
 static void open_scene(struct scene *scene, int kind, uint64_t top)
 {
     lego_allocator allocator = books_allocator(&scene->books);
-    lego_options options = {300000, top, NULL, 0, NULL, &allocator};
+    lego_options options = {300000, top, NULL, 0, &allocator, NULL};
     scene->s = stream_of_kind(kind, 1 + (uint64_t)kind);
     assert_int_equal(lego_create(&options, &scene->sketch), LEGO_OK);
     assert_int_equal(lego_create(&options, &scene->other), LEGO_OK);
@@ -243,7 +243,7 @@ static void threads_may_fail_to_grow(void **unused)
     for (unsigned failures = 0, failed = 1; failed; failures += failed) {
         struct books books;
         lego_allocator allocator = books_allocator(&books);
-        lego_options options = {4800000, 0, NULL, 0, NULL, &allocator};
+        lego_options options = {4800000, 0, NULL, 0, &allocator, NULL};
         lego_sketch *sketch, *plain;
         assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
         options.allocator = NULL;

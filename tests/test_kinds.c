@@ -5,7 +5,7 @@
 enum { SKETCHES = 4 };
 static lego_sketch *make_kind(int i, const lego_allocator *allocator)
 {
-    lego_options options = {0, i % 2 ? 2000 : 0, lego_model_builtin(i / 2 ? "paper" : "compact"), 7, NULL, allocator};
+    lego_options options = {0, i % 2 ? 2000 : 0, lego_model_builtin(i / 2 ? "paper" : "compact"), 7, allocator, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_lab_create(&options, 8, i / 2 ? 64 : 0, &sketch), LEGO_OK);
     return sketch;

@@ -47,7 +47,7 @@ static const char *secret_of(const struct release *r)
 static lego_sketch *sketch_of(const struct release *r)
 {
     const uint64_t seed = secret_of(r) ? 0 : 42;
-    lego_options options = {r->budget, r->top, lego_model_builtin(r->model), seed, secret_of(r), NULL};
+    lego_options options = {r->budget, r->top, lego_model_builtin(r->model), seed, NULL, secret_of(r)};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     for (int i = 0; i < r->items; i++) {

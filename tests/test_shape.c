@@ -80,7 +80,7 @@ static void check_ceiling(const char *model, uint64_t budget, uint64_t top)
 {
     struct books books;
     lego_allocator allocator = books_allocator(&books);
-    lego_options options = {budget, top, lego_model_builtin(model), 3, NULL, &allocator};
+    lego_options options = {budget, top, lego_model_builtin(model), 3, &allocator, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     for (uint64_t i = 0, next = 0; i < budget / 16; i++) {

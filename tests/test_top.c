@@ -250,7 +250,7 @@ static void long_calls_may_fail(void **unused)
         for (int grown = 0; grown < 2; grown++) {
             struct books books = {0};
             lego_allocator allocator = books_allocator(&books);
-            lego_options options = {grown ? 12000 : 300000, 4000, NULL, 7, NULL, &allocator};
+            lego_options options = {grown ? 12000 : 300000, 4000, NULL, 7, &allocator, NULL};
             lego_sketch *sketch;
             uint64_t state = 70;
             truth = (struct truth){0};

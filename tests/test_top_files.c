@@ -183,7 +183,7 @@ static lego_status do_load(lego_sketch *sketch, const struct bytes *bytes, const
 static lego_status do_create(lego_sketch *sketch, const struct bytes *bytes, const lego_allocator *allocator)
 {
     (void)sketch, (void)bytes;
-    lego_options options = {1 << 20, 1 << 17, NULL, 0, NULL, allocator};
+    lego_options options = {1 << 20, 1 << 17, NULL, 0, allocator, NULL};
     lego_sketch *made = NULL;
     lego_status status = lego_create(&options, &made);
     assert_true((made != NULL) == (status == LEGO_OK));
@@ -224,7 +224,7 @@ static void every_allocation_may_fail(void **unused)
         for (; status != LEGO_OK; at++) {
             struct books books;
             lego_allocator allocator = books_allocator(&books);
-            lego_options options = {20000, 2500, NULL, 7, NULL, &allocator};
+            lego_options options = {20000, 2500, NULL, 7, &allocator, NULL};
             lego_sketch *sketch;
             assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
             for (uint64_t i = 0; i < 5000; i++) lego_add_u64(sketch, i * i % 901, 1);
@@ -254,7 +254,7 @@ static void growing_may_fail(void **unused)
     (void)unused;
     struct books books;
     lego_allocator allocator = books_allocator(&books);
-    lego_options options = {1 << 17, 1 << 15, NULL, 7, NULL, &allocator};
+    lego_options options = {1 << 17, 1 << 15, NULL, 7, &allocator, NULL};
     lego_sketch *sketch, *other;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     assert_int_equal(lego_create(&options, &other), LEGO_OK);
@@ -296,7 +296,7 @@ static void merging_young_ones_may_fail(void **unused)
     for (; status != LEGO_OK; at++) {
         struct books books;
         lego_allocator allocator = books_allocator(&books);
-        lego_options options = {1 << 17, 1 << 15, NULL, 7, NULL, &allocator};
+        lego_options options = {1 << 17, 1 << 15, NULL, 7, &allocator, NULL};
         lego_sketch *into, *from, *whole;
         assert_int_equal(lego_create(&options, &into), LEGO_OK);
         assert_int_equal(lego_create(&options, &from), LEGO_OK);

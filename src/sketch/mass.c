@@ -60,7 +60,8 @@ static uint64_t mass_now(const lego_sketch *sketch)
     if (sketch->mass == magnitude(lego_total(sketch)) * quantum) return sketch->mass; /* it cannot be less */
     if (has_blocks(sketch->model)) mass = blocks_mass(&sketch->blocks, quantum);
     else bricks_check(&sketch->bricks, &mass);
-    return mass + (has_top(sketch) ? sketch->top.votes * quantum : 0);
+    if (has_top(sketch)) mass += sketch->top.votes * quantum;
+    return mass < sketch->mass ? mass : sketch->mass;
 }
 
 lego_status mass_take(lego_sketch *sketch, uint64_t sizes)

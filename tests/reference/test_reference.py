@@ -154,7 +154,7 @@ def huge(n):
 
 class Options(ctypes.Structure):
     _fields_ = [("budget", ctypes.c_uint64), ("top", ctypes.c_uint64), ("model", ctypes.c_void_p),
-                ("seed", ctypes.c_uint64), ("secret", ctypes.c_char_p), ("allocator", ctypes.c_void_p)]
+                ("seed", ctypes.c_uint64), ("allocator", ctypes.c_void_p), ("secret", ctypes.c_char_p)]
 
 
 class Estimate(ctypes.Structure):
@@ -210,7 +210,7 @@ class Sketch:
 
     def create(self, budget, seed):
         public = 0 if isinstance(seed, bytes) else seed
-        options = Options(budget, 0, self.model, public, seed if isinstance(seed, bytes) else None, None)
+        options = Options(budget, 0, self.model, public, None, seed if isinstance(seed, bytes) else None)
         self.call("lego_create", ctypes.byref(options), ctypes.byref(self.handle))
 
     def call(self, name, *arguments):

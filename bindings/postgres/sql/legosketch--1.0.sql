@@ -28,6 +28,9 @@ CREATE FUNCTION legosketch_secrets_changed() RETURNS trigger AS 'MODULE_PATHNAME
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON lego_secrets
     FOR EACH ROW EXECUTE FUNCTION legosketch_secrets_changed();
 ALTER TABLE lego_secrets ENABLE ALWAYS TRIGGER changed;
+-- Row security does not keep TRUNCATE from whoever was granted all on all tables.
+CREATE TRIGGER kept BEFORE TRUNCATE ON lego_secrets FOR EACH STATEMENT EXECUTE FUNCTION legosketch_secrets_changed();
+ALTER TABLE lego_secrets ENABLE ALWAYS TRIGGER kept;
 
 -- ---- the type: the bytes that the library saves, checked on every way in. Bytes need no code of ours to go out ------
 

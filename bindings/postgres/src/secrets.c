@@ -102,7 +102,12 @@ SQL_FUNCTION(secrets_changed)
         ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                 errmsg("legosketch: this is the trigger of lego_secrets"),
                 errhint("It runs where rows of that table change."));
-    CacheInvalidateRelcache(((TriggerData *)fcinfo->context)->tg_relation);
+    const TriggerData *trigger = (TriggerData *)fcinfo->context;
+    if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event)) /* which row security does not keep from anybody */
+        ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                errmsg("legosketch: without lego_secrets no sketch with a secret seed can be read"),
+                errhint("Leave it out of TRUNCATE; DELETE removes single rows."));
+    CacheInvalidateRelcache(trigger->tg_relation);
     return PointerGetDatum(NULL);
 }
 
@@ -181,6 +186,7 @@ static inline void require_current(void)
 const void *secrets_for_new(void)
 {
     if (!wanted) return NULL;
+    AcceptInvalidationMessages(); /* also of what was committed since this transaction began */
     require_current();
     if (oldest == NULL)
         ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -189,10 +195,18 @@ const void *secrets_for_new(void)
     return oldest->bytes;
 }
 
-const void *secrets_find(uint64_t fingerprint)
+static const void *find_known(uint64_t fingerprint)
 {
     require_current();
     for (const struct secret *secret = all; secret != NULL; secret = secret->next)
         if (secret->known && secret->fingerprint == fingerprint) return secret->bytes;
     return NULL;
+}
+
+const void *secrets_find(uint64_t fingerprint)
+{
+    const void *found = find_known(fingerprint);
+    if (found != NULL) return found;
+    AcceptInvalidationMessages();
+    return find_known(fingerprint);
 }

@@ -7,19 +7,28 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
+
+static bool may_run(RedisModuleCtx *ctx, RedisModuleUser *user, const char *command, const char *word, int argc)
+{
+    RedisModuleString *like[] = {RedisModule_CreateString(ctx, command, strlen(command)),
+                                 RedisModule_CreateString(ctx, word, strlen(word)),
+                                 RedisModule_CreateString(ctx, "requirepass", 11)};
+    bool may = RedisModule_ACLCheckCommandPermissions(user, like, argc) == REDISMODULE_OK;
+    for (int i = 0; i < 3; i++) RedisModule_FreeString(ctx, like[i]);
+    return may;
+}
 
 /* Redis 7.0 has no ACL categories for our commands, so that a user without @admin or @dangerous might see secrets: who
- * may run CONFIG GET requirepass may see these too. Logs and masters, which have no user, may. */
+ * may run CONFIG GET requirepass may see these too, or, where CONFIG is renamed, ACL LIST. Logs and masters, which have
+ * no user, may. */
 static bool may_see(RedisModuleCtx *ctx)
 {
     RedisModuleString *name = RedisModule_GetClientUserNameById(ctx, RedisModule_GetClientId(ctx));
     RedisModuleUser *user = name == NULL ? NULL : RedisModule_GetModuleUserFromUserName(name);
     if (user == NULL) return name == NULL;
-    RedisModuleString *like[] = {RedisModule_CreateString(ctx, "CONFIG", 6), RedisModule_CreateString(ctx, "GET", 3),
-                                 RedisModule_CreateString(ctx, "requirepass", 11)};
     errno = 0;
-    bool may = RedisModule_ACLCheckCommandPermissions(user, like, 3) == REDISMODULE_OK || errno != EACCES;
-    for (int i = 0; i < 3; i++) RedisModule_FreeString(ctx, like[i]);
+    bool may = may_run(ctx, user, "CONFIG", "GET", 3) || (errno == ENOENT && may_run(ctx, user, "ACL", "LIST", 2));
     RedisModule_FreeModuleUser(user);
     RedisModule_FreeString(ctx, name);
     return may;

@@ -117,8 +117,17 @@ static const struct secret *find_first(RedisModuleCtx *ctx)
         return reply_refused(ctx, "ERR all nodes of a cluster need the same secret seed, so that keys can move: give "
                                   "it to each with LEGO.SECRET or the module's SEED-FILE, or say SEED"),
                NULL;
+    const bool is_new = secrets_count() == 0;
     const struct secret *first = secrets_first();
-    if (first == NULL) reply_refused(ctx, "ERR the system gave no random bytes for a secret seed: say SEED");
+    char fingerprint[FINGERPRINT_TEXT];
+    if (first == NULL)
+        return reply_refused(ctx, "ERR the system gave no random bytes for a secret seed: say SEED"), NULL;
+    if (!is_new) return first;
+    secrets_replicate(ctx, first); /* also if the command that asked for it fails */
+    RedisModule_Log(ctx, "notice",
+                    "new sketches have a secret seed, fingerprint %s, which is kept with the data: a server that saves "
+                    "none has another one after a restart, and then cannot read what LEGO.DUMP gave",
+                    fingerprint_show(first->fingerprint, fingerprint));
     return first;
 }
 

@@ -123,6 +123,8 @@ bool fingerprint_parse(const char *digits, uint64_t *fingerprint)
 
 const char *secrets_parse(const char *text, size_t size, struct secret *secret)
 {
+    while (size > 0 && isspace((unsigned char)*text)) text++, size--; /* as a file has it */
+    while (size > 0 && isspace((unsigned char)text[size - 1])) size--;
     if (size != 2 * LEGO_SECRET_SIZE || !read_hex(text, size, secret->bytes))
         return "a secret seed is 32 hex digits, such as 'openssl rand -hex 16' prints";
     if (!is_seed(secret->bytes)) return "no secret seed ends in 16 zeros";
@@ -136,13 +138,11 @@ const char *secrets_read_file(const char *path)
     struct secret read;
     FILE *file = fopen(path, "re");
     if (file == NULL) return strerror(errno);
-    size_t size = fread(text, 1, sizeof text, file), from = 0;
+    size_t size = fread(text, 1, sizeof text, file);
     int error = ferror(file) ? errno : 0;
     fclose(file);
     if (error != 0) return strerror(error);
-    while (from < size && isspace((unsigned char)text[from])) from++;
-    while (size > from && isspace((unsigned char)text[size - 1])) size--;
-    const char *wrong = secrets_parse(text + from, size - from, &read);
+    const char *wrong = secrets_parse(text, size, &read);
     if (wrong != NULL) return wrong;
     secrets_add(&read);
     secrets_prefer(&read);

@@ -204,7 +204,32 @@ def test_who_may_see_them(fresh, rules):
         assert manager.execute_command("LEGO.SECRET", OTHER) == b"OK" and len(manager.execute_command("LEGO.SECRET")) == 2
 
 
+def test_who_may_see_them_where_config_is_renamed():
+    with Server('rename-command CONFIG ""') as server:
+        server("LEGO.SECRET", HEX)
+        server("ACL", "SETUSER", "limited", "on", ">password", "~*", "+@all", "-@admin", "-@dangerous", "-config", "-acl")
+        with server.connect(username="limited", password="password") as limited:
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                limited.execute_command("LEGO.SECRET")
+        assert known(server) == [HEX]
+
+
+def test_a_command_that_fails_tells_of_the_secret_that_it_made():
+    with Server("appendonly yes", "appendfsync always") as server:
+        with pytest.raises(redis.exceptions.ResponseError):
+            server("LEGO.INCRBY", "key", "item", "no number")
+        made = known(server)
+        server.kill()
+        server.start()
+        assert known(server) == made
+
+
 # ---- with the data ---------------------------------------------------------------------------------------------------
+
+
+def test_a_line_end_is_no_part_of_it(fresh):
+    fresh("LEGO.SECRET", f" {HEX}\n")  # as redis-cli -x sends a file
+    assert known(fresh) == [HEX]
 
 
 def test_rdb():

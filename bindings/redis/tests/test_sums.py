@@ -12,7 +12,8 @@ NEAR = [0, 1, 2**58, 2**59, 2**60, 2**61, 2**61 - 1, 2**62, 2**63 - 1, 2**63, 2*
 
 
 class Truth:
-    """What a key holds. `gross` is the sum of all |counts| that ever came, until it is loaded again: that has a limit."""
+    """What a key holds. Nothing is refused before `gross`, the sum of all |counts| that came, is above the limit. Those
+    that were taken away again leave room: at once where each item is listed, else at the latest when it is loaded."""
 
     def __init__(self, model, top):
         self.model, self.top, self.counts, self.gross = model, top, dict.fromkeys(ITEMS, 0), 0
@@ -28,6 +29,11 @@ class Truth:
 
     def net(self):
         return sum(map(abs, self.counts.values()))
+
+    def settle(self, loaded=False):
+        if loaded or (self.model == "compact" and not self.top):
+            self.gross = self.net()
+        return self
 
     def copy(self):
         copy = Truth(self.model, self.top)
@@ -76,8 +82,8 @@ class Machine:
             assert self.server("DEBUG", "DIGEST") == before
             self.refused += 1
             return
-        assert not expected and not too_much, (words, made.gross)
-        self.truths[key] = made
+        assert not expected and made.net() <= LIMIT[made.model], (words, made.gross)
+        self.truths[key] = made.settle()
         self.done += 1
         self.check(key)
 
@@ -122,7 +128,7 @@ class Machine:
         sums = [sum(self.truths[key].counts[item] for key in keys) for item in ITEMS]
         gross = sum(self.truths[key].gross for key in keys)
         try:
-            assert self.server("LEGO.UNION", 3, *keys, "ITEMS", *ITEMS) == sums and gross <= LIMIT["compact"]
+            assert self.server("LEGO.UNION", 3, *keys, "ITEMS", *ITEMS) == sums and sum(map(abs, sums)) <= LIMIT["compact"]
         except redis.ResponseError as error:
             assert "a sum could leave 64 bits" in str(error) and gross > LIMIT["compact"]
         assert self.server("DEBUG", "DIGEST") == before
@@ -133,14 +139,13 @@ class Machine:
             self.server("LEGO.LOAD", into, self.server("LEGO.DUMP", key))
         else:
             self.server("RESTORE", into, 0, self.server("DUMP", key), "REPLACE")
-        self.truths[into] = self.truths[key].copy()
-        self.truths[into].gross = self.truths[key].net()
+        self.truths[into] = self.truths[key].copy().settle(loaded=True)
         self.check(into)
 
     def reload(self):
         self.server("DEBUG", "RELOAD")
         for key, truth in self.truths.items():
-            truth.gross = truth.net()
+            truth.settle(loaded=True)
             self.check(key)
 
 
