@@ -87,6 +87,7 @@ def test_the_log_has_what_changed_and_nothing_else():
             words = file.read().split(b"\r\n")[1::2]
         # As the server writes it: every default said.
         assert words[-8:] == [b"LEGO.RESERVE", b"key", b"BUDGET", b"20000", b"MODEL", b"compact", b"SEED", b"0"]
+        server("LEGO.RESERVE", "other", "BUDGET", 20000)  # with a secret seed, which is told when it is made
         before = log_size(server)
         failing = ["RESERVE key BUDGET 20000", "INCRBY key a 1 b x", "INCRBY key a 2305843009213693952", "ADD none a",
                    "MERGE d 2 key none", "FOLD key 7777777", "LOAD d x",
