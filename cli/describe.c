@@ -38,7 +38,7 @@ static bool print_json(const lego_info *info, const lego_model_info *model, cons
     json_text(&line, "items", kinds[info->items]);
     json_real(&line, "distinct", info->distinct);
     json_bool(&line, "exact", info->exact != 0);
-    json_real(&line, "listing", info->listing);
+    json_real(&line, "keeping", info->keeping);
     json_real(&line, "expected_aae", info->expected_aae); /* null where it is not a number */
     json_real(&line, "expected_are", info->expected_are);
     uint64_t good = advice_budget(info);
@@ -79,7 +79,7 @@ static void print_answers(const lego_info *info)
     char errors[ERRORS_TEXT], words[ADVICE_TEXT], each[VALUE_TEXT];
     if (info->exact) printf("answers       exact: every item is listed\n");
     else if (info->columns > 0) printf("answers       estimates\n");
-    else printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(info->listing));
+    else printf("answers       estimates: %.1f %% of the blocks list their items\n", rounded_down(1 - info->keeping));
     if (info->distinct < 1) return;
     printf("              %s bytes a distinct item; %s\n",
            value_print_rough(each, (double)info->bytes / info->distinct), say_errors(errors, info));

@@ -29,8 +29,6 @@ static const option_entry options[] = {
     {"seed", 's', OPTION_U64, "S", &given.seed, "the first of them (0)"},
     {"model", 'm', OPTION_TEXT, "NAME|FILE", &model,
      "model of lego, rule, d-lego (the default model), lego-paper, d-lego-paper and d-lego-quarter (paper)"},
-    {"relative", 0, OPTION_REAL, "W", &asking.relative,
-     "what relative error is worth to lego against absolute, from 0, nothing, to 1, all (0.5)"},
     OPTIONS_READING(given.how),
     {"json", 0, OPTION_FLAG, NULL, &json, "print an object a line: method, model, budget, bytes, n, N, aae, are"},
     {"quiet", 'q', OPTION_FLAG, NULL, &given.quiet, "no progress bar"},
@@ -73,24 +71,13 @@ static bool run_trials(const content *read)
     return true;
 }
 
-/* The paper's model has one way to answer. */
-static bool is_weighed_in_vain(void)
-{
-    lego_model_info info;
-    if (given.model == NULL || asking.relative == 0.5) return false;
-    lego_model_describe(given.model, &info);
-    return info.columns > 0;
-}
-
 static int run(int count, char **operands)
 {
-    if (!(asking.relative <= 1)) return options_wrong(&command_eval, "--relative is from 0 to 1");
     if (!reading_check(&command_eval, &given.how) || !lab_list(&command_eval, &given, methods, lab_take_kind) ||
         !lab_list(&command_eval, &given, budgets, lab_take_size))
         return EXIT_WRONG_USAGE;
     content read;
     if (!load_model(model, &given.model)) return EXIT_FAILED;
-    if (is_weighed_in_vain()) return options_wrong(&command_eval, "--relative is not for the paper's model");
     if (!lab_read(&read, &given, operands, count)) return EXIT_FAILED;
     if (!json) {
         printf("N = %" PRId64 " items counted, %zu distinct; mean of %" PRIu32 " hash seed%s\n\n",
@@ -115,8 +102,7 @@ const command command_eval = {
             "Where the stream does not fit into cqf there is - instead of errors, or with\n"
             "--json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"
-                "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n"
-                "  legosketch eval --methods lego,one --relative 0.9 --budget 300K words.txt.xz\n",
+                "  legosketch gen zipf --alpha 0.9 --format tsv | legosketch eval --format tsv --json\n",
     .options = options,
     .run = run,
 };

@@ -29,15 +29,14 @@ static const option_entry options[] = {
     {"absent", 0, OPTION_REAL, "P", &given.asking.absent,
      "how likely it is that an item never came, from 0 to below 1; above 0, an estimate may be 0 where items share "
      "(0)"},
-    {"relative", 0, OPTION_REAL, "W", &given.asking.relative,
-     "what relative error is worth against absolute, from 0, nothing, to 1, all (0.5)"},
     OPTIONS_ROWS(given.rows),
     {OPTION_MODEL(&given.model)},
     {OPTION_SEED_FILE_READ},
     {0},
 };
 
-static const rows_column columns[] = {{"item", "item"}, {"estimate", NULL}, {"lower", NULL}, {"upper", NULL}, {0}};
+static const rows_column columns[] = {{"item", "item"}, {"estimate", NULL}, {"lower", NULL},
+                                      {"upper", NULL},  {"likely", NULL},   {0}};
 
 /* Who is asked, and how it is answered. */
 typedef struct asked {
@@ -56,6 +55,7 @@ static bool print_answer(rows *to, const item_batch *batch, size_t i, const lego
     rows_estimate(to, estimate->value);
     rows_i64(to, estimate->lower);
     rows_i64(to, estimate->upper);
+    rows_i64(to, estimate->likely);
     return rows_next(to);
 }
 
@@ -110,9 +110,7 @@ static bool can_answer(const lego_sketch *sketch, const char *path)
 {
     lego_status status = lego_query_items(sketch, &(lego_items){.n = 0}, &given.asking, NULL);
     if (status == LEGO_ERR_MODEL)
-        return say(
-            "%s was built with the paper's model, which has one way to answer: leave --absent and --relative out",
-            path);
+        return say("%s was built with the paper's model, which has one way to answer: leave --absent out", path);
     return say_status(path, status);
 }
 
@@ -137,7 +135,6 @@ static bool is_of_kind(asked *self, const char *path, int count, char **words)
 static int run(int count, char **operands)
 {
     if (!(given.asking.absent < 1)) return options_wrong(&command_query, "--absent is from 0 to below 1");
-    if (!(given.asking.relative <= 1)) return options_wrong(&command_query, "--relative is from 0 to 1");
     if (!rows_check(&command_query, &given.rows)) return EXIT_WRONG_USAGE;
     if (count == 1 && strcmp(operands[0], "-") == 0)
         return options_wrong(&command_query, "the sketch and the items cannot both come from standard input");
@@ -170,8 +167,7 @@ const command command_query = {
             "dash.\n"
             "\n"
             "Where items share cells, an estimate takes an item for one that came. If it may\n"
-            "be one that never did, say how likely that is with --absent. --relative 0 makes\n"
-            "the mean error small, and --relative 1 that of rare items.",
+            "be one that never did, say how likely that is with --absent.",
     .examples = "  legosketch query words.sketch apple pear\n"
                 "  legosketch query --json words.sketch < questions.txt\n"
                 "  legosketch query day.sketch 42 1099511627776\n"

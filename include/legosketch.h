@@ -154,30 +154,39 @@ typedef enum lego_kind {
     LEGO_ITEMS_MIXED = 3
 } lego_kind;
 
-/* What is known of a sketch. It takes one look at every block: below 0.1 milliseconds a MB where they list, 2.4 where
- * they share (scripts/time-looks). Where some do, it takes a scan too, about a millisecond, if the content has changed
- * since the last one. */
+/* How many classes of counts a sketch is described in: a count has 63 bits. */
+#define LEGO_CLASSES 64
+
+/* What is known of a sketch. It takes one look at every block (scripts/time-looks says how long that is). */
 typedef struct lego_info {
     const lego_model *model;
-    uint64_t seed;        /* of the hash */
-    int secret;           /* it is secret, and that is its fingerprint */
-    int64_t total;        /* the stream's length: the sum of all counts */
-    lego_kind items;      /* what was counted, or came with a sketch that was merged, since it was made or cleared; a
+    uint64_t seed;         /* of the hash */
+    int secret;            /* it is secret, and that is its fingerprint */
+    int64_t total;         /* the stream's length: the sum of all counts */
+    lego_kind items;       /* what was counted, or came with a sketch that was merged, since it was made or cleared; a
                              file knows it of sketches that are not empty */
-    double distinct;      /* about how many distinct items that is, but for those that were deleted */
-    int exact;            /* every answer is the item's count: all of them are listed */
-    double listing;       /* the share of the blocks that list their items, from 0 to 1; 0 for bricks */
-    double expected_aae;  /* about what the answers' mean absolute error is, over the distinct items; NaN for bricks,
-                             and where shared cells are too crowded, or have counts of both signs, to tell */
-    double expected_are;  /* ... and their mean relative error */
-    uint64_t bytes;       /* all that the sketch takes now, at most its budget */
-    uint64_t budget;      /* the least that makes a sketch that can grow to this size, if any does */
-    uint64_t cache_bytes; /* taken besides, for what a scan of the content told when it was last needed */
-    uint32_t blocks;      /* of the budget, or, of the paper's model, bricks; lego_fold() takes divisors of it */
-    uint32_t columns;     /* of a brick; 0 for blocks */
-    uint64_t top_bytes;   /* of the bytes: those of the most frequent items; 0 if there is no such part */
-    uint64_t top_budget;  /* the least options.top that makes one that can grow to this size */
-    int64_t top_total;    /* how much of the total is counted there */
+    int exact;             /* every answer is the item's count: all of them are listed */
+    double keeping;        /* the share of the blocks that keep the heaviest of their items, from 0 to 1; 0 for bricks.
+                             While it is 0, the bytes of a sketch follow from what it counted alone; from then on the
+                             order of additions matters, too */
+    double distinct;       /* about how many distinct items it has counted, but for those that were deleted */
+    double distinct_error; /* the standard error of that: 0 where it is known */
+    double expected_aae;   /* about what the answers' mean absolute error is, over the distinct items; NaN for
+                                  bricks */
+    double expected_aae_error;         /* ... its standard error */
+    double expected_are;               /* about what their mean relative error is; NaN for bricks */
+    double expected_are_error;         /* ... its standard error */
+    double classes[LEGO_CLASSES];      /* about how many items come once, twice, 3 to 4, 5 to 8 times and so on: class
+                                           k has the counts above 2^(k-1) up to 2^k. NaN for bricks */
+    double class_errors[LEGO_CLASSES]; /* ... their standard errors: 0 where all items of a class are listed */
+    uint64_t bytes;                    /* all that the sketch takes now, at most its budget */
+    uint64_t budget;                   /* the least that makes a sketch that can grow to this size, if any does */
+    uint64_t cache_bytes;              /* taken besides, for what a scan of bricks told when it was last needed */
+    uint32_t blocks;     /* of the budget, or, of the paper's model, bricks; lego_fold() takes divisors of it */
+    uint32_t columns;    /* of a brick; 0 for blocks */
+    uint64_t top_bytes;  /* of the bytes: those of the most frequent items; 0 if there is no such part */
+    uint64_t top_budget; /* the least options.top that makes one that can grow to this size */
+    int64_t top_total;   /* how much of the total is counted there */
 } lego_info;
 
 LEGO_API void lego_describe(const lego_sketch *sketch, lego_info *info);
@@ -211,15 +220,17 @@ LEGO_API lego_status lego_suggest(const lego_wish *wish, const lego_allocator *a
 
 /* ---- counting and asking ----------------------------------------------------------------------------------------- */
 
-/* lower <= value <= upper. What bounds hold depends on the true counts' signs (with a top: on those they ever had):
+/* lower <= value <= likely <= upper. Where no item's count was ever negative, in this sketch or in one that was merged
+ * into it:
  *
- *     none is negative     upper is never below the true count; lower is not above it for 95 % of the items or more
- *     none is positive     the other way round: lower always holds, upper for 95 %
- *     both signs           where such items share cells, neither is certain: 95 % of the weight of what the count may
- *                          be, as far as the cells tell, lies between */
+ *     upper      is never below the true count. Where blocks keep the heaviest it is wide
+ *     likely     is not below the true count for 99 % of the items or more
+ *     lower      is not above the true count for 99 % of the items or more
+ *
+ * After deletions beyond what was there, and in differences of sketches, lower and upper both hold for 99 %. */
 typedef struct lego_estimate {
     double value; /* the estimate */
-    int64_t lower, upper;
+    int64_t lower, upper, likely;
 } lego_estimate;
 
 /* Many items: either n integers, or n strings of bytes, of which item i is bytes[offsets[i] .. offsets[i + 1]), so
@@ -233,17 +244,17 @@ typedef struct lego_items {
     lego_kind kind;        /* what they are, where some of the bytes are those of integers; 0: what is said above */
 } lego_items;
 
-/* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come, and both errors count alike. It changes
- * answers only where items share cells; the first of these after a change takes a scan, about a millisecond.
- * Sketches of the paper's model take nothing else (LEGO_ERR_MODEL). */
+/* How a question is meant. NULL, or LEGO_ASKING_INIT: the item has come. An item that a sketch does not list, though it
+ * may have come, is answered by what such items mostly count, often 1; if `absent` is at least LEGO_ABSENT, by 0.
+ * Sketches of the paper's model take no other `absent` than 0 (LEGO_ERR_MODEL). */
+#define LEGO_ABSENT 0.25
 typedef struct lego_asking {
-    double absent;   /* how likely it is that the item never came, from 0 to below 1; above 0, an answer may be 0 */
-    double relative; /* what relative error is worth against absolute: 0 nothing, 1 all, 0.5 both alike */
+    double absent; /* how likely it is that the item never came, from 0 to below 1 */
 } lego_asking;
 
 #define LEGO_ASKING_INIT                                                                                               \
     {                                                                                                                  \
-        0, 0.5                                                                                                         \
+        0                                                                                                              \
     }
 
 /* Count an item `count` times more; a negative count deletes. */
@@ -285,6 +296,12 @@ LEGO_API lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit
  * its own. No difference is taken of a sketch that keeps them (LEGO_ERR_TOP). */
 LEGO_API lego_status lego_merge(lego_sketch *into, const lego_sketch *from);
 LEGO_API lego_status lego_subtract(lego_sketch *into, const lego_sketch *from);
+
+/* into becomes the sketch of its own stream and of n others, each counted weights[i] times (NULL: once each). Where
+ * blocks keep the heaviest, this is better than one merge after the other: all that the sketches list of a block is
+ * joined before the lightest are let go. Weights are not 0; a negative one subtracts. */
+LEGO_API lego_status lego_merge_many(lego_sketch *into, const lego_sketch *const from[], const int64_t weights[],
+                                     size_t n);
 
 /* Shrink to `blocks`, a divisor of info.blocks: the sketch becomes the one that would have been made with so many
  * (LEGO_ERR_SHAPE if it is none). Or to the most blocks with which it fits a budget, in which the most frequent items

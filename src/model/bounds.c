@@ -36,7 +36,7 @@ lego_estimate decode_rule(const struct reads *reads)
         int64_t value = reads->value[k], weight = reads->weight[k], bound = value / weight - (value % weight < 0);
         if (bound < upper) upper = bound;
     }
-    lego_estimate estimate = {(double)upper, upper, upper};
+    lego_estimate estimate = {(double)upper, upper, upper, upper};
     if (upper <= 0) return estimate; /* nothing below 0 is left to be unsure about */
     double t = decode_slack(reads);
     estimate.lower = t < (double)upper ? upper - (int64_t)t : 0;

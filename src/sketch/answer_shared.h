@@ -14,7 +14,7 @@ struct asked_as {
 
 static inline struct asked_as asked_as_of(const lego_asking *asking)
 {
-    struct asked_as as = {(float)(asking->absent / (1 - asking->absent)), asking->relative};
+    struct asked_as as = {(float)(asking->absent / (1 - asking->absent)), 0.5};
     return as;
 }
 
@@ -40,14 +40,14 @@ static inline bool answer_is_listed(const struct reading *reading)
 static inline lego_estimate answer_listed(const struct reading *reading)
 {
     int64_t upper = reading_upper(reading);
-    return (lego_estimate){(double)upper, upper, upper};
+    return (lego_estimate){(double)upper, upper, upper, upper};
 }
 
 /* The least read and, for 95 % of the items, how far below it the count is at most. */
 static inline lego_estimate answer_bounds(const struct reading *reading, double slack)
 {
     int64_t upper = reading_upper(reading);
-    return (lego_estimate){(double)upper, slack < (double)upper ? upper - (int64_t)slack : 0, upper};
+    return (lego_estimate){(double)upper, slack < (double)upper ? upper - (int64_t)slack : 0, upper, upper};
 }
 
 /* A reading in the unit that was learnt; false if it is no multiple of it. */
@@ -72,7 +72,7 @@ static inline lego_estimate answer_signed(const struct learnt *learnt, const str
     in_units(learnt, reading, &units);
     posterior_signed(learnt, &units, absent, three, 3, answer);
     for (unsigned i = 0; i < 3; i++) answer[i] = fmax(fmin(answer[i] * (double)learnt->unit, 0x1p62), -0x1p62);
-    return (lego_estimate){answer[0], (int64_t)fmin(answer[1], answer[0]), (int64_t)fmax(answer[2], answer[0])};
+    return (lego_estimate){answer[0], (int64_t)fmin(answer[1], answer[0]), (int64_t)fmax(answer[2], answer[0]), 0};
 }
 
 /* Of cells whose counts are all above 0. Who asks has mostly seen the item: it is not 0, unless it may be absent. */
@@ -94,7 +94,7 @@ static inline lego_estimate answer_unlearnt(const struct reading *reading, doubl
     int64_t least = reading_upper(reading), most = reading->value[0];
     for (unsigned k = 1; k < 3; k++) most = reading->value[k] > most ? reading->value[k] : most;
     if (least >= 0) return answer_bounds(reading, slack);
-    return (lego_estimate){(double)(most > 0 ? 0 : most), least, most};
+    return (lego_estimate){(double)(most > 0 ? 0 : most), least, most, most};
 }
 
 /* Of a block that shares. */
@@ -112,7 +112,7 @@ static inline lego_estimate answer_shared(const struct learnt *learnt, const str
     }
     struct weighing weighing = {(float)(1 - as.relative), (float)as.relative * learnt->worth, 0.5f};
     if (sign == 0 || wrong) return answer_signed(learnt, given, as.absent, &weighing);
-    if (zero) return (lego_estimate){0, 0, 0};
+    if (zero) return (lego_estimate){0, 0, 0, 0};
     lego_estimate e = answer_alike(learnt, &reading, as.absent, &weighing, slack);
-    return sign > 0 ? e : (lego_estimate){0 - e.value, -e.upper, -e.lower};
+    return sign > 0 ? e : (lego_estimate){0 - e.value, -e.upper, -e.lower, 0};
 }

@@ -288,6 +288,29 @@ lego_status lego_subtract(lego_sketch *into, const lego_sketch *from)
     return combine(into, from, -1);
 }
 
+static lego_status merge_times(lego_sketch *into, const lego_sketch *from, int64_t times)
+{
+    lego_sketch *twice;
+    lego_status status = lego_copy(from, &twice);
+    for (uint64_t left = (uint64_t)(times < 0 ? -times : times); status == LEGO_OK && left > 0; left /= 2) {
+        if (left % 2 == 1) status = combine(into, twice, times < 0 ? -1 : 1);
+        if (status == LEGO_OK && left > 1) status = combine(twice, twice, 1);
+    }
+    lego_destroy(twice);
+    return status;
+}
+
+lego_status lego_merge_many(lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n)
+{
+    lego_sketch *made;
+    lego_status status = lego_copy(into, &made);
+    if (status != LEGO_OK) return status;
+    for (size_t i = 0; status == LEGO_OK && i < n; i++) status = merge_times(made, from[i], weights ? weights[i] : 1);
+    if (status == LEGO_OK) become(into, made);
+    else lego_destroy(made);
+    return status;
+}
+
 /* ---- fold -------------------------------------------------------------------------------------------------------- */
 
 lego_status lego_fold(lego_sketch *sketch, uint32_t blocks)

@@ -120,7 +120,7 @@ static void count_items(const lego_sketch *sketch, lego_info *info)
     }
     double shared = (double)census.sharing * items_shared(&census);
     info->distinct += census.listed + shared;
-    info->listing = (double)census.listing / blocks->blocks;
+    info->keeping = (double)census.sharing / blocks->blocks;
     info->exact = whole;
     expect_errors(sketch, &census, shared, info);
 }
@@ -173,8 +173,12 @@ void lego_measure(const lego_sketch *sketch, lego_info *info)
                         .top_budget = sketch_top_budget(&shape),
                         .expected_aae = NAN,
                         .expected_are = NAN,
+                        .distinct_error = NAN,
+                        .expected_aae_error = NAN,
+                        .expected_are_error = NAN,
                         .cache_bytes = sketch_cache_bytes(sketch),
                         .top_total = has_top(sketch) ? (int64_t)sketch->top.votes : 0};
+    for (unsigned k = 0; k < LEGO_CLASSES; k++) info->classes[k] = info->class_errors[k] = NAN;
 }
 
 void lego_describe(const lego_sketch *sketch, lego_info *info)

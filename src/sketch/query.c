@@ -10,7 +10,7 @@ lego_estimate light_query(const lego_sketch *sketch, struct hash hash, const leg
 lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one, const lego_asking *asking)
 {
     int64_t votes = (int64_t)one->votes;
-    lego_estimate estimate = {(double)votes, votes, votes};
+    lego_estimate estimate = {(double)votes, votes, votes, votes};
     if (!one->flagged) return estimate;
     unsigned char integer[8];
     size_t size;
@@ -38,6 +38,7 @@ lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size,
     static const lego_asking asking = LEGO_ASKING_INIT;
     if (!item && size > 0) return LEGO_ERR_ARGUMENT;
     *estimate = query_item(sketch, hash_bytes(item, size, sketch->seed), item, size, &asking);
+    estimate->likely = estimate->upper;
     return LEGO_OK;
 }
 
@@ -49,6 +50,7 @@ lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estima
     const void *bytes = NULL; /* which only a top asks for */
     if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
     *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size, &asking);
+    estimate->likely = estimate->upper;
     return LEGO_OK;
 }
 
@@ -65,9 +67,9 @@ struct question {
 
 static lego_status check_asking(const lego_sketch *sketch, const lego_asking *asking)
 {
-    bool valid = asking->absent >= 0 && asking->absent < 1 && asking->relative >= 0 && asking->relative <= 1;
+    bool valid = asking->absent >= 0 && asking->absent < 1;
     if (!valid) return LEGO_ERR_ARGUMENT; /* also what is not a number */
-    bool plain = asking->absent == 0 && asking->relative == 0.5;
+    bool plain = asking->absent == 0;
     return plain || has_blocks(sketch->model) ? LEGO_OK : LEGO_ERR_MODEL;
 }
 
@@ -99,5 +101,6 @@ lego_status lego_query_items(const lego_sketch *sketch, const lego_items *items,
     if (status != LEGO_OK) return status;
     if (items->n < MANY) ask(&job, NULL, 0, 1);
     else parallel_run(sketch->threads, ask, &job);
+    for (size_t i = 0; i < items->n; i++) estimates[i].likely = estimates[i].upper;
     return LEGO_OK;
 }

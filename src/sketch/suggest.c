@@ -63,7 +63,7 @@ static lego_status run_error(const struct trial *trial, lego_sketch *sketch, dou
      * sketch expects of its lists knows that; where blocks share, it is the less reliable of the two. */
     lego_info info;
     lego_describe(sketch, &info);
-    if (info.listing == 1) *error = fmax(*error, info.expected_are);
+    if (info.keeping == 0) *error = fmax(*error, info.expected_are);
     return LEGO_OK;
 }
 
