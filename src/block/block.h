@@ -1,36 +1,29 @@
-/* block: what a crowd of items came to, in 256 bytes: listed while there is room, in shared cells when there is not.
+/* block: what a crowd of items came to, in 256 bytes: a list of (print, count), sorted by print.
  *
- * The room block holds a block and its code (block, bits, levels, list, share), its content unpacked (content), the
- * blocks of a sketch (blocks), and the bodies that are compiled once for each kind of CPU (kernels, x86/). It may
- * include core.
+ * The room block holds a block and its code (block, bits, fields, levels, list), its content unpacked (content), the
+ * rule of a full block (keep), the blocks of a sketch (blocks), and the bodies that are compiled once for each kind of
+ * CPU (kernels, x86/). It may include core.
  *
  * An item has one block and in it a *key* of 64 bits: 24 of a hash, its *print*, and below them what its block's number
  * does not tell of another 38, so that number and key together are the item's 62 bits (blocks.h). A block is at a
- * *step*:
+ * *step*, which tells how much of the keys it lists:
  *
- *     0          it lists its items with whole keys, (key, count) by (key, count), exact
- *     1 to 49    it lists prints of 24, then 23, ... 12 bits. Between two lengths there are three steps more, at which
- *                a quarter, a half and three quarters of the prints have given up the bit already. Entries whose
- *                prints became equal add up
- *     50 to 94   it has two rows of shared cells, 512 and 256 at first. An item's cells follow from 12 bits of its
- *                print. At each step a quarter of a row is folded, cells i and i + half into one, until there are 8
- *                and 8
+ *     0        whole keys: the list is exact
+ *     1 to 5   prints of 24, 23, 22, 21, 20 bits. Entries whose prints became equal have added up. The step is the
+ *              first at which the content fits, so that every byte follows from the content alone
+ *     6 to 9   the block *keeps*: prints of p = 19, 18, 17, 16 bits, but longer ones for the heavy and for the sample.
+ *              At the last step it lets go of its lightest entries. keep.h has the rule
  *
- * A block's step is the first at which its content fits. Both codes, of prints and of counts, only get longer by an
- * item or a count more (docs/design.md has the proof); so the step, and with it every byte, follows from the content
- * alone, in whatever order it came. At the last step any sixteen integers of 64 bits fit: nothing ever overflows.
+ * The head, from bit 0: bits in use behind it (11), step (4), entries (9), g (5), signs (2), and of a block that keeps
+ * the widths in its tail (9). An empty block is all zeros. Behind the head:
  *
- *     95 to 119  of a *cap*, a block that 32 others share: one row of 512 to 8 cells, chosen by the 24 bits of the
- *                print. Who shares a short print with a giant would inherit its count; the cap bounds that (blocks.h)
- *
- * The head, from bit 0: bits in use behind it (11), step (7), entries of a list (9), g (5), signs (2).
- * An empty block is all zeros. Behind the head, of a list:
- *
- *     quotients    for every value of the keys' leading q bits in turn, a one for each entry that has it, then a zero
- *     remainders   the other bits of each key, p - q of them
+ *     quotients    for every value of the prints' leading q bits in turn, a one for each entry that has it, then a zero
+ *     remainders   the other bits of each print, p - q of them
  *     counts       count - 1, in levels
+ *     longer       of a block that keeps: for each heavy entry 25 - p bits, which are the bits of its print behind the
+ *                  p-th as far as it knows them, below a one
  *
- * with q = the least for which 2^q is at least the number of entries, and at least 2. Of rows: the cells, in levels.
+ * with q = the least for which 2^q is at least the number of entries, and at least 2.
  *
  * *Levels* code integers v >= 0 such that one of them is found without reading the others. Its low g bits are as they
  * are; of T = v >> g, if T is not 0, T - 1 goes on in digits of 1, 1, 1, 2, 4, 8, 16 and 31 bits, lowest first:
@@ -43,8 +36,20 @@
  *
  * Where an integer's digit is on level l + 1 is the number of ones before its own in map l. Example: g = 0 and 0, 4, 1:
  * map 0 is 0 1 1; T - 1 is 3 and 0, so level 1 has map 1 0 and digits 1 0; T' = 1 is left of the 4, so level 2 has
- * map 0 and digit 0. Signs 2: nothing is above 0 and something below, and -c is coded in the place of c. Signs 1: there
- * are both, and 2c is coded for c >= 0 and -2c - 1 else.
+ * map 0 and digit 0. Signs 2: no count is above 0 and one is below, and -c is coded in the place of c. Signs 1: there
+ * are both, or a count of 0, and 2c is coded for c >= 0 and -2c - 1 else, without the 1 less.
+ *
+ * An entry is *heavy* if its integer has a digit on level 4: T is 15 or more.
+ *
+ * The tail, which only a block that keeps has, ends where the block ends. Its fields in the order of their bits, with
+ * the widths that the head's 9 bits tell, a (4), b (4) and m (1):
+ *
+ *     left, nursed   4a + 1 bits each
+ *     press          4a + 3 bits
+ *     lost           4b + 2 bits, and as many for what was lost below 0 if m is set
+ *     sample         for each of the first four entries 21 - p bits, as the longer bits of the heavy are; 1 if the
+ *                    entry is heavy, or is not there
+ *     hand           8 bits
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008. Quotients and remainders: Elias 1974.) */
 #pragma once
@@ -57,20 +62,19 @@ enum {
     BLOCK_BITS = 64 * BLOCK_WORDS,
     BLOCK_HEAD = 40,
     BLOCK_ROOM = BLOCK_BITS - BLOCK_HEAD,
-    BLOCK_ENTRIES = 511, /* the most a list can have */
-    BLOCK_CELLS = 768,   /* of all rows */
-    BLOCK_PRINT = 24,    /* bits */
-    BLOCK_SHARED = 12,   /* of them, that shared cells know */
-    BLOCK_G_MAX = 31
+    BLOCK_ENTRIES = 191, /* more than a list can have */
+    BLOCK_G_MAX = 31,
+    BLOCK_SAMPLE = 4 /* entries that are never let go: the first ones */
 };
 
 enum {
+    PRINT_MOST = 24,  /* bits of a print */
+    PRINT_SAME = 20,  /* down to which all prints of a block are equally long; and what the sample knows */
+    PRINT_FLOOR = 16, /* the fewest */
     STEP_WHOLE = 0,
     STEP_LIST = 1,
-    STEP_SHARE = STEP_LIST + 4 * (BLOCK_PRINT - BLOCK_SHARED) + 1,
-    STEP_LAST = STEP_SHARE + 44,
-    STEP_CAP = STEP_LAST + 1,
-    STEP_CAP_LAST = STEP_CAP + 24
+    STEP_KEEP = STEP_LIST + PRINT_MOST - PRINT_SAME + 1,
+    STEP_LAST = STEP_LIST + PRINT_MOST - PRINT_FLOOR
 };
 
 struct block {
@@ -86,110 +90,81 @@ static inline unsigned block_used(const struct block *block)
 
 static inline unsigned block_step(const struct block *block)
 {
-    return block->word[0] >> 11 & 127;
+    return block->word[0] >> 11 & 15;
 }
 
 static inline unsigned block_entries(const struct block *block)
 {
-    return block->word[0] >> 18 & 511;
+    return block->word[0] >> 15 & 511;
 }
 
 static inline unsigned block_g(const struct block *block)
 {
-    return block->word[0] >> 27 & 31;
+    return block->word[0] >> 24 & 31;
 }
 
 enum { SIGNS_ABOVE, SIGNS_BOTH, SIGNS_BELOW };
 
 static inline unsigned block_signs(const struct block *block)
 {
-    return block->word[0] >> 32 & 3;
+    return block->word[0] >> 29 & 3;
 }
 
-/* How many bytes hold all bits in use: what a file has of a block. */
-static inline unsigned block_bytes(const struct block *block)
+static inline bool step_keeps(unsigned step)
 {
-    return (BLOCK_HEAD + block_used(block) + 7) / 8;
+    return step >= STEP_KEEP;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
-
-static inline bool step_lists(unsigned step)
+static inline bool block_keeps(const struct block *block)
 {
-    return step < STEP_SHARE;
+    return step_keeps(block_step(block));
 }
 
-/* Bits of a key that a list keeps of those in the upper quarters, and how many quarters have one less. whole: bits of a
- * whole key, which depend on the number of blocks. */
+/* Bits of a key that a list of this step keeps of every entry. whole: bits of a whole key, which depend on the number
+ * of blocks. */
 static inline unsigned step_print(unsigned step, unsigned whole)
 {
-    return step == STEP_WHOLE ? whole : BLOCK_PRINT - (step - STEP_LIST) / 4;
-}
-
-static inline unsigned step_quarters(unsigned step)
-{
-    return step == STEP_WHOLE ? 0 : (step - STEP_LIST) % 4;
-}
-
-/* Of a key in a list of this step: how many bits it keeps. */
-static inline unsigned step_length(unsigned step, unsigned whole, uint64_t key)
-{
-    return step_print(step, whole) - ((unsigned)(key >> 62) < step_quarters(step));
+    return step == STEP_WHOLE ? whole : PRINT_MOST + STEP_LIST - step;
 }
 
 static inline uint64_t key_cut(uint64_t key, unsigned length)
 {
-    return key >> (64 - length) << (64 - length); /* 11 to 62 */
+    return key >> (64 - length) << (64 - length); /* 16 to 62 */
 }
 
-/* A row that began with `start` cells and has had n quarters folded: its cells, and the power of two it is folded
- * from. */
-struct row {
-    unsigned cells, from;
+/* Bits of what a heavy entry, and one of the sample, may know beyond the p bits that all know: a one above them. */
+static inline unsigned longer_width(unsigned print)
+{
+    return PRINT_MOST + 1 - print;
+}
+
+static inline unsigned sample_width(unsigned print)
+{
+    return PRINT_SAME + 1 - print;
+}
+
+/* ---- the tail ---------------------------------------------------------------------------------------------------- */
+
+/* The widths of a tail, as the head's last nine bits have them. */
+struct tail_widths {
+    unsigned press, lost; /* codes of 4 bits */
+    bool below;           /* something was lost below 0 */
 };
 
-static inline struct row row_folded(unsigned start, unsigned n)
+static inline struct tail_widths block_widths(const struct block *block)
 {
-    unsigned from = start >> n / 4;
-    return (struct row){from - from / 8 * (n % 4), from};
+    return (struct tail_widths){block->word[0] >> 31 & 15, block->word[0] >> 35 & 15, block->word[0] >> 39 & 1};
 }
 
-/* The rows of a step from STEP_SHARE on take turns: four quarters of row 0, four of row 1. A cap has no row 1. */
-static inline struct row step_row(unsigned step, unsigned row)
+static inline unsigned tail_bits(unsigned step, struct tail_widths w)
 {
-    if (step >= STEP_CAP) return row ? (struct row){0, 1} : row_folded(512, step - STEP_CAP);
-    unsigned turn = (step - STEP_SHARE) / 4, part = (step - STEP_SHARE) % 4;
-    return row ? row_folded(256, 4 * (turn / 2) + (turn % 2 ? part : 0))
-               : row_folded(512, 4 * ((turn + 1) / 2) + (turn % 2 ? 0 : part));
+    if (!step_keeps(step)) return 0;
+    return 2 * (4 * w.press + 1) + 4 * w.press + 3 + (4 * w.lost + 2) * (1 + w.below) +
+           BLOCK_SAMPLE * sample_width(step_print(step, 0)) + 8;
 }
 
-static inline unsigned step_cells(unsigned step)
+/* How many bytes of a block a file has: all of one that keeps, which is full; else those with bits in use. */
+static inline unsigned block_bytes(const struct block *block)
 {
-    return step_row(step, 0).cells + step_row(step, 1).cells;
-}
-
-/* The cell of a key, among all cells of a step. */
-static inline unsigned step_cell(unsigned step, unsigned row, uint64_t key)
-{
-    uint32_t print = (uint32_t)(key >> (64 - BLOCK_PRINT)), shared = print >> (BLOCK_PRINT - BLOCK_SHARED);
-    uint32_t hash = step >= STEP_CAP ? (print * 0xc2b2ae35u) >> 23
-                    : row            ? (shared * 0x85ebca6bu) >> 24
-                                     : (shared * 0x9e3779b1u) >> 23;
-    struct row r = step_row(step, row);
-    unsigned cell = hash & (r.from - 1);
-    return (row ? step_row(step, 0).cells : 0) + (cell < r.cells ? cell : cell - r.from / 2);
-}
-
-/* Of how many keys one is in the cell of this key: from, or half of it where two cells have become one. */
-static inline unsigned step_width(unsigned step, unsigned row, uint64_t key)
-{
-    struct row r = step_row(step, row);
-    unsigned cell = step_cell(step, row, key) - (row ? step_row(step, 0).cells : 0);
-    return cell < r.cells - r.from / 2 || cell >= r.from / 2 ? r.from : r.from / 2;
-}
-
-/* Whether the items of a cap's blocks are added to it. */
-static inline bool cap_counts(const struct block *cap)
-{
-    return block_step(cap) >= STEP_CAP;
+    return block_keeps(block) ? sizeof *block : (BLOCK_HEAD + block_used(block) + 7) / 8;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "block/keep.h"
+
 void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *bytes)
 {
     uintptr_t at = ((uintptr_t)bytes + BLOCKS_LINE - 1) / BLOCKS_LINE * BLOCKS_LINE;
@@ -10,126 +12,124 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
                               .blocks = number,
                               .most = most,
                               .whole = key_bits(number),
+                              .unlisted = {1, 0},
                               .kernels = block_kernels_best()};
-    memset(blocks->block, 0, ((size_t)number + blocks_caps(number, most)) * sizeof(struct block));
-}
-
-/* ---- caps -------------------------------------------------------------------------------------------------------- */
-
-void cap_cells_add(struct cap_cells *cells, const struct content *list)
-{
-    for (unsigned i = 0; i < list->n; i++) cells->cell[step_cell(STEP_CAP, 0, list->key[i])] += list->value[i];
-}
-
-void cap_settle(const struct blocks *blocks, struct block *cap, const struct cap_cells *cells, struct content *room)
-{
-    content_start(room, STEP_CAP);
-    memcpy(room->value, cells->cell, sizeof cells->cell);
-    blocks->kernels->settle(cap, blocks->whole, room);
-}
-
-void blocks_make_cap(struct blocks *blocks, uint32_t block)
-{
-    struct block *cap = cap_of(blocks, block);
-    struct cap_cells cells = {{0}};
-    struct content content;
-    if (cap_counts(cap)) return;
-    uint32_t index = cap_index(blocks, block), end = cap_end(blocks, index);
-    for (uint32_t i = cap_first(index); i < end; i++) {
-        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
-        cap_cells_add(&cells, &content);
-    }
-    cap_settle(blocks, cap, &cells, &content);
-}
-
-/* ---- adding ------------------------------------------------------------------------------------------------------ */
-
-/* Writes a content that may be too large for its step into its block. */
-static bool settle(struct blocks *blocks, uint32_t block, struct content *content)
-{
-    struct block made;
-    if (blocks_grow(blocks)) return blocks->kernels->close(&blocks->block[block], blocks->whole, content);
-    blocks->kernels->settle(&made, blocks->whole, content);
-    if (content->step > STEP_LIST) blocks_make_cap(blocks, block); /* of the list as it still is */
-    blocks->block[block] = made;
-    return true;
-}
-
-/* Where the block's step has no room for the item, and its cap may have to be made. */
-static __attribute__((noinline)) bool put_on(struct blocks *blocks, struct spot spot, int64_t count)
-{
-    struct content content;
-    blocks->kernels->open(&blocks->block[spot.block], blocks->whole, &content);
-    content_add(&content, blocks->whole, spot.key, count);
-    return settle(blocks, spot.block, &content);
-}
-
-/* While blocks grow, or their cap does not count yet. */
-static __attribute__((noinline)) bool put_uncapped(struct blocks *blocks, struct spot spot, int64_t count)
-{
-    return blocks->kernels->add(&blocks->block[spot.block], blocks->whole, spot.key, count) ||
-           put_on(blocks, spot, count);
-}
-
-bool blocks_put(struct blocks *blocks, struct spot spot, int64_t count)
-{
-    struct block *block = &blocks->block[spot.block];
-    if (blocks_grow(blocks) || !cap_counts(cap_of(blocks, spot.block))) return put_uncapped(blocks, spot, count);
-    blocks->kernels->add_on(block, blocks->whole, spot.key, count); /* no cap has to be made first */
-    return true;
+    memset(blocks->block, 0, (size_t)number * sizeof(struct block));
 }
 
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
     const struct spot spot = spot_of(blocks->blocks, hash);
-    struct block *block = &blocks->block[spot.block], *cap = NULL;
+    struct block *block = &blocks->block[spot.block];
     block_prefetch(block);
-    if (!blocks_grow(blocks)) cap = cap_of(blocks, spot.block);
     blocks->loose |= count < 0;
-    if (cap && cap_counts(cap)) {
-        blocks->kernels->add_both(block, cap, blocks->whole, spot.key, count);
-        return true;
-    }
-    if (!put_uncapped(blocks, spot, count)) return false;
-    if (cap && cap_counts(cap)) blocks->kernels->add_on(cap, blocks->whole, spot.key, count);
+    if (blocks_grow(blocks)) return blocks->kernels->add(block, blocks->whole, spot.key, count);
+    blocks->kernels->add_on(block, blocks->whole, spot.key, count);
+    blocks->keeps |= block_keeps(block);
     return true;
 }
 
-bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from, int sign)
+/* ---- in no order ------------------------------------------------------------------------------------------------- */
+
+bool blocks_list(const struct blocks *blocks, struct block *block, struct content *content)
 {
+    while (content->n > BLOCK_ENTRIES || !blocks->kernels->close(block, blocks->whole, content)) {
+        if (content->step + 1 == STEP_KEEP) return false;
+        content_lower(content, content->step + 1, blocks->whole);
+    }
+    return true;
+}
+
+bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from)
+{
+    struct block *into = &blocks->block[block];
     struct content own;
-    blocks->kernels->open(&blocks->block[block], blocks->whole, &own);
-    unsigned step = own.step > from->step ? own.step : from->step;
-    content_lower(&own, step, blocks->whole);
-    content_lower(from, step, blocks->whole);
-    content_join(&own, from, sign);
-    if (step > STEP_LIST) blocks_make_cap(blocks, block);
-    return settle(blocks, block, &own);
+    if (block_keeps(into)) return false;
+    blocks->kernels->open(into, blocks->whole, &own);
+    content_lower(from, own.step, blocks->whole);
+    content_join(&own, from, 1);
+    if (!blocks_grow(blocks)) return blocks_list(blocks, into, &own);
+    return own.n <= BLOCK_ENTRIES && blocks->kernels->close(into, blocks->whole, &own);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- in order ---------------------------------------------------------------------------------------------------- */
 
-void blocks_read(const struct blocks *blocks, struct spot spot, struct reading *reading)
+/* Items of one block. */
+struct arrivals {
+    const uint64_t *key;
+    const int64_t *count;
+    size_t n;
+};
+
+/* Adds the first n of them to a block that lists, if it does so then; else nothing has changed. */
+static bool list_first(const struct blocks *blocks, struct block *block, const struct arrivals *arrivals, size_t n)
 {
-    const struct block *block = &blocks->block[spot.block], *cap = NULL;
-    block_prefetch(block);
-    if (!blocks_grow(blocks)) {
-        cap = cap_of(blocks, spot.block);
-        block_prefetch(cap);
+    struct content content;
+    blocks->kernels->open(block, blocks->whole, &content);
+    for (size_t i = 0; i < n; i++) {
+        content_add(&content, blocks->whole, arrivals->key[i], arrivals->count[i]);
+        for (; content.n > BLOCK_ENTRIES; content_lower(&content, content.step + 1, blocks->whole))
+            if (content.step + 1 == STEP_KEEP) return false;
     }
-    blocks->kernels->read(block, cap, blocks->whole, spot.key, reading);
+    return blocks_list(blocks, block, &content);
 }
 
-void blocks_read_many(const struct blocks *blocks, const struct spot spot[], unsigned n, struct reading reading[])
+static size_t add_one_by_one(const struct blocks *blocks, struct block *block, const struct arrivals *arrivals)
 {
-    uint32_t block[MANY_MOST], cap[MANY_MOST];
-    uint64_t key[MANY_MOST];
-    const bool caps = !blocks_grow(blocks);
-    for (unsigned i = 0; i < n; i++) {
-        block[i] = spot[i].block;
-        key[i] = spot[i].key;
-        if (caps) cap[i] = blocks->blocks + cap_index(blocks, block[i]);
+    size_t i = 0;
+    for (; i < arrivals->n && !block_keeps(block); i++)
+        blocks->kernels->add_on(block, blocks->whole, arrivals->key[i], arrivals->count[i]);
+    return i;
+}
+
+static bool all_above(const struct block *block, const struct arrivals *arrivals)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < arrivals->n; i++) any |= arrivals->count[i];
+    return any >= 0 && block_signs(block) == SIGNS_ABOVE;
+}
+
+/* Adds them until the block keeps, and returns how many these were. Where counts only grow, what fits had room all the
+ * way: as many are added at once as leave it a list, which halving tells, and then the one with which it keeps. */
+static size_t add_until_it_keeps(const struct blocks *blocks, struct block *block, const struct arrivals *arrivals)
+{
+    enum { FEW = 4 };
+    size_t fit = 0, many = arrivals->n;
+    if (many <= FEW || !all_above(block, arrivals)) return add_one_by_one(blocks, block, arrivals);
+    if (list_first(blocks, block, arrivals, many)) return many;
+    const struct block before = *block;
+    while (many - fit > 1) {
+        const size_t middle = fit + (many - fit) / 2;
+        *block = before;
+        if (list_first(blocks, block, arrivals, middle)) fit = middle;
+        else many = middle;
     }
-    blocks->kernels->read_many(blocks->block, blocks->whole, &(struct asked){block, caps ? cap : NULL, key}, n,
-                               reading);
+    *block = before;
+    list_first(blocks, block, arrivals, fit);
+    blocks->kernels->add_on(block, blocks->whole, arrivals->key[fit], arrivals->count[fit]);
+    return fit + 1;
+}
+
+static void add_to_keeper(const struct blocks *blocks, struct block *block, const struct arrivals *arrivals)
+{
+    enum { FEW = 12 }; /* that are added in place, if that is a matter of a few bits */
+    size_t i = 0;
+    if (arrivals->n <= FEW)
+        i = blocks->kernels->add_some(block, blocks->whole, arrivals->key, arrivals->count, (unsigned)arrivals->n);
+    if (i == arrivals->n) return;
+    struct content content;
+    blocks->kernels->open(block, blocks->whole, &content);
+    for (; i < arrivals->n; i++) keep_add(&content, arrivals->key[i], arrivals->count[i]);
+    blocks->kernels->close(block, blocks->whole, &content);
+}
+
+bool blocks_take(struct blocks *blocks, uint32_t index, const uint64_t key[], const int64_t count[], size_t n)
+{
+    struct block *block = &blocks->block[index];
+    struct arrivals all = {key, count, n};
+    const size_t listed = block_keeps(block) ? 0 : add_until_it_keeps(blocks, block, &all);
+    if (listed == n) return block_keeps(block);
+    const struct arrivals rest = {key + listed, count + listed, n - listed};
+    add_to_keeper(blocks, block, &rest);
+    return true;
 }

@@ -6,20 +6,16 @@
 void content_start(struct content *content, unsigned step)
 {
     content->step = step;
-    content->n = step_lists(step) ? 0 : step_cells(step);
-    if (!step_lists(step)) memset(content->value, 0, content->n * sizeof *content->value);
+    content->n = 0;
+    content->loss = (struct loss){0};
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
-
-/* Cuts the keys for a step. Returns whether some have become equal. */
-static bool cut_keys(struct content *content, unsigned step, unsigned whole)
+/* Cuts the keys to so many bits. Returns whether some have become equal. */
+static bool cut_keys(struct content *content, unsigned length)
 {
-    const unsigned print = step_print(step, whole), quarters = step_quarters(step);
-    const uint64_t longer = key_cut(UINT64_MAX, print), shorter = key_cut(UINT64_MAX, print - 1);
     bool same = false;
     for (unsigned i = 0; i < content->n; i++) {
-        content->key[i] &= content->key[i] >> 62 < quarters ? shorter : longer;
+        content->key[i] = key_cut(content->key[i], length);
         same |= i > 0 && content->key[i] == content->key[i - 1];
     }
     return same;
@@ -41,8 +37,8 @@ static void unite_keys(struct content *content)
     content->n = n;
 }
 
-/* The first entry whose key is not below. In which half it is could not be foreseen: no branch depends on it. */
-static unsigned find_key(const struct content *content, uint64_t key)
+/* In which half it is could not be foreseen: no branch depends on it. */
+unsigned content_find(const struct content *content, uint64_t key)
 {
     unsigned low = 0, n = content->n;
     if (n == 0) return 0;
@@ -62,7 +58,7 @@ static void move_entries(struct content *content, unsigned from, unsigned to)
 
 static void add_entry(struct content *content, uint64_t key, int64_t count)
 {
-    unsigned i = find_key(content, key);
+    unsigned i = content_find(content, key);
     if (i < content->n && content->key[i] == key) {
         content->value[i] += count;
         if (content->value[i] == 0) move_entries(content, i + 1, i);
@@ -116,7 +112,7 @@ static void join_few(struct content *into, const struct content *from, int sign)
     unsigned place[FEW], i = 0, to = 0;
     own.n = into->n;
     copy_entries(&own, 0, into, 0, into->n);
-    for (unsigned j = 0; j < from->n; j++) place[j] = find_key(&own, from->key[j]);
+    for (unsigned j = 0; j < from->n; j++) place[j] = content_find(&own, from->key[j]);
     for (unsigned j = 0; j < from->n; j++) {
         copy_entries(into, to, &own, i, place[j] - i);
         to += place[j] - i;
@@ -131,69 +127,20 @@ static void join_few(struct content *into, const struct content *from, int sign)
     into->n = to + own.n - i;
 }
 
-static void join_entries(struct content *into, const struct content *from, int sign)
+void content_join(struct content *into, const struct content *from, int sign)
 {
     if (from->n <= FEW && 4 * from->n <= into->n) join_few(into, from, sign);
     else join_many(into, from, sign);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-/* Every entry to its cells. */
-static void share_entries(struct content *content, unsigned step)
-{
-    int64_t cell[BLOCK_CELLS] = {0};
-    for (unsigned i = 0; i < content->n; i++)
-        for (unsigned row = 0; row < 2; row++) cell[step_cell(step, row, content->key[i])] += content->value[i];
-    content->n = step_cells(step);
-    memcpy(content->value, cell, content->n * sizeof *cell);
-}
-
-/* Folds a row of cells to another, which has had more quarters folded. */
-static void fold_row(int64_t *to, struct row new, const int64_t *from, struct row old)
-{
-    int64_t sum[512] = {0};
-    for (unsigned i = 0; i < old.cells; i++) {
-        unsigned cell = i & (new.from - 1);
-        sum[cell < new.cells ? cell : cell - new.from / 2] += from[i];
-    }
-    memcpy(to, sum, new.cells * sizeof *to);
-}
-
-static void fold_rows(struct content *content, unsigned step)
-{
-    struct row old = step_row(content->step, 0), new = step_row(step, 0);
-    fold_row(content->value, new, content->value, old);
-    if (step < STEP_CAP)
-        fold_row(content->value + new.cells, step_row(step, 1), content->value + old.cells, step_row(content->step, 1));
-    content->n = step_cells(step);
-}
-
-/* ---- both -------------------------------------------------------------------------------------------------------- */
-
 void content_lower(struct content *content, unsigned step, unsigned whole)
 {
     if (step == content->step) return;
-    if (step_lists(step)) {
-        if (cut_keys(content, step, whole)) unite_keys(content);
-    } else if (step_lists(content->step)) share_entries(content, step);
-    else fold_rows(content, step);
+    if (cut_keys(content, step_print(step, whole))) unite_keys(content);
     content->step = step;
 }
 
 void content_add(struct content *content, unsigned whole, uint64_t key, int64_t count)
 {
-    unsigned step = content->step;
-    if (step_lists(step)) {
-        add_entry(content, key_cut(key, step_length(step, whole, key)), count);
-        return;
-    }
-    for (unsigned row = 0; row < (step < STEP_CAP ? 2u : 1u); row++) content->value[step_cell(step, row, key)] += count;
-}
-
-void content_join(struct content *into, const struct content *from, int sign)
-{
-    if (step_lists(into->step)) join_entries(into, from, sign);
-    else
-        for (unsigned i = 0; i < into->n; i++) into->value[i] += sign * from->value[i];
+    add_entry(content, key_cut(key, step_print(content->step, whole)), count);
 }

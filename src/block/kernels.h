@@ -15,66 +15,54 @@ enum { HASH_PLACE = 38 };
 
 static inline uint64_t hash_word(struct hash hash)
 {
-    return hash.lo >> (64 - HASH_PLACE) << BLOCK_PRINT | hash.hi >> (64 - BLOCK_PRINT);
+    return hash.lo >> (64 - HASH_PLACE) << PRINT_MOST | hash.hi >> (64 - PRINT_MOST);
 }
 
 static inline struct hash word_hash(uint64_t word)
 {
-    return (struct hash){word >> BLOCK_PRINT << (64 - HASH_PLACE), word << (64 - BLOCK_PRINT)};
+    return (struct hash){word >> PRINT_MOST << (64 - HASH_PLACE), word << (64 - PRINT_MOST)};
 }
 
-/* A listed count below this is no giant's, and its cap is not asked: another cache line to look at. */
-enum { BLOCKS_UNCAPPED = 64 };
-
-/* What is known of an item: one value of a list, or one of each row, and behind it that of the cap, if it counts. */
+/* What a block says of a key. */
 struct reading {
-    unsigned step, values;
-    int64_t value[3];
-    uint32_t width
-        [3]; /* an item has a chance of 1 in so many to be in the cell; of a list's, to have this print, at most 2^24 */
-    unsigned entries; /* of a list */
+    int64_t value; /* of the entry that the item is counted in: the one that agrees in all it knows and knows most */
+    int64_t alike; /* the sum of all entries that agree with it in the bits that all of them know */
+    uint64_t plus, minus; /* what the block has lost above 0, and below; 0 if it does not keep */
+    bool listed;          /* there is such an entry; else value is 0 */
+    uint8_t step;
 };
 
-/* Keys, and the blocks and caps that they are asked of, by how many blocks these are behind the first. */
-struct asked {
-    const uint32_t *block, *cap; /* cap may be NULL */
-    const uint64_t *key;
-};
-
-/* `whole` is always the number of bits of a whole key. */
+/* `whole` is always the number of bits of a whole key. Behind a block that is read or added to there are 8 bytes that
+ * may be read, and that nobody is writing. */
 struct block_kernels {
     const char *name;
     bool (*supported)(void);
 
-    /* What a block and its cap say of a key. A cap is NULL if there is none, and is asked only if the block has given
-     * up bits. Behind both there are 8 bytes that may be read, and that nobody is writing. */
-    void (*read)(const struct block *block, const struct block *cap, unsigned whole, uint64_t key,
-                 struct reading *reading);
+    void (*read)(const struct block *block, unsigned whole, uint64_t key, struct reading *reading);
 
-    /* The same of n keys, at most MANY_MOST. */
-    void (*read_many)(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
-                      struct reading reading[]);
+    /* The same of n keys, at most MANY_MOST, and of blocks that are so many behind the first. */
+    void (*read_many)(const struct block *base, unsigned whole, const uint32_t block[], const uint64_t key[],
+                      unsigned n, struct reading reading[]);
 
-    /* Adds an item. False, and nothing has changed, if the block's step has no room for it. */
+    /* Adds an item. False, and nothing has changed, if the block's step has no room for it. A block that keeps always
+     * takes it. */
     bool (*add)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
-    /* The same at the first step from the block's own on that has room. */
+    /* The same at the first step from the block's own on that has room; if no list has, the block keeps from now on. */
     void (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
-
-    /* The same to a block and to its cap. */
-    void (*add_both)(struct block *block, struct block *cap, unsigned whole, uint64_t key, int64_t count);
 
     /* Adds n items as long as that is a matter of a few bits moved; how many these were. */
     unsigned (*add_some)(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[], unsigned n);
 
     void (*open)(const struct block *block, unsigned whole, struct content *content);
 
-    /* The block of this content at its step: of all ways to code it the one with the fewest bits, and of those the
-     * least g, so that equal content gives equal bytes. (A block that was added to may have another g.) False, and
-     * the block is as it was, if it does not fit. */
+    /* The block of this content at its step. False, and the block is as it was, if it does not fit. Of a list: of all
+     * ways to code it the one with the fewest bits, and of those the least g, so that equal content gives equal bytes.
+     * (A block that was added to may have another g.) A content that keeps tells its g. */
     bool (*close)(struct block *block, unsigned whole, const struct content *content);
 
-    /* The same at the first step from the content's own on at which it fits, to which it is brought. */
+    /* The same at the first step from the content's own on at which it fits, to which it is brought. If no list has
+     * room, it keeps from now on. */
     void (*settle)(struct block *block, unsigned whole, struct content *content);
 
     /* Whether bytes from outside are a block as close() makes them: then content is what they hold. */

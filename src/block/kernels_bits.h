@@ -191,8 +191,8 @@ struct ranked {
 };
 
 #ifdef __AVX512VPOPCNTDQ__
-/* In words of a row the bits from number `end` of it on. */
-static inline __m512i row_from(unsigned end)
+/* In eight words the bits from number `end` of them on. */
+static inline __m512i bits_from(unsigned end)
 {
     const __m512i lane = _mm512_set_epi64(448, 384, 320, 256, 192, 128, 64, 0);
     /* The difference of 16 bits is not below 0, and a shift by 64 or more leaves nothing. */
@@ -207,10 +207,10 @@ static inline struct ranked rank_far(const struct block *block, unsigned at, uns
 #ifdef __AVX512VPOPCNTDQ__
     const unsigned first = at / 64, start = at % 64;
     if (start + n <= 512) {
-        __m512i row = _mm512_maskz_loadu_epi64((__mmask8)(UINT32_MAX >> first), block->word + first);
-        row = _mm512_and_si512(row, row_from(start));
-        __m512i all = _mm512_popcnt_epi64(_mm512_andnot_si512(row_from(start + n), row));
-        __m512i some = _mm512_popcnt_epi64(_mm512_andnot_si512(row_from(start + rank), row));
+        __m512i map = _mm512_maskz_loadu_epi64((__mmask8)(UINT32_MAX >> first), block->word + first);
+        map = _mm512_and_si512(map, bits_from(start));
+        __m512i all = _mm512_popcnt_epi64(_mm512_andnot_si512(bits_from(start + n), map));
+        __m512i some = _mm512_popcnt_epi64(_mm512_andnot_si512(bits_from(start + rank), map));
         uint64_t both = (uint64_t)_mm512_reduce_add_epi64(_mm512_or_si512(all, _mm512_slli_epi64(some, 32)));
         return (struct ranked){(uint32_t)both, (uint32_t)(both >> 32)};
     }

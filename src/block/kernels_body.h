@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "block/content.h"
 #include "block/kernels.h"
 #include "block/kernels_hash.h"
 #include "block/kernels_read.h"
@@ -12,209 +11,133 @@
 
 static void body_open(const struct block *block, unsigned whole, struct content *content)
 {
-    const unsigned signs = block_signs(block);
-    bool lists = step_lists(block_step(block));
-    uint64_t code[BLOCK_CELLS];
-    struct levels levels = lists ? (struct levels){0} : cells_of(block);
-    content->step = block_step(block);
-    if (lists) {
-        struct list list = list_of(block, whole, 0);
-        levels = counts_of(block, &list);
-        if (list.n > 0) keys_decode(block, &list, content->key);
+    const unsigned signs = block_signs(block), step = block_step(block);
+    const struct list list = list_of(block, whole, 0);
+    const struct levels levels = counts_of(block, &list);
+    uint64_t code[LEVELS_ROOM];
+    content->step = step;
+    content->n = list.n;
+    content->g = levels.g;
+    content->signs = signs;
+    content->loss = (struct loss){0};
+    if (list.n > 0) {
+        keys_decode(block, &list, content->key);
+        levels_decode(block, &levels, code);
     }
-    content->n = levels.n;
-    if (levels.n > 0) levels_decode(block, &levels, code);
     if (signs == SIGNS_ABOVE)
-        for (unsigned i = 0; i < many_some(levels.n); i++) content->value[i] = (int64_t)(code[i] + lists);
+        for (unsigned i = 0; i < many_some(list.n); i++) content->value[i] = (int64_t)(code[i] + 1);
     else
-        for (unsigned i = 0; i < levels.n; i++) content->value[i] = from_code(code[i] + lists, signs);
+        for (unsigned i = 0; i < list.n; i++) content->value[i] = from_code(code[i], signs);
+    if (!step_keeps(step)) return;
+    content->bits = block_used(block) - keys_size(list.n, step_print(step, whole));
+    keep_decode(block, code, content);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* How a content is coded: its integers, the best g, and how many bits all of it takes. */
+/* How a content is coded: its integers, and how many bits all of it takes, without a tail. */
 struct plan {
-    uint64_t code[BLOCK_CELLS];
-    unsigned g, counts, keys, shorter, signs;
+    uint64_t code[LEVELS_ROOM];
+    unsigned g, counts, signs;
 };
 
+static void plan_codes(const struct content *content, struct plan *plan)
+{
+    for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->signs);
+    memset(plan->code + content->n, 0, (many_words(content->n) * MANY - content->n) * sizeof *plan->code);
+}
+
+/* The best way for a list; the own one of a content that keeps. */
 static void plan_counts(const struct content *content, struct plan *plan)
 {
+    if (step_keeps(content->step)) {
+        plan->signs = content->signs;
+        plan->g = content->g;
+        plan->counts = content->bits;
+        plan_codes(content, plan);
+        return;
+    }
     int64_t below = 0, above = 0; /* below 0 if something is */
-    bool lists = step_lists(content->step);
     for (unsigned i = 0; i < content->n; i++) {
         below |= content->value[i];
         above |= (int64_t) - (uint64_t)(content->value[i] > 0);
     }
     plan->signs = below >= 0 ? SIGNS_ABOVE : above < 0 ? SIGNS_BOTH : SIGNS_BELOW;
-    for (unsigned i = 0; i < content->n; i++) plan->code[i] = to_code(content->value[i], plan->signs) - lists;
-    memset(plan->code + content->n, 0, (many_words(content->n) * MANY - content->n) * sizeof *plan->code);
+    plan_codes(content, plan);
     plan->counts = levels_best(plan->code, content->n, &plan->g);
 }
 
-/* How many keys are in the quarters before this one. Where the half is that has them could not be foreseen. */
-static unsigned keys_before(const struct content *content, unsigned quarter)
+static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, unsigned signs,
+                               struct tail_widths w)
 {
-    if (quarter == 0 || content->n == 0) return 0;
-    unsigned low = 0, n = content->n;
-    for (unsigned half; n > 1; n -= half) {
-        half = n / 2;
-        low += half & -(unsigned)(content->key[low + half - 1] >> 62 < quarter);
-    }
-    return low + (content->key[low] >> 62 < quarter);
+    return used | (uint64_t)step << 11 | (uint64_t)entries << 15 | (uint64_t)g << 24 | (uint64_t)signs << 29 |
+           (uint64_t)w.press << 31 | (uint64_t)w.lost << 35 | (uint64_t)w.below << 39;
 }
 
-static void plan_keys(const struct content *content, unsigned whole, struct plan *plan)
+/* Writes it, if it fits. */
+static bool write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)
 {
-    plan->keys = 0;
-    if (!step_lists(content->step) || content->n == 0) return;
-    plan->shorter = keys_before(content, step_quarters(content->step));
-    plan->keys = keys_size(content->n, plan->shorter, step_print(content->step, whole));
-}
-
-static inline uint64_t head_of(unsigned used, unsigned step, unsigned entries, unsigned g, unsigned signs)
-{
-    return used | (uint64_t)step << 11 | (uint64_t)entries << 18 | (uint64_t)g << 27 | (uint64_t)signs << 32;
-}
-
-static void write_plan(struct block *block, unsigned whole, const struct content *content, const struct plan *plan)
-{
-    unsigned at = BLOCK_HEAD, entries = step_lists(content->step) ? content->n : 0;
+    const unsigned step = content->step, n = content->n, print = step_print(step, whole);
+    const struct tail_widths w = step_keeps(step) ? keep_widths(&content->loss) : (struct tail_widths){0};
+    const unsigned used = keys_size(n, print) + plan->counts;
+    if (used + tail_bits(step, w) > BLOCK_ROOM) return false;
     struct draft draft = {{0}};
-    if (entries > 0) at = keys_encode(&draft, step_print(content->step, whole), plan->shorter, content->key, entries);
-    struct levels levels = {at, content->n, plan->g};
-    levels_encode(&draft, &levels, plan->code);
-    draft.word[0] |= head_of(plan->keys + plan->counts, content->step, entries, plan->g, plan->signs);
+    if (n > 0) {
+        struct levels levels = {keys_encode(&draft, print, content->key, n), n, plan->g};
+        unsigned end = levels_encode(&draft, &levels, plan->code);
+        if (step_keeps(step)) longer_encode(&draft, end, plan->code, content);
+    }
+    if (step_keeps(step)) tail_encode(&draft, w, plan->code, content);
+    draft.word[0] |= head_of(used, step, n, plan->g, plan->signs, w);
     memcpy(block, draft.word, sizeof *block);
-}
-
-static bool too_many(const struct content *content)
-{
-    return step_lists(content->step) && content->n > BLOCK_ENTRIES;
+    return true;
 }
 
 static bool body_close(struct block *block, unsigned whole, const struct content *content)
 {
     struct plan plan;
-    if (too_many(content)) return false;
+    if (content->n > BLOCK_ENTRIES) return false;
     plan_counts(content, &plan);
-    plan_keys(content, whole, &plan);
-    if (plan.keys + plan.counts > BLOCK_ROOM) return false;
-    write_plan(block, whole, content, &plan);
-    return true;
-}
-
-/* The least difference, bit by bit, of two neighbours. */
-static uint64_t least_differ(const uint64_t key[], unsigned n)
-{
-    uint64_t least = UINT64_MAX;
-    for (unsigned i = 1; i < n; i++) {
-        uint64_t differ = key[i] ^ key[i - 1];
-        least = differ < least ? differ : least;
-    }
-    return least;
-}
-
-/* Of each quarter's keys: how many there are before, and the most leading bits that two have in common. */
-struct quarters {
-    unsigned before[5], common[4];
-};
-
-static struct quarters find_quarters(const struct content *content)
-{
-    struct quarters found;
-    for (unsigned i = 0; i < 4; i++) found.before[i] = keys_before(content, i);
-    found.before[4] = content->n;
-    for (unsigned i = 0; i < 4; i++) {
-        unsigned start = found.before[i], n = found.before[i + 1] - start;
-        found.common[i] = (unsigned)__builtin_clzll(least_differ(content->key + start, n));
-    }
-    return found;
-}
-
-/* The first step at which the entries of a list that does not fit do, or two of them become one. */
-static unsigned next_list(const struct content *content, unsigned whole, const struct plan *plan)
-{
-    const struct quarters found = find_quarters(content);
-    unsigned step = content->step, n = content->n;
-    while (++step < STEP_SHARE) {
-        unsigned print = step_print(step, whole), quarters = step_quarters(step);
-        for (unsigned quarter = 0; quarter < 4; quarter++)
-            if (found.common[quarter] >= print - (quarter < quarters)) return step;
-        if (!too_many(content) && keys_size(n, found.before[quarters], print) + plan->counts <= BLOCK_ROOM) return step;
-    }
-    return step;
+    return write_plan(block, whole, content, &plan);
 }
 
 static void body_settle(struct block *block, unsigned whole, struct content *content)
 {
-    struct plan plan;
-    unsigned planned = UINT32_MAX; /* for how many entries */
-    for (;;) {
-        bool lists = step_lists(content->step);
-        if (!too_many(content)) {
-            if (!lists || planned != content->n) plan_counts(content, &plan);
-            planned = content->n;
-            plan_keys(content, whole, &plan);
-            if (plan.keys + plan.counts <= BLOCK_ROOM) break;
-        }
-        content_lower(content, lists ? next_list(content, whole, &plan) : content->step + 1, whole);
-    }
-    write_plan(block, whole, content, &plan);
+    while (!body_close(block, whole, content))
+        if (content->step + 1 < STEP_KEEP) content_lower(content, content->step + 1, whole);
+        else keep_start(content);
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
-
-static inline bool has_room(const struct block *block, unsigned bits)
-{
-    return block_used(block) + bits <= BLOCK_ROOM;
-}
 
 /* In place, if there is room with the present g, and what is there and what is added have one sign. `count` is without
  * it. */
 static __attribute__((noinline)) bool add_to_list(struct block *block, unsigned whole, uint64_t key, uint64_t count)
 {
     struct list list = list_of(block, whole, key);
-    struct entry entry = find_entry(block, &list, key);
+    struct entry_at entry = find_entry(block, &list, key);
     struct levels levels = counts_of(block, &list);
     if (entry.there) {
         struct rise rise;
         if (rise_low(block, &levels, entry.index, count)) return true;
         rise_plan(block, &levels, entry.index, count, &rise);
-        if (!has_room(block, rise.extra)) return false;
+        if (block_used(block) + rise.extra > BLOCK_ROOM) return false;
         rise_apply(block, &levels, &rise);
         return true;
     }
-    unsigned bits = 1 + step_length(list.step, whole, key) - list.q + 1 + levels.g;
-    if (list.n + 1 > 1u << list.q || !has_room(block, bits + digit_bits((count - 1) >> levels.g))) return false;
+    unsigned bits = 1 + list.r + 1 + levels.g + digit_bits((count - 1) >> levels.g);
+    if (list.n + 1 > 1u << list.q || block_used(block) + bits > BLOCK_ROOM) return false;
     pass_entries(block, &list, key, &entry);
     insert_entry(block, &list, &entry, key, count - 1);
     return true;
 }
 
-static __attribute__((noinline)) bool add_to_cells(struct block *block, uint64_t key, uint64_t count)
-{
-    const unsigned step = block_step(block);
-    const bool two = step < STEP_CAP;
-    struct levels levels = cells_of(block);
-    struct rise first, second;
-    if (!two && rise_low(block, &levels, step_cell(step, 0, key), count)) return true;
-    second.extra = 0;
-    rise_plan(block, &levels, step_cell(step, 0, key), count, &first);
-    if (two) rise_plan(block, &levels, step_cell(step, 1, key), count, &second);
-    if (!has_room(block, first.extra + second.extra)) return false;
-    rise_apply(block, &levels, &first);
-    if (two && first.left > 0) rise_plan(block, &levels, step_cell(step, 1, key), count, &second); /* it has moved */
-    if (two) rise_apply(block, &levels, &second);
-    return true;
-}
-
 static bool add_in_place(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
-    if (count == 0 || block_signs(block) != (count > 0 ? SIGNS_ABOVE : SIGNS_BELOW) || block_used(block) == 0)
-        return false;
-    uint64_t size = count > 0 ? (uint64_t)count : -(uint64_t)count;
-    return step_lists(block_step(block)) ? add_to_list(block, whole, key, size) : add_to_cells(block, key, size);
+    if (count == 0 || block_used(block) == 0) return false;
+    if (block_keeps(block)) return add_to_kept(block, whole, key, count);
+    if (block_signs(block) != (count > 0 ? SIGNS_ABOVE : SIGNS_BELOW)) return false;
+    return add_to_list(block, whole, key, count > 0 ? (uint64_t)count : -(uint64_t)count);
 }
 
 static unsigned body_add_some(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[],
@@ -225,20 +148,26 @@ static unsigned body_add_some(struct block *block, unsigned whole, const uint64_
     return i;
 }
 
+static void open_and_add(const struct block *block, unsigned whole, uint64_t key, int64_t count,
+                         struct content *content)
+{
+    body_open(block, whole, content);
+    if (step_keeps(content->step)) keep_add(content, key, count);
+    else content_add(content, whole, key, count);
+}
+
 /* These have large contents, which a few bits moved do without. */
 static __attribute__((noinline)) bool add_anew(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    body_open(block, whole, &content);
-    content_add(&content, whole, key, count);
+    open_and_add(block, whole, key, count, &content);
     return body_close(block, whole, &content);
 }
 
 static __attribute__((noinline)) void add_anew_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
-    body_open(block, whole, &content);
-    content_add(&content, whole, key, count);
+    open_and_add(block, whole, key, count, &content);
     body_settle(block, whole, &content);
 }
 
@@ -252,55 +181,54 @@ static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64
     if (!add_in_place(block, whole, key, count)) add_anew_on(block, whole, key, count);
 }
 
-static void body_add_both(struct block *block, struct block *cap, unsigned whole, uint64_t key, int64_t count)
-{
-    body_add_on(block, whole, key, count);
-    body_add_on(cap, whole, key, count);
-}
-
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */
 
-/* The lengths that the code names stay within the bits in use, so that it can be opened. */
-static bool levels_within(const struct block *block, struct levels levels)
+/* The lengths that the code names stay within the bits in use, so that it can be opened: quotients, remainders, counts
+ * and the longer bits of the heavy. */
+static bool lengths_within(const struct block *block, unsigned whole)
 {
-    unsigned end = BLOCK_HEAD + block_used(block), n = levels.n, at = levels.at, w = levels.g;
-    for (unsigned l = 0; n > 0; w = width[l]) {
-        if (at + n * (1 + w) > end) return false;
-        unsigned more = count_ones(block, at, n);
-        at += n * (1 + w);
-        n = more;
-        if (++l > LEVELS - (levels.g == BLOCK_G_MAX)) return n == 0; /* 64 bits have no digit there */
-    }
-    return at == end;
-}
-
-static bool list_within(const struct block *block, unsigned whole)
-{
-    unsigned n = block_entries(block), q = quotient_bits(n), end = BLOCK_HEAD + block_used(block);
+    const unsigned n = block_entries(block), q = quotient_bits(n), g = block_g(block),
+                   print = step_print(block_step(block), whole);
+    const unsigned end = BLOCK_HEAD + block_used(block);
     if (n == 0) return block_used(block) == 0;
-    unsigned quotients = n + (1u << q);
-    if (BLOCK_HEAD + quotients > end || count_ones(block, BLOCK_HEAD, quotients) != n) return false;
-    struct list list = list_of(block, whole, 0);
-    struct levels levels = counts_of(block, &list);
-    return levels.at <= end && levels_within(block, levels);
+    if (n > BLOCK_ENTRIES || BLOCK_HEAD + keys_size(n, print) > end) return false;
+    if (count_ones(block, BLOCK_HEAD, n + (1u << q)) != n) return false;
+    unsigned at = BLOCK_HEAD + keys_size(n, print), some = n, w = g, longer = 0;
+    for (unsigned l = 0; some > 0; w = width[l]) {
+        if (at + some * (1 + w) > end) return false;
+        if (l == LEVEL_HEAVY) longer = block_keeps(block) ? some * longer_width(print) : 0;
+        unsigned more = count_ones(block, at, some);
+        at += some * (1 + w);
+        some = more;
+        if (++l > LEVELS - (g == BLOCK_G_MAX) && some > 0) return false; /* 64 bits have no digit there */
+    }
+    return at + longer == end;
 }
 
-static bool content_possible(const struct content *content)
+/* Of a list, what close() leaves to the caller; of a content that keeps, what its signs and its order say. */
+static bool entries_possible(const struct content *content)
 {
-    for (unsigned i = 0; step_lists(content->step) && i < content->n; i++)
-        if (content->value[i] == 0 || (i > 0 && content->key[i] <= content->key[i - 1])) return false;
+    const bool keeps = step_keeps(content->step);
+    for (unsigned i = 0; i < content->n; i++) {
+        const int64_t value = content->value[i];
+        if (value == 0 && !(keeps && i < BLOCK_SAMPLE)) return false;
+        if (keeps && content->signs != SIGNS_BOTH && (value > 0) != (content->signs == SIGNS_ABOVE)) return false;
+        if (i == 0 || content->key[i] > content->key[i - 1]) continue;
+        if (!keeps || content->key[i] < content->key[i - 1] || content->known[i] <= content->known[i - 1]) return false;
+    }
     return true;
 }
 
 static bool body_valid(const struct block *block, unsigned whole, struct content *content)
 {
     struct block again;
-    unsigned step = block_step(block), used = block_used(block);
-    if (block->word[0] >> 34 & 63 || block_signs(block) > SIGNS_BELOW || step > STEP_CAP_LAST || used > BLOCK_ROOM)
-        return false;
-    if (step_lists(step) ? !list_within(block, whole) : !levels_within(block, cells_of(block))) return false;
+    const unsigned step = block_step(block);
+    if (step > STEP_LAST || block_signs(block) > SIGNS_BELOW) return false;
+    if (block_used(block) + tail_bits(step, block_widths(block)) > BLOCK_ROOM) return false;
+    if (!lengths_within(block, whole)) return false;
     body_open(block, whole, content);
-    return content_possible(content) && body_close(&again, whole, content) && memcmp(&again, block, sizeof again) == 0;
+    return entries_possible(content) && (!step_keeps(step) || keep_valid(content)) &&
+           body_close(&again, whole, content) && memcmp(&again, block, sizeof again) == 0;
 }
 
 #ifdef KERNELS /* and not only looked at, by tests/check_layers.sh */
@@ -310,8 +238,8 @@ static bool body_supported(void)
     return SUPPORTED;
 }
 
-const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many, body_add,
-                                      body_add_on,  body_add_both,  body_add_some, body_open,      body_close,
-                                      body_settle,  body_valid,     hash_words};
+const struct block_kernels KERNELS = {KERNELS_NAME, body_supported, body_read,     body_read_many,
+                                      body_add,     body_add_on,    body_add_some, body_open,
+                                      body_close,   body_settle,    body_valid,    hash_words};
 
 #endif

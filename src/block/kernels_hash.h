@@ -22,7 +22,7 @@ static void sip_words(const uint64_t key[], unsigned n, struct seed seed, uint64
         SIP_BEGIN(v, SIP_LANES_OF, seed.number, seed.key);
         SIP_TAKE(v, item);
         SIP_END(v, SIP_EIGHT_BYTES);
-        item = (v[0] ^ v[1] ^ v[2] ^ v[3]) >> (64 - HASH_PLACE - BLOCK_PRINT); /* hash_word() of hash_of_sip() */
+        item = (v[0] ^ v[1] ^ v[2] ^ v[3]) >> (64 - HASH_PLACE - PRINT_MOST); /* hash_word() of hash_of_sip() */
         memcpy(word + i, &item, size);
     }
 }
@@ -79,8 +79,8 @@ static void public_words(const uint64_t key[], unsigned n, struct seed seed, uin
     const struct hash_way way = hash_short_way(seed);
     for (unsigned i = 0; i < n; i += 8) {
         struct lanes_hash hash = hash_lanes(key + i, n - i, &way);
-        __m512i place = _mm512_slli_epi64(_mm512_srli_epi64(hash.lo, 64 - HASH_PLACE), BLOCK_PRINT);
-        __m512i w = _mm512_or_si512(place, _mm512_srli_epi64(hash.hi, 64 - BLOCK_PRINT));
+        __m512i place = _mm512_slli_epi64(_mm512_srli_epi64(hash.lo, 64 - HASH_PLACE), PRINT_MOST);
+        __m512i w = _mm512_or_si512(place, _mm512_srli_epi64(hash.hi, 64 - PRINT_MOST));
         _mm512_mask_storeu_epi64(word + i, there(n - i), w);
     }
 }

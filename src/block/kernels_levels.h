@@ -4,9 +4,10 @@
 
 #include "block/kernels_fields.h"
 #include "block/kernels_many.h"
+#include "block/levels.h"
 
-enum { LEVELS = 8 };
-static const unsigned char width[LEVELS + 1] = {0, 1, 1, 1, 2, 4, 8, 16, 31}; /* of a digit on a level, from 1 on */
+/* Room for the integers of a block, a multiple of MANY. */
+enum { LEVELS_ROOM = (BLOCK_ENTRIES + MANY - 1) / MANY * MANY };
 
 /* n integers coded from bit `at` on. */
 struct levels {
@@ -21,38 +22,6 @@ static inline unsigned levels_end(const struct block *block)
 static inline void add_used(struct block *block, unsigned bits)
 {
     block->word[0] += bits; /* the head's lowest field, which has room for it */
-}
-
-/* The least T that has a digit on level l: 1 + 2^w1 (1 + 2^w2 (1 + ...)). The digit is at bit after[l] of T less
- * that. */
-static const uint64_t reach[LEVELS + 1] = {0, 1, 3, 7, 15, 47, 559, 131631, UINT64_C(8590066223)};
-static const unsigned char after[LEVELS + 1] = {0, 0, 1, 2, 3, 5, 9, 17, 33};
-
-/* Bits of the levels for a T. */
-static inline unsigned digit_bits(uint64_t t)
-{
-    return (unsigned)(2 * (t >= 1) + 2 * (t >= 3) + 2 * (t >= 7) + 3 * (t >= 15) + 5 * (t >= 47) + 9 * (t >= 559) +
-                      17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
-}
-
-/* ---- counts and codes -------------------------------------------------------------------------------------------- */
-
-static inline uint64_t to_code(int64_t v, unsigned signs)
-{
-    if (signs == SIGNS_BOTH) return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-    return signs == SIGNS_BELOW ? -(uint64_t)v : (uint64_t)v;
-}
-
-static inline int64_t from_code(uint64_t v, unsigned signs)
-{
-    if (signs == SIGNS_BOTH) return (int64_t)(v >> 1 ^ -(v & 1));
-    return (int64_t)(signs == SIGNS_BELOW ? -v : v);
-}
-
-/* The cells of a block that has rows. */
-static inline struct levels cells_of(const struct block *block)
-{
-    return (struct levels){BLOCK_HEAD, step_cells(block_step(block)), block_g(block)};
 }
 
 /* ---- one integer ------------------------------------------------------------------------------------------------- */
@@ -86,11 +55,18 @@ static __attribute__((noinline)) struct ranked rank_apart(const struct block *bl
     return rank_far(block, at, n, rank);
 }
 
+/* Of those that have a digit on level LEVEL_HEAVY: how many there are, and which of them an integer is, if it is one. */
+struct heavy {
+    unsigned all, rank;
+    bool is;
+};
+
 /* Integer i: its low bits, and of T a digit of each level. The map of a level from the second on is mostly seen at
  * once. */
 static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
-                                                                 unsigned i)
+                                                                 unsigned i, struct heavy *heavy)
 {
+    heavy->is = false;
     unsigned at = levels->at, n = levels->n, w = levels->g;
     uint64_t low = lowest(peek(block, at + n + i * w), w), t = 0;
     if (!get_bit(block, at + i)) return low;
@@ -101,6 +77,7 @@ static inline __attribute__((always_inline)) uint64_t levels_get(const struct bl
         w = width[l];
         n = ranked.all;
         i = ranked.before;
+        if (l == LEVEL_HEAVY) *heavy = (struct heavy){n, i, true};
         t += (1 + lowest(peek(block, at + n + i * w), w)) << after[l];
         if (l > 1 && n <= AT_ONCE) {
             uint64_t map = peek(block, at);
@@ -251,7 +228,7 @@ static uint64_t narrow(const uint64_t v[], unsigned n, unsigned g, uint16_t t[])
 /* The least g of those that take the fewest bits, and these. */
 static unsigned levels_best(const uint64_t v[], unsigned n, unsigned *best_g)
 {
-    uint16_t t[BLOCK_CELLS];
+    uint16_t t[LEVELS_ROOM];
     const uint64_t any = narrow(v, n, 0, t);
     const bool small = any <= UINT16_MAX;
     unsigned best = UINT32_MAX;
@@ -290,7 +267,7 @@ static inline void add_near(const uint8_t t[], unsigned n, unsigned g, uint64_t 
 /* A level of all integers as it is gone through: where it begins, and how many have a digit there: those of the map. */
 struct level {
     unsigned at, n;
-    uint64_t map[BLOCK_CELLS / MANY];
+    uint64_t map[LEVELS_ROOM / MANY];
 };
 
 /* Adds the digits of level l to t, or to v where they are few, and goes to the next level. */
@@ -316,7 +293,7 @@ static inline void decode_level(const struct block *block, unsigned l, unsigned 
 
 static void levels_decode(const struct block *block, const struct levels *levels, uint64_t v[])
 {
-    uint8_t t[BLOCK_CELLS];
+    uint8_t t[LEVELS_ROOM];
     const unsigned n = levels->n, at = levels->at, g = levels->g;
     struct level level = {.at = at + n * (1 + g)};
     unsigned l = 1;
@@ -364,9 +341,10 @@ static inline void encode_level(struct draft *draft, unsigned l, unsigned g, str
     level->n = more;
 }
 
-static void levels_encode(struct draft *draft, const struct levels *levels, const uint64_t v[])
+/* Returns where they end. */
+static unsigned levels_encode(struct draft *draft, const struct levels *levels, const uint64_t v[])
 {
-    uint8_t t[BLOCK_CELLS];
+    uint8_t t[LEVELS_ROOM];
     const unsigned n = levels->n, at = levels->at, g = levels->g;
     struct level level = {.at = at + n * (1 + g)};
     unsigned l = 1;
@@ -383,4 +361,5 @@ static void levels_encode(struct draft *draft, const struct levels *levels, cons
     }
     for (; l <= NEAR && level.n > 0; l++) encode_level(draft, l, g, &level, t, v);
     for (; level.n > 0; l++) encode_level(draft, l, g, &level, t, v);
+    return level.at;
 }

@@ -4,60 +4,49 @@
 
 #include "block/kernels_levels.h"
 
-/* Bits of a key that are its quotient in a list of so many entries. */
-static inline unsigned quotient_bits(unsigned entries)
-{
-    return entries <= 4 ? 2 : 32 - (unsigned)__builtin_clz(entries - 1);
-}
-
 /* What follows from a list's head, and where in it a key is looked for. */
 struct list {
-    unsigned step, whole, n, q;
-    unsigned remainders; /* where they begin */
-    unsigned r;          /* bits of one in the upper quarters */
-    unsigned shorter;    /* so many, the first ones, have one bit less */
+    unsigned step, n, q;
+    unsigned remainders; /* where they begin, ... */
+    unsigned r;          /* ... and bits of one */
     unsigned quotient;   /* of the key, ... */
     unsigned zero;       /* ... and where the zero before the ones of that quotient is */
 };
 
-/* Where the quotients, which end within so many words, have their zeros number a and b; number 0 is the head's last
- * bit, before them. The words are gone through without asking which is the one: that could not be foreseen. */
-struct zeros {
-    unsigned a, b;
-};
+/* Number 0 of the zeros that the quotients are counted by is the head's last bit, whatever that is. */
+#define HEAD_ZERO (UINT64_C(1) << (BLOCK_HEAD - 1))
 
-static inline struct zeros find_zeros(const struct block *block, unsigned words, unsigned a, unsigned b)
+/* Where the quotients, which end within so many words, have their zero number k. The words are gone through without
+ * asking which is the one: that could not be foreseen. */
+static inline unsigned find_zero(const struct block *block, unsigned words, unsigned k)
 {
-    unsigned word_a = 0, word_b = 0, before_a = 0, before_b = 0, sum = 0;
-    uint64_t first = ~block->word[0] >> (BLOCK_HEAD - 1) << (BLOCK_HEAD - 1), zeros = first;
+    unsigned word = 0, before = 0, sum = 0;
+    uint64_t first = (~block->word[0] | HEAD_ZERO) & -HEAD_ZERO, zeros = first;
     for (unsigned i = 0; i + 1 < words; zeros = ~block->word[++i]) {
         sum += ones(zeros);
-        word_a += sum <= a;
-        word_b += sum <= b;
-        before_a = sum <= a ? sum : before_a;
-        before_b = sum <= b ? sum : before_b;
+        word += sum <= k;
+        before = sum <= k ? sum : before;
     }
-    return (struct zeros){64 * word_a + select_one(word_a ? ~block->word[word_a] : first, a - before_a),
-                          64 * word_b + select_one(word_b ? ~block->word[word_b] : first, b - before_b)};
+    return 64 * word + select_one(word ? ~block->word[word] : first, k - before);
 }
 
 #ifdef __AVX512VPOPCNTDQ__
 /* The same in the first 8 words. */
-static inline struct zeros near_zeros(const struct block *block, unsigned a, unsigned b)
+static inline unsigned near_zero(const struct block *block, unsigned k)
 {
     _Alignas(64) uint64_t zeros[8], before[8];
-    const __m512i none = _mm512_setzero_si512();
-    const __m512i mask = _mm512_set_epi64(-1, -1, -1, -1, -1, -1, -1, (long long)(UINT64_MAX << (BLOCK_HEAD - 1)));
-    __m512i word = _mm512_andnot_si512(_mm512_loadu_si512(block->word), mask), here = _mm512_popcnt_epi64(word);
+    const __m512i none = _mm512_setzero_si512(), all = _mm512_set1_epi64(-1);
+    __m512i word = _mm512_andnot_si512(_mm512_loadu_si512(block->word), all);
+    word = _mm512_mask_or_epi64(word, 1, word, _mm512_set1_epi64((long long)HEAD_ZERO));
+    word = _mm512_mask_and_epi64(word, 1, word, _mm512_set1_epi64(-(long long)HEAD_ZERO));
+    __m512i here = _mm512_popcnt_epi64(word);
     __m512i sum = _mm512_add_epi64(here, _mm512_alignr_epi64(here, none, 7));
     sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, none, 6));
     sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, none, 4));
     _mm512_store_si512(zeros, word);
     _mm512_store_si512(before, _mm512_sub_epi64(sum, here));
-    unsigned word_a = ones(_mm512_cmple_epu64_mask(sum, _mm512_set1_epi64(a)));
-    unsigned word_b = ones(_mm512_cmple_epu64_mask(sum, _mm512_set1_epi64(b)));
-    return (struct zeros){64 * word_a + select_one(zeros[word_a], a - (unsigned)before[word_a]),
-                          64 * word_b + select_one(zeros[word_b], b - (unsigned)before[word_b])};
+    unsigned in = ones(_mm512_cmple_epu64_mask(sum, _mm512_set1_epi64(k)));
+    return 64 * in + select_one(zeros[in], k - (unsigned)before[in]);
 }
 #endif
 
@@ -66,26 +55,30 @@ static inline __attribute__((always_inline)) struct list list_of(const struct bl
 {
     const unsigned step = block_step(block), n = block_entries(block), q = quotient_bits(n);
     const unsigned remainders = BLOCK_HEAD + n + (1u << q), words = (remainders + 63) / 64;
-    const unsigned quotient = (unsigned)(key >> (64 - q)), above = step_quarters(step) << (q - 2);
+    const unsigned quotient = (unsigned)(key >> (64 - q));
 #ifdef __AVX512VPOPCNTDQ__
-    struct zeros at = words <= 8 ? near_zeros(block, quotient, above) : find_zeros(block, words, quotient, above);
+    unsigned zero = words <= 8 ? near_zero(block, quotient) : find_zero(block, words, quotient);
 #else
-    struct zeros at = find_zeros(block, words, quotient, above);
+    unsigned zero = find_zero(block, words, quotient);
 #endif
     return (struct list){.step = step,
-                         .whole = whole,
                          .n = n,
                          .q = q,
                          .remainders = remainders,
                          .r = step_print(step, whole) - q,
-                         .shorter = at.b + 1 - BLOCK_HEAD - above,
                          .quotient = quotient,
-                         .zero = at.a};
+                         .zero = zero};
 }
 
 static inline unsigned remainder_at(const struct list *list, unsigned i)
 {
-    return list->remainders + i * list->r - (i < list->shorter ? i : list->shorter);
+    return list->remainders + i * list->r;
+}
+
+/* What a key has for a remainder here. */
+static inline uint64_t remainder_of(const struct list *list, uint64_t key)
+{
+    return key << list->q >> (64 - list->r);
 }
 
 static inline struct levels counts_of(const struct block *block, const struct list *list)
@@ -94,7 +87,7 @@ static inline struct levels counts_of(const struct block *block, const struct li
 }
 
 /* The entry of a key, or the first that has its quotient, or would; and where its one in the quotients is. */
-struct entry {
+struct entry_at {
     unsigned index, at;
     bool there;
 };
@@ -126,13 +119,13 @@ static __attribute__((noinline)) unsigned find_field(const struct block *block, 
     return NOWHERE;
 }
 
-/* Of the key that the list was looked at for. */
-static inline __attribute__((always_inline)) struct entry find_entry(const struct block *block, const struct list *list,
-                                                                     uint64_t key)
+/* Of the key that the list was looked at for: the first of its entries, if there are several. */
+static inline __attribute__((always_inline)) struct entry_at find_entry(const struct block *block,
+                                                                        const struct list *list, uint64_t key)
 {
-    unsigned bits = step_length(list->step, list->whole, key) - list->q;
-    uint64_t remainder = key << list->q >> (64 - bits);
-    struct entry entry = {list->zero + 1 - BLOCK_HEAD - list->quotient, list->zero + 1, false};
+    const unsigned bits = list->r;
+    const uint64_t remainder = remainder_of(list, key);
+    struct entry_at entry = {list->zero + 1 - BLOCK_HEAD - list->quotient, list->zero + 1, false};
     unsigned run = (unsigned)__builtin_ctzll(~lowest(peek(block, entry.at), AT_ONCE));
     unsigned from = remainder_at(list, entry.index);
     unsigned some = ones(every[bits]), fields = run < some ? run : some;
@@ -146,46 +139,37 @@ static inline __attribute__((always_inline)) struct entry find_entry(const struc
 }
 
 /* Goes from the first entry of its quotient to where a key that is not there belongs. */
-static inline void pass_entries(const struct block *block, const struct list *list, uint64_t key, struct entry *entry)
+static inline void pass_entries(const struct block *block, const struct list *list, uint64_t key,
+                                struct entry_at *entry)
 {
-    unsigned bits = step_length(list->step, list->whole, key) - list->q;
-    uint64_t remainder = key << list->q >> (64 - bits);
-    while (get_bit(block, entry->at) && get_bits(block, remainder_at(list, entry->index), bits) < remainder) {
+    const uint64_t remainder = remainder_of(list, key);
+    while (get_bit(block, entry->at) && get_bits(block, remainder_at(list, entry->index), list->r) < remainder) {
         entry->at++;
         entry->index++;
     }
 }
 
 /* Puts a new entry where it belongs. There is room for it, and the quotients keep their length. */
-static inline void insert_entry(struct block *block, const struct list *list, const struct entry *entry, uint64_t key,
-                                uint64_t v)
+static inline void insert_entry(struct block *block, const struct list *list, const struct entry_at *entry,
+                                uint64_t key, uint64_t v)
 {
-    const unsigned bits = step_length(list->step, list->whole, key) - list->q;
     struct levels levels = counts_of(block, list);
     const struct insertion put[3] = {{entry->at, 1, 1},
-                                     {remainder_at(list, entry->index), bits, key << list->q >> (64 - bits)},
+                                     {remainder_at(list, entry->index), list->r, remainder_of(list, key)},
                                      {levels.at + entry->index, 1, 0}};
     insert_three(block, levels_end(block), put);
-    add_used(block, bits + 2);
-    levels.at += bits + 1;
+    add_used(block, list->r + 2);
+    levels.at += list->r + 1;
     levels.n++;
     levels_fill(block, &levels, entry->index, v);
-    block->word[0] += UINT64_C(1) << 18; /* an entry more */
-}
-
-/* Bits of quotients and remainders. */
-static inline unsigned keys_size(unsigned n, unsigned shorter, unsigned print)
-{
-    unsigned q = quotient_bits(n);
-    return n + (1u << q) + n * (print - q) - shorter;
+    block->word[0] += UINT64_C(1) << 15; /* an entry more */
 }
 
 /* There is room for a multiple of 16. */
 static void keys_decode(const struct block *block, const struct list *list, uint64_t key[])
 {
-    const unsigned n = list->n, shorter = list->shorter, r = list->r, up = 64 - list->q;
-    get_fields(block, list->remainders, r - 1, shorter, up - (r - 1), key);
-    get_fields(block, list->remainders + shorter * (r - 1), r, n - shorter, up - r, key + shorter);
+    const unsigned n = list->n, up = 64 - list->q;
+    get_fields(block, list->remainders, list->r, n, up - list->r, key);
     uint32_t at[BLOCK_ENTRIES + 16];
     find_ones(block, BLOCK_HEAD, n, at);
     for (unsigned i = 0; i < many_some(n); i++) key[i] |= (uint64_t)(at[i] - BLOCK_HEAD - i) << up;
@@ -213,11 +197,10 @@ static inline void write_quotients(struct draft *draft, const uint64_t key[], un
 }
 
 /* Returns where the counts begin. */
-static unsigned keys_encode(struct draft *draft, unsigned print, unsigned shorter, const uint64_t key[], unsigned n)
+static unsigned keys_encode(struct draft *draft, unsigned print, const uint64_t key[], unsigned n)
 {
     const unsigned q = quotient_bits(n), r = print - q, start = BLOCK_HEAD + n + (1u << q);
     write_quotients(draft, key, n, q);
-    put_fields(draft, start, key, shorter, q, r - 1);
-    put_fields(draft, start + shorter * (r - 1), key + shorter, n - shorter, q, r);
-    return start + n * r - shorter;
+    put_fields(draft, start, key, n, q, r);
+    return start + n * r;
 }

@@ -6,61 +6,41 @@
 #pragma once
 
 #include "block/kernels.h"
-#include "block/kernels_list.h"
+#include "block/kernels_keep.h"
 
 /* ---- one key ----------------------------------------------------------------------------------------------------- */
 
-/* The count of its entry, or 0. */
-static inline __attribute__((always_inline)) int64_t read_list(const struct block *block, unsigned whole, uint64_t key)
+static void body_read(const struct block *block, unsigned whole, uint64_t key, struct reading *reading)
 {
-    struct list list = list_of(block, whole, key);
-    if (list.n == 0) return 0;
-    struct entry entry = find_entry(block, &list, key);
-    struct levels levels = counts_of(block, &list);
-    return entry.there ? from_code(levels_get(block, &levels, entry.index) + 1, block_signs(block)) : 0;
-}
-
-/* A cell, as a value of a reading. */
-static inline __attribute__((always_inline)) void read_cell(const struct block *block, unsigned row, uint64_t key,
-                                                            struct reading *reading, unsigned value)
-{
-    const unsigned step = block_step(block);
-    const struct levels levels = cells_of(block);
-    uint64_t code = levels_get(block, &levels, step_cell(step, row, key));
-    reading->value[value] = from_code(code, block_signs(block));
-    reading->width[value] = step_width(step, row, key);
-}
-
-static __attribute__((noinline)) void read_rows(const struct block *block, const struct block *cap, uint64_t key,
-                                                struct reading *reading)
-{
-    reading->values = block_step(block) < STEP_CAP ? 2 : 1;
-    for (unsigned row = 0; row < reading->values; row++) read_cell(block, row, key, reading, row);
-    if (cap && cap_counts(cap)) read_cell(cap, 0, key, reading, reading->values++);
-}
-
-static void body_read(const struct block *block, const struct block *cap, unsigned whole, uint64_t key,
-                      struct reading *reading)
-{
-    const unsigned step = block_step(block);
-    reading->step = step;
-    reading->entries = block_entries(block);
-    if (!step_lists(step)) {
-        read_rows(block, cap, key, reading);
-        return;
+    const struct list list = list_of(block, whole, key);
+    *reading = (struct reading){.step = (uint8_t)list.step};
+    if (step_keeps(list.step)) {
+        struct loss loss;
+        const struct tail tail = tail_of(list.step, block_widths(block));
+        get_loss(block, &tail, &loss);
+        reading->plus = loss.plus;
+        reading->minus = loss.minus;
     }
-    const unsigned length = step_length(step, whole, key);
-    reading->values = 1;
-    reading->width[0] = UINT32_C(1) << (length < BLOCK_PRINT ? length : BLOCK_PRINT);
-    reading->value[0] = read_list(block, whole, key);
-    /* What is below 0 in a cap may hide a count: then it is no bound. */
-    if (reading->value[0] < BLOCKS_UNCAPPED || step <= STEP_LIST || !cap || !cap_counts(cap)) return;
-    if (block_signs(cap) == SIGNS_ABOVE) read_cell(cap, 0, key, reading, reading->values++);
+    if (list.n == 0) return;
+    const struct entry_at entry = find_entry(block, &list, key);
+    if (!entry.there) return;
+    const struct levels levels = counts_of(block, &list);
+    const unsigned signs = block_signs(block);
+    if (step_keeps(list.step)) {
+        const struct kept kept = find_kept(block, &list, &levels, key, entry);
+        reading->listed = kept.there;
+        reading->alike = (int64_t)kept.alike;
+        reading->value = kept.there ? from_code(kept.code, signs) : 0;
+    } else {
+        struct heavy heavy;
+        reading->listed = true;
+        reading->alike = reading->value = from_code(levels_get(block, &levels, entry.index, &heavy), signs);
+    }
 }
 
 /* ---- many keys --------------------------------------------------------------------------------------------------- */
 
-#if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512CD__) && defined(__AVX512DQ__)
+#if 0
 
 /* Eight integers to be found: of n from bit `at` of each block on, coded with g, number i. */
 struct sought {
@@ -478,11 +458,10 @@ static void body_read_many(const struct block *base, unsigned whole, const struc
 
 #else
 
-static void body_read_many(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
-                           struct reading reading[])
+static void body_read_many(const struct block *base, unsigned whole, const uint32_t block[], const uint64_t key[],
+                           unsigned n, struct reading reading[])
 {
-    for (unsigned i = 0; i < n; i++)
-        body_read(&base[asked->block[i]], asked->cap ? &base[asked->cap[i]] : NULL, whole, asked->key[i], &reading[i]);
+    for (unsigned i = 0; i < n; i++) body_read(&base[block[i]], whole, key[i], &reading[i]);
 }
 
 #endif

@@ -17,7 +17,7 @@
 #include "core/sizes.h"
 #include "legosketch.h"
 
-enum { HEAD_COMMON = 24, CHECKSUM = 8, MODEL_VERSION = 1, SKETCH_VERSION = 4 };
+enum { HEAD_COMMON = 24, CHECKSUM = 8, MODEL_VERSION = 1, SKETCH_VERSION = 5 };
 
 /* ---- little-endian ----------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include "sketch/mass.h"
 #include "sketch/sketch.h"
 
-enum { SKETCH_HEAD = 76, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
+enum { SKETCH_HEAD = 76, UNLISTED_SIZE = 16, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
 
 _Static_assert(LEGO_ITEMS_MIXED == (LEGO_ITEMS_BYTES | LEGO_ITEMS_INTEGERS), "what items are is bits");
 
@@ -19,7 +19,7 @@ static uint32_t kinds(const lego_model *model, lego_kind items, bool secret)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* A block in its one form, as if there were `number` of them; or, behind them, a cap. */
+/* A block in its one form, as if there were `number` of them. */
 static void canonical_block(const struct blocks *blocks, uint32_t number, uint32_t index, struct block *block)
 {
     struct content content;
@@ -31,12 +31,6 @@ static void canonical_block(const struct blocks *blocks, uint32_t number, uint32
         whole = key_bits(number);
     }
     blocks->kernels->close(block, whole, &content);
-}
-
-/* How many blocks and caps a file has of a sketch. */
-static uint32_t saved_blocks(const struct blocks *blocks, uint32_t number)
-{
-    return number + blocks_caps(number, blocks->most);
 }
 
 static uint32_t saved_number(const struct blocks *blocks)
@@ -52,11 +46,11 @@ static uint64_t light_saved_size(const lego_sketch *sketch)
     if (!has_blocks(sketch->model))
         return bricks_saved_size(sketch->model, sketch->bricks.bricks.d, sketch->bricks.columns.d);
     uint32_t number = saved_number(blocks);
-    for (uint32_t i = 0; i < saved_blocks(blocks, number); i++) {
+    for (uint32_t i = 0; i < number; i++) {
         canonical_block(blocks, number, i, &block);
         size += block_bytes(&block);
     }
-    return size;
+    return size + (blocks->keeps ? UNLISTED_SIZE : 0);
 }
 
 uint64_t lego_saved_size(const lego_sketch *sketch)
@@ -68,13 +62,16 @@ uint64_t lego_saved_size(const lego_sketch *sketch)
 static void write_blocks(struct writer *writer, const struct blocks *blocks)
 {
     uint32_t number = saved_number(blocks);
-    for (uint32_t i = 0; i < saved_blocks(blocks, number); i++) {
+    for (uint32_t i = 0; i < number; i++) {
         struct block block;
         unsigned char bytes[sizeof block];
         canonical_block(blocks, number, i, &block);
         for (unsigned at = 0; at < block_bytes(&block); at += 8) put_int(bytes + at, block.word[at / 8], 8);
         write_bytes(writer, bytes, block_bytes(&block));
     }
+    if (!blocks->keeps) return;
+    write_int(writer, blocks->unlisted.value, 8);
+    write_int(writer, blocks->unlisted.likely, 8);
 }
 
 static void write_top(struct writer *writer, const struct top *top)
@@ -187,44 +184,21 @@ static bool keys_possible(const struct blocks *blocks, uint32_t block, const str
     return true;
 }
 
-/* Blocks of one cap: each is in its one form, its rows have equal sums, and the cap counts if one of them has lost a
- * bit of its prints, and then has the sum of all. Without a cap, as in young sketches, keys are whole. */
-static bool check_cap(const struct blocks *blocks, uint32_t first, uint32_t end, const struct block *cap,
-                      struct sums *all)
+/* All of it is possible, in its one form, and no sum can overflow. Blocks that are fewer than there can be have whole
+ * keys. */
+static bool check_blocks(struct blocks *blocks, uint64_t quantum, uint64_t *mass)
 {
-    bool counts = false;
-    struct sums own = {0}, row = {0};
-    struct content content;
-    for (uint32_t i = first; i < end; i++) {
-        const struct block *block = &blocks->block[i];
-        if (block_step(block) > STEP_LAST || !blocks->kernels->valid(block, blocks->whole, &content)) return false;
-        if (!keys_possible(blocks, i, &content)) return false;
-        __extension__ __int128 before = own.sum[0] - own.sum[1];
-        sums_add(&own, &content);
-        if (own.sum[0] - own.sum[1] != before) return false;
-        counts |= block_step(block) > (cap ? STEP_LIST : STEP_WHOLE);
-    }
-    for (unsigned k = 0; k < 2; k++) {
-        all->magnitude[k] += own.magnitude[k];
-        all->sum[k] += own.sum[k];
-    }
-    if (!cap) return !counts;
-    if (counts != cap_counts(cap) || !blocks->kernels->valid(cap, blocks->whole, &content)) return false;
-    if (!counts) return block_step(cap) == STEP_WHOLE && block_entries(cap) == 0;
-    sums_add(&row, &content);
-    all->caps += row.magnitude[0];
-    return row.sum[0] == own.sum[0];
-}
-
-/* All of it is possible, in its one form, and no sum can overflow. */
-static bool check_blocks(const struct blocks *blocks, uint64_t quantum, uint64_t *mass)
-{
+    const unsigned last = blocks_grow(blocks) ? STEP_WHOLE : STEP_LAST;
     struct sums all = {0};
-    uint32_t caps = blocks_caps(blocks->blocks, blocks->most);
-    bool valid = caps > 0 || check_cap(blocks, 0, blocks->blocks, NULL, &all);
-    for (uint32_t i = 0; valid && i < caps; i++)
-        valid = check_cap(blocks, cap_first(i), cap_end(blocks, i), &blocks->block[blocks->blocks + i], &all);
-    if (!valid || all.sum[0] != blocks->total || !sums_mass(&all, blocks->total, quantum, mass)) return false;
+    struct content content;
+    for (uint32_t i = 0; i < blocks->blocks; i++) {
+        const struct block *block = &blocks->block[i];
+        if (block_step(block) > last || !blocks->kernels->valid(block, blocks->whole, &content)) return false;
+        if (!keys_possible(blocks, i, &content)) return false;
+        sums_add(&all, &content);
+        blocks->keeps |= block_keeps(block);
+    }
+    if (all.sum != blocks->total || !sums_mass(&all, blocks->total, quantum, mass)) return false;
     return blocks_whole(blocks) ? blocks_least(blocks) == blocks->blocks : true;
 }
 
@@ -253,6 +227,13 @@ static void read_block(struct rest *rest, struct block *block)
     for (; at + 8 <= size; at += 8) block->word[at / 8] = get(p + at, 8);
     if (at < size) block->word[at / 8] = get(p + at, size - at);
     rest->at = p + size;
+}
+
+static bool read_unlisted(struct rest *rest, struct unlisted *unlisted)
+{
+    unlisted->value = take(rest, 8);
+    unlisted->likely = take(rest, 8);
+    return rest->fits && unlisted->value > 0 && unlisted->value <= INT64_MAX;
 }
 
 /* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the
@@ -289,10 +270,11 @@ static lego_status read_light(lego_sketch *sketch, const unsigned char *p, struc
     if (has_blocks(sketch->model)) {
         struct blocks *blocks = &sketch->blocks;
         blocks->total = (int64_t)get(p + 64, 8);
-        for (uint32_t i = 0; i < saved_blocks(blocks, blocks->blocks); i++) read_block(rest, &blocks->block[i]);
+        for (uint32_t i = 0; i < blocks->blocks; i++) read_block(rest, &blocks->block[i]);
         if (!rest->fits) return LEGO_ERR_TRUNCATED;
         blocks->loose = true; /* something may be negative */
         valid = check_blocks(blocks, sketch->model->quantum, &sketch->mass);
+        if (valid && blocks->keeps) valid = read_unlisted(rest, &blocks->unlisted);
     } else {
         rest->at = bricks_load(&sketch->bricks, rest->at, (int64_t)get(p + 64, 8));
         valid = bricks_check(&sketch->bricks, &sketch->mass);

@@ -1,5 +1,6 @@
 /* add: item -> hash -> top, if the sketch keeps one -> blocks or bricks. */
 #include "sketch/batch.h"
+#include "sketch/judge.h"
 #include "sketch/mass.h"
 #include "sketch/sketch.h"
 
@@ -11,12 +12,11 @@ lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count)
         bricks_add(&sketch->bricks, hash, count);
         return LEGO_OK;
     }
-    if (sketch->summary) blocks_change(sketch, hash);
     while (!blocks_add(&sketch->blocks, hash, count)) {
         lego_status status = grow_blocks(sketch);
         if (status != LEGO_OK) return status;
     }
-    sketch->blocks.total += count;
+    blocks_count(&sketch->blocks, count);
     return LEGO_OK;
 }
 
@@ -32,18 +32,18 @@ static void take_item(void *context, const void *item, size_t size, int64_t coun
     taker->count[taker->taken++] = count;
 }
 
-int64_t light_upper(const lego_sketch *sketch, const void *item, size_t size)
+int64_t light_count(const lego_sketch *sketch, const void *item, size_t size)
 {
     struct hash hash = hash_bytes(item, size, sketch->seed);
     if (!has_blocks(sketch->model)) return bricks_upper(&sketch->bricks, hash);
     struct reading reading;
     blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
-    return reading_upper(&reading);
+    return reading.value;
 }
 
 static int64_t upper_of(const void *context, const void *item, size_t size)
 {
-    return light_upper(((const struct taker *)context)->sketch, item, size);
+    return light_count(((const struct taker *)context)->sketch, item, size);
 }
 
 struct top_light light_of(struct taker *taker, lego_sketch *sketch)
@@ -135,34 +135,28 @@ bool items_valid(const lego_items *items)
 /* What counts come to: each 1 where there are none. */
 struct counted {
     uint64_t sizes; /* the sum of |count|, or UINT64_MAX if that is more than 64 bits */
-    int64_t sum;    /* of the counts, if the sizes fit */
     bool falls;     /* whether any is negative */
 };
 
 static struct counted count_items(const lego_items *items)
 {
     lego_u128 sizes = 0;
-    uint64_t sum = 0;
     int64_t all = 0;
-    if (!items->counts) return (struct counted){items->n, (int64_t)items->n, false};
+    if (!items->counts) return (struct counted){items->n, false};
     for (size_t i = 0; i < items->n; i++) {
         int64_t count = items->counts[i];
         uint64_t size = count < 0 ? -(uint64_t)count : (uint64_t)count;
         sizes += size;
-        sum += (uint64_t)count;
         all |= count;
     }
-    return (struct counted){sizes >> 64 ? UINT64_MAX : (uint64_t)sizes, (int64_t)sum, all < 0};
+    return (struct counted){sizes >> 64 ? UINT64_MAX : (uint64_t)sizes, all < 0};
 }
 
 static lego_status add_to_blocks(lego_sketch *sketch, const lego_items *items, const struct counted *counted)
 {
     const struct batch_growth growth = {grow_blocks_for_batch, sketch};
     const struct batch batch = {&sketch->blocks, items, sketch->seed, counted->falls, &growth, NULL};
-    blocks_change_items(sketch, items);
-    if (!batch_add(&batch, sketch->threads, &sketch->allocator)) return LEGO_ERR_MEMORY;
-    sketch->blocks.total += counted->sum;
-    return LEGO_OK;
+    return batch_add(&batch, sketch->threads, &sketch->allocator) ? LEGO_OK : LEGO_ERR_MEMORY;
 }
 
 static lego_kind kind_of(const lego_items *items)

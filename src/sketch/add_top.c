@@ -16,6 +16,7 @@
 
 #include "sketch/batch.h"
 #include "sketch/frequent.h"
+#include "sketch/judge.h"
 #include "sketch/sketch.h"
 
 enum {
@@ -28,16 +29,6 @@ enum {
 static int64_t count_of(const lego_items *items, size_t i)
 {
     return items->counts ? items->counts[i] : 1;
-}
-
-static lego_items items_from(const lego_items *items, size_t first, size_t n)
-{
-    lego_items some = *items;
-    some.n = n;
-    if (items->integers) some.integers += first;
-    else some.offsets += first;
-    if (items->counts) some.counts += first;
-    return some;
 }
 
 /* ---- one by one -------------------------------------------------------------------------------------------------- */
@@ -242,12 +233,10 @@ static bool add_to_full(lego_sketch *sketch, struct watcher *watcher, const stru
 {
     enum { ITEMS_AN_OFFER = 256 };
     const lego_items *items = batch->items;
-    bool failed = false;
-    blocks_change_items(sketch, items);
-    if (!batch_add_in_parts(batch, sketch->threads, &sketch->allocator, &failed)) return false;
+    if (!batch_add_watched(batch, sketch->threads, &sketch->allocator)) return false;
     top_leak(&sketch->top);
-    sketch->blocks.total += sum_of(items) - sum_watched(&watcher->watch);
-    *status = failed ? LEGO_ERR_MEMORY : add_votes(sketch, watcher);
+    blocks_count(&sketch->blocks, sum_of(items) - sum_watched(&watcher->watch));
+    *status = add_votes(sketch, watcher);
     if (*status != LEGO_OK) return true;
     *status = add_candidates(sketch, watcher, items, least_offered(sketch, watcher, items, items->n / ITEMS_AN_OFFER));
     return true;
@@ -272,7 +261,7 @@ static lego_status add_first(lego_sketch *sketch, const lego_items *items, size_
     const struct batch_growth growth = {grow_blocks_for_batch, sketch};
     const struct batch batch = {&sketch->blocks, items, sketch->seed, false, &growth, &watcher.watch};
     /* This follows from the content alone: a replica that loaded the sketch goes the same way. */
-    const bool full = has_blocks(sketch->model) && top_is_full(&sketch->top) && batch_all_above(&sketch->blocks);
+    const bool full = has_blocks(sketch->model) && top_is_full(&sketch->top) && !blocks_grow(&sketch->blocks);
     const size_t least = FEWEST + residents * (full ? A_RESIDENT : A_RESIDENT_ROOM);
     const size_t stretch = full ? items->n : stretch_of(&sketch->top, least);
     lego_status status = LEGO_OK;

@@ -1,141 +1,213 @@
-/* answer: an estimate from blocks, and what is learnt for it.
- *
- * A block that lists has the answer; in one that shares, it is the posterior's (model/posterior.h). An answer depends
- * on the content of the sketch alone: not on what is asked together, nor on what was asked before. */
-#include <math.h>
-#include <stddef.h>
+/* answer: an estimate from blocks. It depends on the content of the sketch alone: not on what is asked together, nor on
+ * what was asked before. */
+#include <string.h>
 
-#include "core/parallel.h"
-#include "model/bounds.h"
-#include "sketch/answer.h"
+#include "sketch/sketch.h"
+#include "sketch/words.h"
 
-/* ---- what is learnt ---------------------------------------------------------------------------------------------- */
+/* ---- one item ---------------------------------------------------------------------------------------------------- */
 
-/* The place to keep it, which the first reader who needs one makes; NULL if there is no memory. */
-static struct blocks_summary *summary_of(const lego_sketch *sketch)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    struct blocks_summary *_Atomic *place = &((lego_sketch *)(uintptr_t)sketch)->summary, *summary = *place,
-                                   *none = NULL;
-    if (summary) return summary;
-    struct blocks_summary *made = sketch->allocator.alloc(sketch->allocator.context, sizeof *made);
-    if (!made) return NULL;
-    atomic_init(&made->state, SUMMARY_EMPTY);
-    made->touched.n = 0;
-    made->learnt.of = (struct hash){0, 0};
-    if (atomic_compare_exchange_strong(place, &none, made)) return made;
-    sketch->allocator.free(sketch->allocator.context, made, sizeof *made);
-    return none; /* what another reader has made */
+    return a < b ? a : b;
 }
 
-void blocks_change(lego_sketch *sketch, struct hash hash)
+/* Of a block that has let somebody go, where all that it counts is above 0. Who is listed counts no less than most of
+ * those who are not. */
+static inline lego_estimate answer_above(const struct blocks *blocks, const struct reading *reading, bool absent)
 {
-    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
-    if (!summary || atomic_load_explicit(&summary->state, memory_order_relaxed) == SUMMARY_EMPTY) return;
-    const uint32_t block = spot_of(sketch->blocks.blocks, hash).block;
-    bool kept = histogram_touch(&summary->histogram, &sketch->blocks, block, &summary->touched);
-    if (kept && summary->touched.n == 0) return; /* it is none that tells anything */
-    atomic_store_explicit(&summary->state, kept ? SUMMARY_TOUCHED : SUMMARY_EMPTY, memory_order_relaxed);
+    const uint64_t upper = (uint64_t)reading->alike + reading->plus, listed = (uint64_t)reading->value;
+    const uint64_t usual = absent && !reading->listed ? 0 : least(blocks->unlisted.value, upper);
+    const uint64_t value = listed > usual ? listed : usual;
+    const uint64_t likely = blocks->unlisted.likely > upper - listed ? upper : listed + blocks->unlisted.likely;
+    return (lego_estimate){(double)value, reading->value, (int64_t)upper, (int64_t)(likely > value ? likely : value)};
 }
 
-/* A few may all be of blocks that tell nothing, or of the same that do. */
-void blocks_change_items(lego_sketch *sketch, const lego_items *items)
+/* What was lost on either side may be of the item. */
+static inline lego_estimate answer_lost(const struct reading *reading)
 {
-    enum { FEW = 64 };
-    if (items->n > FEW) blocks_changed(sketch);
-    for (size_t i = 0; sketch->summary && i < items->n && items->n <= FEW; i++)
-        blocks_change(sketch, items_hash(items, i, sketch->seed));
+    const int64_t low = reading->alike < reading->value ? reading->alike : reading->value;
+    const int64_t high = reading->alike > reading->value ? reading->alike : reading->value;
+    const int64_t upper = high + (int64_t)reading->plus;
+    return (lego_estimate){(double)reading->value, low - (int64_t)reading->minus, upper, upper};
 }
 
-/* Learns anew, if that is needed; false, and nothing is kept, if there is no memory for it. */
-static bool summary_learn(struct blocks_summary *summary, const lego_sketch *sketch, bool touched)
+/* A list that has let nobody go has the count, but for items that share its bits. */
+static inline lego_estimate answer_listed(const struct reading *reading)
 {
-    void *room = sketch->allocator.alloc(sketch->allocator.context, LEARN_BYTES);
-    if (!room) return false;
-    if (!touched || !histogram_again(&sketch->blocks, &summary->touched, &summary->histogram))
-        histogram_scan(&sketch->blocks, &summary->histogram);
-    summary->touched.n = 0;
-    learn_from(&summary->histogram, &summary->learnt, room);
-    sketch->allocator.free(sketch->allocator.context, room, LEARN_BYTES);
-    return true;
+    const int64_t upper = reading->alike > reading->value ? reading->alike : reading->value;
+    return (lego_estimate){(double)reading->value, reading->value, upper, upper};
 }
 
-/* One reader learns, and the others wait for it: a millisecond or two. NULL if there is no memory. */
-const struct learnt *blocks_learnt(const lego_sketch *sketch)
+static inline lego_estimate answer(const struct blocks *blocks, const struct reading *reading, bool absent)
 {
-    struct blocks_summary *summary = summary_of(sketch);
-    if (!summary) return NULL;
-    uint32_t state = atomic_load_explicit(&summary->state, memory_order_acquire);
-    while (state != SUMMARY_READY) { /* hardly ever: readers write nothing */
-        if (state == SUMMARY_BUSY) {
-            parallel_yield();
-            state = atomic_load_explicit(&summary->state, memory_order_acquire);
-        } else if (atomic_compare_exchange_weak(&summary->state, &state, SUMMARY_BUSY)) {
-            bool learnt = summary_learn(summary, sketch, state == SUMMARY_TOUCHED);
-            atomic_store_explicit(&summary->state, learnt ? SUMMARY_READY : state, memory_order_release);
-            return learnt ? &summary->learnt : NULL;
-        }
-    }
-    return &summary->learnt;
-}
-
-void answering_start(struct answering *answering, const lego_sketch *sketch, const lego_asking *asking, double *slack)
-{
-    for (unsigned i = 0; slack && i < WIDTH_TRIPLES; i++) slack[i] = -1;
-    answering->sketch = sketch;
-    answering->slack = slack;
-    answering->learnt = NULL;
-    answering->as = asked_as_of(asking);
-}
-
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
-
-/* What others add to a cell, or to an entry, on average, if the stream is spread evenly. */
-static double noise_of(const struct blocks *blocks, const struct reading *reading, unsigned value)
-{
-    bool cap = value == (step_lists(reading->step) ? 1 : 2);
-    uint32_t sharers = cap && blocks->blocks > BLOCKS_A_CAP ? BLOCKS_A_CAP : cap ? blocks->blocks : 1;
-    return fabs((double)blocks->total) * sharers / ((double)blocks->blocks * reading->width[value]);
-}
-
-double slack_of(const struct blocks *blocks, const struct reading *reading)
-{
-    struct reads reads = {.rows = reading->values};
-    for (unsigned i = 0; i < reading->values; i++) reads.noise[i] = noise_of(blocks, reading, i);
-    return decode_slack(&reads);
-}
-
-/* The same of a block that shares. */
-static double slack_shared(const struct answering *a, const struct reading *reading)
-{
-    if (!a->slack) return slack_of(&a->sketch->blocks, reading);
-    double *slack = &a->slack[width_triple(reading)];
-    if (*slack < 0) *slack = slack_of(&a->sketch->blocks, reading);
-    return *slack;
-}
-
-/* Where there is no memory to learn in, it is done on the stack, for each item anew. */
-static __attribute__((noinline)) lego_estimate answer_without_memory(const struct answering *a,
-                                                                     const struct reading *reading)
-{
-    struct learnt learnt;
-    _Alignas(max_align_t) unsigned char room[LEARN_BYTES];
-    learn(&a->sketch->blocks, &learnt, room);
-    return answer_shared(&learnt, reading, a->as, slack_shared(a, reading));
-}
-
-lego_estimate answer_unsure(struct answering *a, const struct reading *reading)
-{
-    if (step_lists(reading->step)) return answer_bounds(reading, slack_of(&a->sketch->blocks, reading));
-    if (!a->learnt) a->learnt = blocks_learnt(a->sketch);
-    if (!a->learnt) return answer_without_memory(a, reading);
-    return answer_shared(a->learnt, reading, a->as, slack_shared(a, reading));
+    if ((reading->plus | reading->minus) == 0) return answer_listed(reading);
+    if (reading->minus > 0 || reading->value < 0 || reading->alike < reading->value) return answer_lost(reading);
+    return answer_above(blocks, reading, absent);
 }
 
 lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking)
 {
-    struct answering answering;
     struct reading reading;
     blocks_read(&sketch->blocks, spot_of(sketch->blocks.blocks, hash), &reading);
-    answering_start(&answering, sketch, asking, NULL);
-    return answer(&answering, &reading);
+    return answer(&sketch->blocks, &reading, asking->absent >= LEGO_ABSENT);
+}
+
+/* ---- many items --------------------------------------------------------------------------------------------------
+ *
+ * The same frequent ones are asked for again and again, and theirs are the counts that take longest to read. So answers
+ * are kept while the call lasts, each in the place that its item's hash tells. */
+
+enum {
+    WORTHWHILE = 2048,     /* questions, from which on answers are kept */
+    QUESTIONS_A_PLACE = 2, /* at least; and the most places, ... */
+    PLACES_MOST = 1 << 13, /* ... which are 256 KB: they stay in the cache next to a core */
+    TRIED = 512,           /* after so many questions, unless one of USEFUL was answered before, no more are kept */
+    USEFUL = 8
+};
+
+/* A place. Who was asked for again stays when another comes there the next time. */
+#define FILLED (UINT64_C(1) << 63)
+#define AGAIN (UINT64_C(1) << 62)
+
+struct known {
+    uint64_t word; /* the item's (words.h), and FILLED, and perhaps AGAIN */
+    lego_estimate estimate;
+};
+
+struct memory {
+    size_t mask;  /* how many places there are, less 1 */
+    size_t times; /* that an answer was there */
+    struct known known[];
+};
+
+struct asker {
+    const lego_sketch *sketch;
+    bool absent;
+    const lego_items *items;
+    lego_estimate *estimates;
+    struct memory *memory; /* NULL if answers are not kept */
+};
+
+/* Items whose blocks are on their way while those before them are answered. */
+struct some {
+    unsigned n;
+    uint64_t word[MANY_MOST];
+    size_t index[MANY_MOST]; /* which of all items it is */
+    uint32_t block[MANY_MOST];
+    uint64_t key[MANY_MOST];
+};
+
+static size_t memory_places(size_t questions)
+{
+    size_t places = 1;
+    while (places < PLACES_MOST && places < questions / QUESTIONS_A_PLACE) places *= 2;
+    return places;
+}
+
+static size_t memory_size(size_t places)
+{
+    return sizeof(struct memory) + places * sizeof(struct known);
+}
+
+static struct memory *memory_make(const lego_allocator *allocator, size_t places)
+{
+    struct memory *memory = allocator->alloc(allocator->context, memory_size(places));
+    if (!memory) return NULL;
+    memory->mask = places - 1;
+    memory->times = 0;
+    memset(memory->known, 0, places * sizeof *memory->known);
+    return memory;
+}
+
+static inline struct known *known_of(struct memory *memory, uint64_t word)
+{
+    return &memory->known[word & memory->mask]; /* bits of the print */
+}
+
+static void keep(struct memory *memory, uint64_t word, const lego_estimate *estimate)
+{
+    struct known *known = known_of(memory, word);
+    if (known->word & AGAIN) known->word &= ~AGAIN;
+    else *known = (struct known){word, *estimate};
+}
+
+static void answer_some(struct asker *asker, const struct some *some)
+{
+    struct reading reading[MANY_MOST];
+    const struct blocks *blocks = &asker->sketch->blocks;
+    blocks->kernels->read_many(blocks->block, blocks->whole, some->block, some->key, some->n, reading);
+    for (unsigned i = 0; i < some->n; i++) {
+        lego_estimate *estimate = &asker->estimates[some->index[i]];
+        *estimate = answer(blocks, &reading[i], asker->absent);
+        if (asker->memory) keep(asker->memory, some->word[i], estimate);
+    }
+}
+
+/* Of n items from `first` on: answers those that are known, and gathers the others. An estimate is copied in any case:
+ * no branch depends on whether it is the right one. */
+static void recall(struct memory *memory, const uint64_t word[], size_t first, unsigned n, lego_estimate *estimates,
+                   struct some *some)
+{
+    unsigned others = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct known *known = known_of(memory, word[i]);
+        const bool here = (known->word | AGAIN) == (word[i] | AGAIN);
+        estimates[first + i] = known->estimate;
+        known->word |= here ? AGAIN : 0;
+        some->word[others] = word[i];
+        some->index[others] = first + i;
+        others += !here;
+    }
+    some->n = others;
+    memory->times += n - others;
+}
+
+/* All of them are others. */
+static void recall_none(const uint64_t word[], size_t first, unsigned n, struct some *some)
+{
+    memcpy(some->word, word, n * sizeof *word);
+    for (unsigned i = 0; i < n; i++) some->index[i] = first + i;
+    some->n = n;
+}
+
+static void gather_some(struct asker *asker, size_t first, unsigned n, struct some *some)
+{
+    const struct blocks *blocks = &asker->sketch->blocks;
+    uint64_t word[MANY_MOST];
+    words_of(asker->items, first, n, asker->sketch->seed, blocks->kernels, word);
+    for (unsigned i = 0; i < n; i++) word[i] |= FILLED;
+    if (asker->memory) recall(asker->memory, word, first, n, asker->estimates, some);
+    else recall_none(word, first, n, some);
+    for (unsigned i = 0; i < some->n; i++) {
+        const struct spot spot = spot_of(blocks->blocks, word_hash(some->word[i]));
+        some->block[i] = spot.block;
+        some->key[i] = spot.key;
+        blocks_prefetch(blocks, spot.block);
+    }
+}
+
+static void ask_all(struct asker *asker, size_t first, size_t end)
+{
+    struct some some[2] = {{.n = 0}, {.n = 0}};
+    unsigned turn = 0;
+    for (size_t at = first; at < end; turn ^= 1) {
+        unsigned n = end - at < MANY_MOST ? (unsigned)(end - at) : MANY_MOST;
+        gather_some(asker, at, n, &some[turn]);
+        answer_some(asker, &some[turn ^ 1]);
+        at += n;
+        if (at - first == TRIED && asker->memory && asker->memory->times < TRIED / USEFUL) asker->memory = NULL;
+    }
+    answer_some(asker, &some[turn ^ 1]);
+}
+
+void blocks_query_items(const lego_sketch *sketch, const lego_items *items, size_t first, size_t end,
+                        const lego_asking *asking, lego_estimate *estimates)
+{
+    const lego_allocator *allocator = &sketch->allocator;
+    const size_t places = memory_places(end - first);
+    struct memory *memory = end - first < WORTHWHILE ? NULL : memory_make(allocator, places);
+    struct asker asker = {sketch, asking->absent >= LEGO_ABSENT, items, estimates, memory};
+    ask_all(&asker, first, end);
+    if (memory) allocator->free(allocator->context, memory, memory_size(places));
 }

@@ -4,10 +4,12 @@
 #include <stdatomic.h>
 
 #include "core/parallel.h"
+#include "sketch/judge.h"
+#include "sketch/order.h"
 #include "sketch/tally.h"
 
 enum {
-    MOST = 1 << 22,  /* items in parts: 32 MB, or 64 with counts */
+    MOST = 1 << 22,  /* items of a round: 32 MB, or 64 with counts */
     FEW = 256,       /* items, fewer than which are added as they come */
     MANY = 1 << 16,  /* items, from which on the frequent ones are looked for */
     ALONE = 1 << 15, /* items, fewer than which are left to one thread */
@@ -23,29 +25,35 @@ static inline int64_t count_of(const lego_items *items, size_t i)
 
 static bool add_one(const struct batch *batch, struct hash hash, int64_t count)
 {
-    while (!blocks_add(batch->blocks, hash, count)) {
-        uint32_t more = blocks_after(batch->blocks->blocks, batch->blocks->most);
-        if (!batch->growth->grow(batch->growth->context, more)) return false;
-    }
+    struct blocks *blocks = batch->blocks;
+    while (!blocks_add(blocks, hash, count))
+        if (!batch->growth->grow(batch->growth->context, blocks_after(blocks->blocks, blocks->most))) return false;
     return true;
 }
 
 /* Takes items back, the last first: what there was has room. */
 static void take_back(const struct batch *batch, size_t first, size_t end)
 {
-    while (end-- > first) add_one(batch, items_hash(batch->items, end, batch->seed), -count_of(batch->items, end));
+    while (end-- > first) {
+        add_one(batch, items_hash(batch->items, end, batch->seed), -count_of(batch->items, end));
+        batch->blocks->total -= count_of(batch->items, end);
+    }
 }
 
-static bool add_as_they_come(const struct batch *batch)
+/* Adds items from `first` to `end` - 1. */
+static bool add_as_they_come(const struct batch *batch, size_t first, size_t end)
 {
     const lego_items *items = batch->items;
     struct hash hash[AHEAD];
-    for (size_t i = 0; i < items->n + AHEAD; i++) {
-        if (i >= AHEAD && !add_one(batch, hash[i % AHEAD], count_of(items, i - AHEAD))) {
-            take_back(batch, 0, i - AHEAD);
-            return false;
+    for (size_t i = first; i < end + AHEAD; i++) {
+        if (i >= first + AHEAD) {
+            if (!add_one(batch, hash[i % AHEAD], count_of(items, i - AHEAD))) {
+                take_back(batch, first, i - AHEAD);
+                return false;
+            }
+            blocks_count(batch->blocks, count_of(items, i - AHEAD));
         }
-        if (i >= items->n) continue;
+        if (i >= end) continue;
         hash[i % AHEAD] = items_hash(items, i, batch->seed);
         blocks_prefetch(batch->blocks, spot_of(batch->blocks->blocks, hash[i % AHEAD]).block);
     }
@@ -61,32 +69,38 @@ struct worker {
     unsigned index;
     struct batch_growth growth;
     struct parts parts;
-    struct tally tally;
     struct watch watch; /* if the batch has one: the first thread has that, the others the same words and own counts */
-    size_t first;       /* of the items that are in its parts */
     uint32_t part;      /* that it adds now */
     uint32_t wanted;    /* blocks, without which it can not go on; or 0 */
-    bool more;          /* items, when the parts have been added */
+    union {
+        struct tally tally;
+        struct order order; /* if items are added in order */
+    };
 };
 
+/* A round: as many items as there is memory for at once. */
 struct job {
     const struct batch *batch;
+    size_t first, end; /* its items */
+    bool in_order;
+    unsigned threads, members; /* at most, and how many the system gave */
     struct worker *worker;
     struct frequent *frequent; /* items that are counted aside, for each thread; or NULL */
     struct watched *watched;   /* slots for the watches of all threads but the first */
     uint64_t *pool;
-    uint32_t *before;
-    uint64_t chunks; /* of all threads: how many these are the system says later */
-    unsigned members;
+    uint32_t *next;
+    uint64_t chunks;     /* of all threads */
+    size_t size;         /* of all this memory */
     uint32_t alone;      /* parts that were added before the threads got one each */
-    _Atomic bool waited; /* for all to meet, as someone must have more blocks */
-    bool failed;         /* to have them */
+    _Atomic bool waited; /* for all to meet, as someone can not go on */
+    _Atomic bool keeps;  /* since a block would come to keep */
+    bool failed;         /* to have more blocks, or to add without order */
 };
 
-/* What all workers have for a part, piece by piece: first its frequent items, one by one, then words. */
+/* What all workers have for a part, piece by piece: first its frequent items, one by one, then words, in order. */
 struct pieces {
     const struct job *job;
-    uint32_t part, end;
+    uint32_t part, at;
     unsigned slot, slots, worker;
     uint64_t pair[2];
 };
@@ -95,7 +109,7 @@ static struct pieces pieces_of(const struct job *job, uint32_t part)
 {
     const struct parts *parts = &job->worker->parts;
     const uint64_t first = parts_first(parts, part), after = parts_first(parts, part + 1);
-    struct pieces pieces = {.job = job, .part = part, .end = parts->end[part]};
+    struct pieces pieces = {.job = job, .part = part, .at = parts_begin(parts, part)};
     pieces.slot = (unsigned)((first << FREQUENT_BITS) / parts->blocks);
     pieces.slots = (unsigned)(((after << FREQUENT_BITS) + parts->blocks - 1) / parts->blocks);
     if (!job->frequent) pieces.slots = 0;
@@ -106,13 +120,12 @@ static struct pieces pieces_of(const struct job *job, uint32_t part)
 static bool next_frequent(struct pieces *pieces)
 {
     const struct job *job = pieces->job;
-    const struct parts *parts = &job->worker->parts;
     const unsigned slot = pieces->slot++;
     int64_t count = 0;
     for (unsigned w = 0; w < job->members; w++) count += job->frequent[w].slot[slot].count;
     pieces->pair[0] = job->frequent->slot[slot].word;
     pieces->pair[1] = (uint64_t)count;
-    return count > 0 && parts_index(parts, pieces->pair[0], parts_last(parts)) == pieces->part;
+    return count > 0 && parts_index(&job->worker->parts, pieces->pair[0]) == pieces->part;
 }
 
 /* NULL when there are no more. */
@@ -125,9 +138,9 @@ static const uint64_t *next_piece(struct pieces *pieces, unsigned *words, bool *
         if (next_frequent(pieces)) return pieces->pair;
     *counted = job->batch->items->counts != NULL;
     for (;;) {
-        const uint64_t *word = parts_walk(&job->worker[pieces->worker].parts, &pieces->end, words);
+        const uint64_t *word = parts_walk(&job->worker[pieces->worker].parts, pieces->part, &pieces->at, words);
         if (word || ++pieces->worker == job->members) return word;
-        pieces->end = job->worker[pieces->worker].parts.end[pieces->part];
+        pieces->at = parts_begin(&job->worker[pieces->worker].parts, pieces->part);
     }
 }
 
@@ -155,6 +168,18 @@ static bool add_part(struct worker *self)
     return true;
 }
 
+static void add_part_in_order(struct worker *self)
+{
+    const struct parts *parts = &self->job->worker->parts;
+    struct pieces pieces = pieces_of(self->job, self->part);
+    const uint64_t *word;
+    unsigned words;
+    bool counted;
+    order_range(&self->order, parts_first(parts, self->part), parts_first(parts, self->part + 1));
+    while ((word = next_piece(&pieces, &words, &counted))) order_take(&self->order, word, words, counted);
+    order_flush(&self->order);
+}
+
 /* Takes back the first items of a part, which if there are none need not be one. */
 static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
 {
@@ -168,7 +193,7 @@ static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
             add_one(job->batch, word_hash(word[i]), -(counted ? (int64_t)word[i + 1] : 1));
 }
 
-/* Takes back what the blocks got of the parts, and all that came before them. The threads stand still. */
+/* Takes back what the blocks got of the parts. The threads stand still. */
 static void take_parts_back(struct job *job)
 {
     for (unsigned w = 0; w < job->members; w++) {
@@ -179,8 +204,6 @@ static void take_parts_back(struct job *job)
             take_part_back(job, part, UINT64_MAX);
     }
     for (uint32_t part = 0; part < job->alone; part++) take_part_back(job, part, UINT64_MAX);
-    for (unsigned w = 0; w < job->members; w++)
-        take_back(job->batch, job->batch->items->n / job->members * w, job->worker[w].first);
 }
 
 /* ---- on several threads ------------------------------------------------------------------------------------------ */
@@ -192,21 +215,23 @@ static bool parts_are_apart(const struct blocks *blocks, const struct parts *par
     return blocks->most % blocks->blocks == 0 && (UINT32_C(1) << parts->shift) % (blocks->most / blocks->blocks) == 0;
 }
 
-/* All meet here when one wants more blocks, and the first gets them for all; false if nobody does. */
+/* All meet here when one can not go on: where it wants more blocks, the first gets them for all; false if nobody waits
+ * for anything. */
 static bool meet(struct worker *self, uint32_t wanted)
 {
     struct job *job = self->job;
     uint32_t most = 0;
     self->wanted = wanted;
     parallel_wait(self->team);
+    const bool keeps = job->keeps;
     for (unsigned w = 0; w < job->members; w++)
         if (job->worker[w].wanted > most) most = job->worker[w].wanted;
-    if (self->index == 0 && most > 0) {
+    if (self->index == 0 && (most > 0 || keeps)) {
         job->waited = false;
-        job->failed = !job->batch->growth->grow(job->batch->growth->context, most);
+        job->failed = keeps || !job->batch->growth->grow(job->batch->growth->context, most);
     }
     parallel_wait(self->team);
-    return most > 0;
+    return most > 0 || keeps;
 }
 
 static bool grow_with_all(void *context, uint32_t least)
@@ -228,6 +253,7 @@ static void add_alone(struct worker *self)
         if (job->members > 1 && parts_are_apart(blocks, &self->parts)) break;
         job->failed = !add_part(self);
     }
+    job->keeps = job->failed && !blocks_grow(blocks);
     self->tally.growth = &self->growth;
     job->alone = self->part;
     for (unsigned w = 0; w < job->members; w++) job->worker[w].part = job->alone + w;
@@ -241,11 +267,24 @@ static void add_parts(struct worker *self)
     if (self->index == 0) add_alone(self);
     parallel_wait(self->team);
     while (!job->failed && self->part <= last) {
-        if (job->waited) meet(self, 0);
-        else if (add_part(self)) self->part += job->members;
+        if (job->waited) {
+            meet(self, 0);
+        } else if (add_part(self)) {
+            self->part += job->members;
+        } else if (!job->failed) { /* it did not want more blocks: then there can not be more */
+            job->keeps = true;
+            job->waited = true;
+        }
     }
     while (!job->failed && meet(self, 0)) {
     }
+}
+
+static void add_parts_in_order(struct worker *self)
+{
+    const uint32_t last = parts_last(&self->parts);
+    order_start(&self->order, self->job->batch->blocks);
+    for (self->part = self->index; self->part <= last; self->part += self->job->members) add_part_in_order(self);
 }
 
 static void start_watch(struct worker *self, const struct watch *watch)
@@ -276,14 +315,13 @@ static void start_worker(struct worker *self, struct job *job, struct team *team
     self->index = index;
     self->growth = (struct batch_growth){grow_with_all, self};
     self->parts.pool = job->pool + index * chunks * PART_CHUNK;
-    self->parts.before = job->before + index * chunks;
+    self->parts.next = job->next + index * chunks;
     self->parts.chunks = (uint32_t)chunks;
     self->parts.counted = batch->items->counts != NULL;
     self->parts.frequent = job->frequent ? &job->frequent[index] : NULL;
     self->parts.watch = NULL;
     if (index > 0 && job->frequent) frequent_copy(self->parts.frequent, job->frequent);
     if (batch->watch) start_watch(self, batch->watch);
-    tally_start(&self->tally, batch->blocks, &self->growth, batch->items->n);
 }
 
 static void work(void *context, struct team *team, unsigned index, unsigned members)
@@ -291,85 +329,146 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     struct job *job = context;
     const struct batch *batch = job->batch;
     struct worker *self = &job->worker[index];
-    const size_t n = batch->items->n, end = n / members * (index + 1) + (index + 1 == members ? n % members : 0);
-    size_t next = n / members * index;
+    const size_t n = job->end - job->first, first = job->first + n / members * index;
+    const size_t end = index + 1 == members ? job->end : first + n / members;
     start_worker(self, job, team, index, members);
     if (index == 0) job->members = members;
-    for (bool more = true; more && !job->failed;) {
-        self->first = next;
-        parts_start(&self->parts, batch->blocks->most, n);
-        next = parts_take(&self->parts, batch->items, next, end, batch->seed, batch->blocks->kernels);
-        self->more = next < end;
-        parallel_wait(team);
-        more = false;
-        for (unsigned w = 0; w < members; w++) more |= job->worker[w].more;
-        add_parts(self);
-    }
-    if (index == 0) end_watch(job);
-    if (index == 0 && job->failed && !batch->watch) take_parts_back(job);
+    parts_start(&self->parts, batch->blocks->most, n);
+    parts_take(&self->parts, batch->items, first, end, batch->seed, batch->blocks->kernels);
+    if (!job->in_order) tally_start(&self->tally, batch->blocks, &self->growth, n);
+    parallel_wait(team);
+    if (job->in_order) add_parts_in_order(self);
+    else add_parts(self);
 }
 
-/* Memory for so many threads, all in one piece. */
-static bool job_allocate(struct job *job, unsigned threads, const lego_allocator *a, size_t *size)
+/* ---- rounds ------------------------------------------------------------------------------------------------------ */
+
+/* Memory for rounds of up to so many items, all in one piece. */
+static bool job_allocate(struct job *job, size_t most, const lego_allocator *a)
 {
-    const lego_items *all = job->batch->items;
-    const bool counted = all->counts != NULL;
-    const uint64_t items = (all->n < MOST ? all->n : MOST) / threads + 1;
+    const bool counted = job->batch->items->counts != NULL;
     const struct watch *watch = job->batch->watch;
-    const size_t tables = watch || all->n < MANY ? 0 : threads;
+    const size_t threads = job->threads, tables = watch || most < MANY ? 0 : threads;
     const size_t watched = watch ? (threads - 1) * watch_slots(watch->bits) : 0;
-    job->chunks = threads * parts_chunks(items, counted);
-    *size = threads * sizeof *job->worker + tables * sizeof *job->frequent + watched * sizeof *job->watched +
-            job->chunks * (PART_CHUNK * sizeof *job->pool + sizeof *job->before);
-    job->worker = a->alloc(a->context, *size);
+    job->chunks = threads * parts_chunks(most / threads + threads, counted);
+    job->size = threads * sizeof *job->worker + tables * sizeof *job->frequent + watched * sizeof *job->watched +
+                job->chunks * (PART_CHUNK * sizeof *job->pool + sizeof *job->next);
+    job->worker = a->alloc(a->context, job->size);
     if (!job->worker) return false;
     job->frequent = (struct frequent *)(void *)(job->worker + threads);
     job->watched = (struct watched *)(void *)(job->frequent + tables);
     job->pool = (uint64_t *)(void *)(job->watched + watched);
-    job->before = (uint32_t *)(void *)(job->pool + job->chunks * PART_CHUNK);
+    job->next = (uint32_t *)(void *)(job->pool + job->chunks * PART_CHUNK);
     return true;
 }
 
-bool batch_add_in_parts(const struct batch *batch, unsigned most, const lego_allocator *a, bool *failed)
+/* Adds a round in no order. False if that can not be: *job says why, and nothing has changed. */
+static bool add_round(struct job *job, struct frequent *frequent)
 {
-    struct job job = {.batch = batch};
-    const unsigned threads = batch->items->n < ALONE ? 1 : most;
-    size_t size;
-    if (!job_allocate(&job, threads, a, &size)) return false;
-    if (batch->watch || batch->items->n < MANY ||
-        !frequent_find(job.frequent, batch->items, batch->seed, batch->blocks->kernels))
-        job.frequent = NULL;
-    parallel_run(threads, work, &job);
-    a->free(a->context, job.worker, size);
-    *failed = job.failed;
-    return true;
+    const struct batch *batch = job->batch;
+    const lego_items items = items_from(batch->items, job->first, job->end - job->first);
+    job->in_order = job->failed = job->keeps = job->waited = false;
+    job->frequent = frequent;
+    if (items.n < MANY || !frequent_find(frequent, &items, batch->seed, batch->blocks->kernels)) job->frequent = NULL;
+    parallel_run(items.n < ALONE ? 1 : job->threads, work, job);
+    if (job->failed) take_parts_back(job);
+    return !job->failed;
 }
 
-/* ---- which way --------------------------------------------------------------------------------------------------- */
-
-bool batch_all_above(const struct blocks *blocks)
+static void add_round_in_order(struct job *job)
 {
-    const uint64_t all = (uint64_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
-    for (uint64_t i = 0; blocks->loose && i < all; i++)
+    job->in_order = true;
+    job->frequent = NULL;
+    parallel_run(job->end - job->first < ALONE ? 1 : job->threads, work, job);
+    for (unsigned w = 0; w < job->members; w++) job->batch->blocks->keeps |= job->worker[w].order.keeps;
+    end_watch(job);
+}
+
+/* Where a round from `first` on ends that is added in order: behind the item with which the total enters another
+ * class. */
+static size_t end_of_class(const struct batch *batch, size_t first, size_t end)
+{
+    int64_t total = batch->blocks->total;
+    const unsigned class = total_class(total);
+    while (first < end && total_class(total) == class) total += count_of(batch->items, first++);
+    return first;
+}
+
+static int64_t sum_of(const lego_items *items, size_t first, size_t end)
+{
+    uint64_t sum = 0;
+    for (size_t i = first; items->counts && i < end; i++) sum += (uint64_t)items->counts[i];
+    return items->counts ? (int64_t)sum : (int64_t)(end - first);
+}
+
+static bool all_above(const struct blocks *blocks)
+{
+    for (uint32_t i = 0; blocks->loose && i < blocks->blocks; i++)
         if (block_signs(&blocks->block[i]) != SIGNS_ABOVE) return false;
     return true;
 }
 
-/* Sums that only grow can be taken together in any way. Where something is negative, or becomes it, how far a block
- * goes depends on what it once held: then items are added as they come. So they are if there might be something, as in
- * a sketch that was loaded, and a look at all blocks would take longer than a few items do. */
-static bool only_grows(const struct batch *batch)
+/* Sums that only grow can be taken together in any way, as long as no block keeps. Where something is negative, or
+ * becomes it, how far a block goes depends on what it once held: then items are added as they come. So they are if
+ * there might be something, as in a sketch that was loaded, and a look at all blocks would take longer than a few items
+ * do. */
+static bool order_matters(const struct batch *batch)
 {
     enum { LOOKS_AN_ITEM = 8 };
     const struct blocks *blocks = batch->blocks;
-    if (batch->falls || (blocks->loose && blocks->blocks / LOOKS_AN_ITEM > batch->items->n)) return false;
-    return batch_all_above(blocks);
+    if (blocks->keeps || batch->falls) return true;
+    return (blocks->loose && blocks->blocks / LOOKS_AN_ITEM > batch->items->n) || !all_above(blocks);
 }
 
-bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *allocator)
+/* Adds the items from job->first on, as many as a round has; false if there is no memory for more blocks, and nothing
+ * has changed. */
+static bool add_next(struct job *job, struct frequent *frequent, size_t most, bool *ordered)
 {
-    bool failed = false;
-    if (batch->items->n < FEW || !only_grows(batch)) return add_as_they_come(batch);
-    if (batch_add_in_parts(batch, threads, allocator, &failed)) return !failed;
-    return add_as_they_come(batch);
+    const struct batch *batch = job->batch;
+    struct blocks *blocks = batch->blocks;
+    const size_t n = batch->items->n;
+    job->end = n - job->first < most ? n : job->first + most;
+    if (!*ordered && !add_round(job, frequent)) {
+        if (!job->keeps) return false;
+        *ordered = true;
+    }
+    if (*ordered && blocks_grow(blocks)) return add_as_they_come(batch, job->first, job->end);
+    if (*ordered) {
+        job->end = end_of_class(batch, job->first, job->end);
+        if (job->end - job->first < FEW) return add_as_they_come(batch, job->first, job->end);
+        add_round_in_order(job);
+    }
+    blocks_count(blocks, sum_of(batch->items, job->first, job->end));
+    return true;
+}
+
+bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *a)
+{
+    const size_t n = batch->items->n, most = n < MOST ? n : MOST;
+    bool ordered = order_matters(batch), added = true;
+    if (n < FEW || (ordered && blocks_grow(batch->blocks))) return add_as_they_come(batch, 0, n);
+    struct job job = {.batch = batch, .threads = n < ALONE ? 1 : threads};
+    if (!job_allocate(&job, most, a)) return add_as_they_come(batch, 0, n);
+    struct frequent *frequent = job.frequent;
+    batch->blocks->loose |= batch->falls;
+    while (added && job.first < n) {
+        added = add_next(&job, frequent, most, &ordered);
+        if (added) job.first = job.end;
+    }
+    if (!added) take_back(batch, 0, job.first);
+    a->free(a->context, job.worker, job.size);
+    return added;
+}
+
+bool batch_add_watched(const struct batch *batch, unsigned threads, const lego_allocator *a)
+{
+    const size_t n = batch->items->n, most = n < MOST ? n : MOST;
+    struct job job = {.batch = batch, .threads = n < ALONE ? 1 : threads};
+    if (!job_allocate(&job, most, a)) return false;
+    for (; job.first < n; job.first = job.end) {
+        job.end = n - job.first < most ? n : job.first + most;
+        add_round_in_order(&job);
+    }
+    a->free(a->context, job.worker, job.size);
+    return true;
 }

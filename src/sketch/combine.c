@@ -1,119 +1,62 @@
 /* combine: merge, subtract and fold. What sketches count only adds up, so all of these are sums, exact or refused:
  * sizes that do not nest would leave next to nothing in common. A sketch whose keys are whole merges into any other. */
+#include "sketch/join.h"
+#include "sketch/judge.h"
 #include "sketch/mass.h"
 #include "sketch/sketch.h"
 
-/* ---- blocks to blocks -------------------------------------------------------------------------------------------- */
+/* ---- light parts ------------------------------------------------------------------------------------------------- */
 
-/* An entry of a list, among all blocks. */
-struct entry_place {
-    uint32_t block;
-    unsigned entry;
-};
+/* The blocks of the parts become the sketch's, if there are so many; *done is false, and nothing has changed, if they do
+ * not fit. In place where nothing can fail on the way. */
+static lego_status join_as(lego_sketch *sketch, const struct part part[], size_t n, uint32_t number, bool *done)
+{
+    const bool in_place = number == sketch->blocks.blocks && !blocks_grow(&sketch->blocks);
+    const struct shape shape = sketch_shape(sketch);
+    lego_sketch made = *sketch;
+    struct join join;
+    lego_status status = in_place ? LEGO_OK : light_allocate(&made, &shape, number);
+    if (status != LEGO_OK) return status;
+    if (!join_start(&join, part, n, number, &sketch->allocator)) {
+        if (!in_place) light_free(&made);
+        return LEGO_ERR_MEMORY;
+    }
+    *done = join_fill(&join, in_place ? &sketch->blocks : &made.blocks);
+    join_end(&join);
+    if (in_place) return LEGO_OK;
+    light_free(*done ? sketch : &made);
+    if (*done) *sketch = made;
+    return LEGO_OK;
+}
 
-/* Adds the items of a sketch whose keys are whole, times sign, until one can not be added, which *end is then. */
-static lego_status add_whole(lego_sketch *into, const struct blocks *from, int sign, struct entry_place *end)
+/* The same in as few blocks as hold whole keys, if all of them are whole; else in all. */
+static lego_status join_parts(lego_sketch *sketch, const struct part part[], size_t n)
 {
     lego_status status = LEGO_OK;
-    struct content list;
-    for (uint32_t b = 0; b < from->blocks; b++) {
-        from->kernels->open(&from->block[b], from->whole, &list);
-        for (unsigned i = 0; i < list.n; i++) {
-            *end = (struct entry_place){b, i};
-            status = light_add(into, spot_hash(from->blocks, (struct spot){b, list.key[i]}), sign * list.value[i]);
-            if (status != LEGO_OK) return status;
-        }
+    int64_t total = 0;
+    bool whole = true, loose = false, done = false;
+    for (size_t i = 0; i < n; i++) {
+        total += part[i].times * part[i].blocks->total;
+        whole &= blocks_whole(part[i].blocks);
+        loose |= part[i].times < 0 || part[i].blocks->loose;
     }
-    return status;
+    uint32_t number = whole ? sketch->blocks.blocks : sketch->blocks.most;
+    for (; status == LEGO_OK && !done; number = blocks_after(number, sketch->blocks.most))
+        status = join_as(sketch, part, n, number, &done);
+    if (status != LEGO_OK) return status;
+    sketch->blocks.total = total;
+    sketch->blocks.loose |= loose;
+    if (sketch->blocks.keeps) blocks_judge(&sketch->blocks);
+    return LEGO_OK;
 }
 
-/* Takes those before *end away again, the last first: in any other order there might be no room on the way. */
-static void take_whole_back(lego_sketch *into, const struct blocks *from, int sign, const struct entry_place *end)
-{
-    struct content list;
-    for (uint32_t b = end->block + 1; b-- > 0;) {
-        from->kernels->open(&from->block[b], from->whole, &list);
-        for (unsigned i = b == end->block ? end->entry : list.n; i-- > 0;)
-            light_add(into, spot_hash(from->blocks, (struct spot){b, list.key[i]}), -sign * list.value[i]);
-    }
-}
-
-/* All of them, or none. */
-static lego_status pour_whole(lego_sketch *into, const struct blocks *from, int sign)
-{
-    struct entry_place end = {0, 0};
-    lego_status status = add_whole(into, from, sign, &end);
-    if (status != LEGO_OK) take_whole_back(into, from, sign, &end);
-    return status;
-}
-
-/* A block of `from` as it would be in `into`, whose number divides its: whole keys change with the number. */
-static void open_as(const struct blocks *into, const struct blocks *from, uint32_t block, struct content *content)
-{
-    from->kernels->open(&from->block[block], from->whole, content);
-    if (content->step != STEP_WHOLE || into->blocks == from->blocks) return;
-    for (unsigned i = 0; i < content->n; i++) {
-        struct hash hash = spot_hash(from->blocks, (struct spot){block, content->key[i]});
-        content->key[i] = key_cut(spot_of(into->blocks, hash).key, into->whole);
-    }
-}
-
-/* Adds a row, or the entries of a list, to a cap that counts. */
-static void add_to_cap(struct blocks *into, struct block *cap, struct content *from, int sign)
-{
-    struct content row;
-    into->kernels->open(cap, into->whole, &row);
-    if (step_lists(from->step)) {
-        for (unsigned i = 0; i < from->n; i++) content_add(&row, into->whole, from->key[i], sign * from->value[i]);
-    } else {
-        unsigned step = row.step > from->step ? row.step : from->step;
-        content_lower(&row, step, into->whole);
-        content_lower(from, step, into->whole);
-        content_join(&row, from, sign);
-    }
-    into->kernels->settle(cap, into->whole, &row);
-}
-
-/* Adds the blocks of one cap. If that counts, it is added to the cap of `into` at once; if only the other counts, or
- * comes to count, block by block: it is made of what there is before the block for which it is made. */
-static void pour_cap(struct blocks *into, const struct blocks *from, uint32_t index, int sign)
-{
-    uint32_t parts = from->blocks / into->blocks, first = cap_first(index), end = cap_end(from, index);
-    const struct block *theirs = &from->block[from->blocks + index];
-    struct block *cap = cap_of(into, first / parts);
-    struct content content;
-    bool at_once = cap_counts(theirs);
-    if (at_once) {
-        blocks_make_cap(into, first / parts);
-        from->kernels->open(theirs, from->whole, &content);
-        add_to_cap(into, cap, &content, sign);
-    }
-    for (uint32_t b = first; b < end; b++) {
-        open_as(into, from, b, &content);
-        if (content.step == STEP_WHOLE && content.n == 0) continue;
-        blocks_join(into, b / parts, &content, sign);
-        if (at_once || !cap_counts(cap)) continue;
-        open_as(into, from, b, &content);
-        add_to_cap(into, cap, &content, sign);
-    }
-}
-
-/* Adds all blocks of a sketch that has grown, whose number is a multiple of those of `into`, which has grown, too. */
-static void pour_blocks(lego_sketch *into, const struct blocks *from, int sign)
-{
-    for (uint32_t i = 0; i < blocks_caps(from->blocks, from->most); i++) pour_cap(&into->blocks, from, i, sign);
-    into->blocks.total += sign * from->total;
-    into->blocks.loose |= sign < 0 || from->loose;
-}
-
-/* Adds the light part of `from`, times sign, to that of `into`. Where keys are not whole, `into` has grown, and its
- * number of blocks divides the other's. */
+/* Adds the light part of `from`, times sign, to that of `into`. Where keys are not whole, the number of blocks that
+ * `into` can have divides the other's. */
 static lego_status pour(lego_sketch *into, const lego_sketch *from, int sign)
 {
-    blocks_changed(into);
-    if (!has_blocks(into->model)) bricks_merge(&into->bricks, &from->bricks, sign);
-    else if (blocks_whole(&from->blocks)) return pour_whole(into, &from->blocks, sign);
-    else pour_blocks(into, &from->blocks, sign);
+    const struct part part[2] = {{&into->blocks, 1}, {&from->blocks, sign}};
+    if (has_blocks(into->model)) return join_parts(into, part, 2);
+    bricks_merge(&into->bricks, &from->bricks, sign);
     return LEGO_OK;
 }
 
@@ -145,19 +88,13 @@ static lego_status pour_top(lego_sketch *into, const struct top *from)
     return status == LEGO_OK ? taker.status : status;
 }
 
-/* Which parts of a sketch must have grown. */
-struct grown {
-    bool blocks, top;
-};
-
-/* Makes a sketch of the shape, to which this one folds, with the same content: as large as it must be, or grown. */
-static lego_status make_shaped(const lego_sketch *sketch, const struct shape *shape, struct grown grown,
-                               lego_sketch **made)
+/* Makes a sketch of the shape, to which this one folds, with the same content: as large as it must be, but with a top
+ * that has grown, if that is asked for. */
+static lego_status make_shaped(const lego_sketch *sketch, const struct shape *shape, bool top_grown, lego_sketch **made)
 {
-    bool young = has_blocks(sketch->model) && !grown.blocks && blocks_whole(&sketch->blocks);
-    bool small = has_top(sketch) && !grown.top && !top_leaks(&sketch->top);
-    lego_status status = sketch_make(sketch->model, sketch->seed, shape, young ? 1 : shape->blocks,
-                                     small ? 1 : shape->buckets, &sketch->allocator, made);
+    bool small = has_top(sketch) && !top_grown && !top_leaks(&sketch->top);
+    lego_status status =
+        sketch_make(sketch->model, sketch->seed, shape, 1, small ? 1 : shape->buckets, &sketch->allocator, made);
     if (status != LEGO_OK) return status;
     (*made)->threads = sketch->threads;
     (*made)->mass = sketch->mass;
@@ -180,7 +117,7 @@ static void become(lego_sketch *sketch, lego_sketch *made)
 static lego_status reshape(lego_sketch *sketch, const struct shape *shape)
 {
     lego_sketch *made;
-    lego_status status = make_shaped(sketch, shape, (struct grown){false, false}, &made);
+    lego_status status = make_shaped(sketch, shape, false, &made);
     if (status == LEGO_OK) become(sketch, made);
     return status;
 }
@@ -226,31 +163,23 @@ static lego_status add_all(lego_sketch *into, const lego_sketch *from, int sign)
     return LEGO_OK;
 }
 
-/* Which parts of into must have grown before `from` is added: the blocks where that has lost bits; the top where that
- * has sent residents away, or where its items come to the light part of a sketch that keeps a top. */
-static struct grown needs_grown(const lego_sketch *into, const lego_sketch *from)
+/* Whether the top of `into` must have grown before `from` is added: where that has sent residents away, or where its
+ * items come to the light part of a sketch that keeps a top. */
+static bool needs_grown_top(const lego_sketch *into, const lego_sketch *from)
 {
-    bool leaks = has_top(from) ? top_leaks(&from->top) : !light_untouched(from);
-    return (struct grown){has_blocks(from->model) && !blocks_whole(&from->blocks), has_top(into) && leaks};
+    return has_top(into) && (has_top(from) ? top_leaks(&from->top) : !light_untouched(from));
 }
 
-static bool has_grown(const lego_sketch *sketch)
-{
-    return !(has_blocks(sketch->model) && blocks_grow(&sketch->blocks)) &&
-           !(has_top(sketch) && top_grows(&sketch->top));
-}
-
-/* In place where nothing can fail half way: it has the shape, and it has grown, or only its own blocks have to.
- * Otherwise in a new sketch. */
+/* In place where nothing can fail half way: it has the shape, and there is no top, or all has grown. Otherwise in a new
+ * sketch. */
 static lego_status combine_shaped(lego_sketch *into, const lego_sketch *from, const struct shape *shape, int sign)
 {
     struct shape own = sketch_shape(into);
-    struct grown grown = needs_grown(into, from);
     bool same = own.blocks == shape->blocks && own.buckets == shape->buckets;
-    if (same && (has_grown(into) || (!grown.blocks && !has_top(into) && !has_top(from))))
-        return add_all(into, from, sign);
+    bool grown = !(has_blocks(into->model) && blocks_grow(&into->blocks)) && !(has_top(into) && top_grows(&into->top));
+    if (same && (grown || (!has_top(into) && !has_top(from)))) return add_all(into, from, sign);
     lego_sketch *made;
-    lego_status status = make_shaped(into, shape, grown, &made);
+    lego_status status = make_shaped(into, shape, needs_grown_top(into, from), &made);
     if (status != LEGO_OK) return status;
     status = add_all(made, from, sign);
     if (status == LEGO_OK) become(into, made);
@@ -258,16 +187,16 @@ static lego_status combine_shaped(lego_sketch *into, const lego_sketch *from, co
     return status;
 }
 
+/* Of bricks, or where there is a top. */
 static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
 {
+    const lego_sketch *const one[] = {from};
     struct shape shape;
-    if (!model_same(into->model, from->model)) return LEGO_ERR_MODEL;
-    if (!seed_equal(into->seed, from->seed)) return LEGO_ERR_SEED;
     if (sign < 0 && (has_top(into) || has_top(from))) return LEGO_ERR_TOP;
     lego_status status = common_shape(into, from, &shape);
     if (status != LEGO_OK) return status;
     uint64_t mass;
-    status = mass_join(into, from, &mass);
+    status = mass_join(into, one, NULL, 1, &mass);
     if (status != LEGO_OK) return status;
 
     lego_sketch *twin = NULL; /* a sketch added to itself would change while it is read */
@@ -278,21 +207,13 @@ static lego_status combine(lego_sketch *into, const lego_sketch *from, int sign)
     return status;
 }
 
-lego_status lego_merge(lego_sketch *into, const lego_sketch *from)
+/* The same so many times, by doubling. */
+static lego_status combine_times(lego_sketch *into, const lego_sketch *from, int64_t times)
 {
-    return combine(into, from, 1);
-}
-
-lego_status lego_subtract(lego_sketch *into, const lego_sketch *from)
-{
-    return combine(into, from, -1);
-}
-
-static lego_status merge_times(lego_sketch *into, const lego_sketch *from, int64_t times)
-{
-    lego_sketch *twice;
+    lego_sketch *twice = NULL;
+    if (times == 1 || times == -1) return combine(into, from, (int)times);
     lego_status status = lego_copy(from, &twice);
-    for (uint64_t left = (uint64_t)(times < 0 ? -times : times); status == LEGO_OK && left > 0; left /= 2) {
+    for (uint64_t left = times < 0 ? -(uint64_t)times : (uint64_t)times; status == LEGO_OK && left > 0; left /= 2) {
         if (left % 2 == 1) status = combine(into, twice, times < 0 ? -1 : 1);
         if (status == LEGO_OK && left > 1) status = combine(twice, twice, 1);
     }
@@ -300,15 +221,93 @@ static lego_status merge_times(lego_sketch *into, const lego_sketch *from, int64
     return status;
 }
 
-lego_status lego_merge_many(lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n)
+/* One after the other. */
+static lego_status combine_chain(lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n)
 {
     lego_sketch *made;
+    if (n == 1) return combine_times(into, from[0], weights ? weights[0] : 1);
     lego_status status = lego_copy(into, &made);
     if (status != LEGO_OK) return status;
-    for (size_t i = 0; status == LEGO_OK && i < n; i++) status = merge_times(made, from[i], weights ? weights[i] : 1);
+    made->threads = into->threads;
+    for (size_t i = 0; i < n && status == LEGO_OK; i++) status = combine_times(made, from[i], weights ? weights[i] : 1);
     if (status == LEGO_OK) become(into, made);
     else lego_destroy(made);
     return status;
+}
+
+/* The shape that blocks have together. */
+static lego_status shape_of_all(const lego_sketch *into, const lego_sketch *const from[], size_t n, struct shape *shape)
+{
+    bool whole = blocks_whole(&into->blocks);
+    *shape = sketch_shape(into);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t blocks = from[i]->blocks.most;
+        if (blocks_whole(&from[i]->blocks)) continue;
+        if (!(whole && blocks <= shape->blocks) && !nests(shape->blocks, blocks)) return LEGO_ERR_SHAPE;
+        shape->blocks = least(shape->blocks, blocks);
+        whole = false;
+    }
+    return LEGO_OK;
+}
+
+/* Blocks of all, at once. */
+static lego_status combine_blocks(lego_sketch *into, const struct shape *shape, const struct part part[], size_t n)
+{
+    if (shape->blocks == into->blocks.most) return join_parts(into, part, n);
+    lego_sketch made = *into;
+    lego_status status = light_allocate(&made, shape, 1);
+    if (status != LEGO_OK) return status;
+    status = join_parts(&made, part, n);
+    light_free(status == LEGO_OK ? into : &made);
+    if (status == LEGO_OK) *into = made;
+    return status;
+}
+
+static lego_status combine_at_once(lego_sketch *into, const lego_sketch *const from[], const int64_t weights[],
+                                   size_t n)
+{
+    const lego_allocator *a = &into->allocator;
+    struct part two[2], *part = two;
+    struct shape shape;
+    uint64_t mass;
+    lego_status status = shape_of_all(into, from, n, &shape);
+    if (status == LEGO_OK) status = mass_join(into, from, weights, n, &mass);
+    if (status != LEGO_OK) return status;
+    if (n > 1 && n < SIZE_MAX / sizeof *part) part = a->alloc(a->context, (n + 1) * sizeof *part);
+    if (!part || n >= SIZE_MAX / sizeof *part) return LEGO_ERR_MEMORY;
+    part[0] = (struct part){&into->blocks, 1};
+    for (size_t i = 0; i < n; i++) part[i + 1] = (struct part){&from[i]->blocks, weights ? weights[i] : 1};
+    lego_kind items = into->items;
+    for (size_t i = 0; i < n; i++) items |= from[i]->items;
+    status = combine_blocks(into, &shape, part, n + 1);
+    if (part != two) a->free(a->context, part, (n + 1) * sizeof *part);
+    if (status != LEGO_OK) return status;
+    into->mass = mass;
+    into->items = items;
+    return LEGO_OK;
+}
+
+lego_status lego_merge_many(lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n)
+{
+    bool at_once = has_blocks(into->model) && !has_top(into);
+    for (size_t i = 0; i < n; i++) {
+        if (!model_same(into->model, from[i]->model)) return LEGO_ERR_MODEL;
+        if (!seed_equal(into->seed, from[i]->seed)) return LEGO_ERR_SEED;
+        if (weights && weights[i] == 0) return LEGO_ERR_ARGUMENT;
+        at_once &= !has_top(from[i]);
+    }
+    if (n == 0) return LEGO_OK;
+    return at_once ? combine_at_once(into, from, weights, n) : combine_chain(into, from, weights, n);
+}
+
+lego_status lego_merge(lego_sketch *into, const lego_sketch *from)
+{
+    return lego_merge_many(into, &from, NULL, 1);
+}
+
+lego_status lego_subtract(lego_sketch *into, const lego_sketch *from)
+{
+    return lego_merge_many(into, &from, &(int64_t){-1}, 1);
 }
 
 /* ---- fold -------------------------------------------------------------------------------------------------------- */

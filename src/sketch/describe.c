@@ -1,129 +1,90 @@
 /* describe: what is known of a sketch, some of it by a look at all blocks. */
 #include <math.h>
 
+#include "sketch/census.h"
 #include "sketch/sketch.h"
 
-/* What the blocks show of how many items there are. Where a block lists, its entries, and as many more as are likely
- * to have equal prints. Where it shares, the cells of row 0 that are empty: with n items a cell that one key in w has
- * is empty with probability exp(-n / w), and n is where as many are empty as there are. */
-struct census {
-    double listed;             /* items of blocks that list */
-    uint64_t listing;          /* blocks that list */
-    uint64_t sharing;          /* blocks that share */
-    uint64_t cells[10], empty; /* of row 0: by the logarithm of w; and how many are empty, of all */
-    double shared_prints;      /* items of lists that share their print with another */
-};
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Blocks that list in short prints, as a sample of what their counts are. */
-enum { SAMPLE = 64 };
-struct sample {
-    double blocks, entries, sum, inverse; /* of the counts, as far as caps let them be felt, and of 1 / count */
-};
-
-static void count_list(const struct blocks *blocks, const struct block *block, struct census *census)
+/* The errors of what items of losing blocks get that are not listed. Where all get 1, what was lost tells the absolute
+ * one: it is their counts. */
+static void expect_unlisted(const struct census *census, const struct findings *found, uint64_t value, lego_info *info)
 {
-    unsigned step = block_step(block);
-    double entries = block_entries(block);
-    double prints = exp2(step_print(step, blocks->whole)) / (1 + step_quarters(step) / 4.0); /* some have a bit less */
-    census->listing++;
-    double items = entries < 0.01 * prints ? entries : -prints * log1p(-entries / prints);
-    census->listed += items;
-    if (step > STEP_WHOLE && entries > 1) census->shared_prints += items * (items - 1) / prints;
-}
-
-/* Who has another's print has its count too, but no more than a cell of the cap, whichever that is. */
-static void sample_list(const struct blocks *blocks, uint32_t i, struct sample *sample)
-{
-    struct content content, cap = {.n = 0};
-    unsigned step = block_step(&blocks->block[i]);
-    if (step == STEP_WHOLE || !step_lists(step)) return;
-    if (cap_counts(cap_of(blocks, i))) blocks->kernels->open(cap_of(blocks, i), blocks->whole, &cap);
-    blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
-    sample->blocks++;
-    sample->entries += content.n;
-    for (unsigned k = 0; k < content.n; k++) {
-        double count = fabs((double)content.value[k]);
-        bool capped = count >= BLOCKS_UNCAPPED && cap.n > 0;
-        sample->sum += capped ? fmin(count, fabs((double)cap.value[k % cap.n])) : count;
-        sample->inverse += 1 / count;
+    double absolute = 0, relative = 0, squares = 0, items = 0;
+    for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
+        const struct bucket *sample = &census->sample[i];
+        const double weight = found->weight * found->unlisted[i / CENSUS_PARTS];
+        const double more = sample->sum - sample->n * (double)value, part = sample->n - sample->inverse * (double)value;
+        items += weight * sample->n;
+        absolute += weight * fabs(more);
+        relative += weight * fabs(part);
+        squares += sample->n > 0 ? weight * found->weight * part * part / sample->n : 0;
     }
-}
-
-static void count_rows(const struct blocks *blocks, const struct block *block, struct census *census)
-{
-    struct content content;
-    struct row row = step_row(block_step(block), 0);
-    unsigned width = 31 - (unsigned)__builtin_clz(row.from), folded = row.from - row.cells;
-    blocks->kernels->open(block, blocks->whole, &content);
-    census->sharing++;
-    census->cells[width] += row.cells - folded;
-    census->cells[width - 1] += folded;
-    for (unsigned i = 0; i < row.cells; i++) census->empty += content.value[i] == 0;
-}
-
-static double expected_empty(const struct census *census, double items)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < 10; i++) sum += (double)census->cells[i] * exp(-items / exp2(i));
-    return sum;
-}
-
-/* Items of a block that shares, by halving; where no cell is empty, what would leave half of one. */
-static double items_shared(const struct census *census)
-{
-    double low = 0, high = 1 << 16, empty = census->empty ? (double)census->empty : 0.5;
-    for (int i = 0; i < 60 && census->sharing; i++) {
-        double middle = (low + high) / 2;
-        if (expected_empty(census, middle) > empty) low = middle;
-        else high = middle;
+    if (value == 1 && absolute > 0 && census->lost > items) {
+        relative *= (census->lost - items) / absolute;
+        absolute = census->lost - items;
     }
-    return low;
+    info->expected_aae += absolute / found->distinct;
+    info->expected_are += relative / found->distinct;
+    info->expected_are_error = sqrt(squares) / found->distinct;
+    info->expected_aae_error = relative > 0 ? info->expected_are_error * absolute / relative : 0;
 }
 
-/* What is expected of items that share; NaN if nothing tells. What is learnt for it is kept as for a query. */
-static void learn_errors(const lego_sketch *sketch, double *aae, double *are)
+/* Two items that share an entry have both counts. */
+static void expect_twins(const struct census *census, const struct findings *found, lego_info *info)
 {
-    const struct learnt *learnt = blocks_learnt(sketch);
-    bool told = learnt && learnt->any && !learnt->crowded && learnt->sign; /* a trial knows counts of one sign only */
-    *aae = told ? (double)learnt->aae * (double)learnt->unit : NAN;
-    *are = told ? (double)learnt->are : NAN;
+    struct bucket all = {0};
+    for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
+        all.n += census->others[i].n;
+        all.sum += census->others[i].sum;
+        all.inverse += census->others[i].inverse;
+    }
+    if (all.n == 0) return;
+    info->expected_aae += 2 * census->twins * all.sum / all.n / found->distinct;
+    info->expected_are += 2 * census->twins * (all.sum / all.n) * (all.inverse / all.n) / found->distinct;
 }
 
-/* The errors of lists, from their sample, and those of shared cells, as they were learnt, each for its items. */
-static void expect_errors(const lego_sketch *sketch, const struct census *census, double shared, lego_info *info)
+/* Where all items of a class are listed, nothing of it is a guess. */
+static void count_classes(const struct census *census, const struct findings *found, lego_info *info)
 {
-    const struct blocks *blocks = &sketch->blocks;
-    struct sample sample = {0};
-    for (uint32_t i = 0; i < blocks->blocks && sample.blocks < SAMPLE && census->shared_prints > 0; i++)
-        sample_list(blocks, i, &sample);
-    double all = fmax(census->listed + shared, 1), listed = 0;
-    if (sample.entries > 0) listed = census->shared_prints * sample.sum / sample.entries / all;
-    info->expected_aae = listed;
-    info->expected_are = sample.entries > 0 ? listed * sample.inverse / sample.entries : 0;
-    if (census->sharing == 0) return;
-    double aae, are;
-    learn_errors(sketch, &aae, &are);
-    info->expected_aae += shared / all * aae;
-    info->expected_are += shared / all * are;
+    for (unsigned k = 0; k < CENSUS_CLASSES; k++) {
+        double listed = 0, others = 0, sampled = 0;
+        for (unsigned i = k * CENSUS_PARTS; i < (k + 1) * CENSUS_PARTS; i++) {
+            listed += census->listed[i].n;
+            others += census->others[i].n;
+            sampled += census->sample[i].n;
+        }
+        const bool all = found->unlisted[k] == 0;
+        info->classes[k] = others + (all ? listed : fmax(listed, sampled * found->weight));
+        info->class_errors[k] = all ? 0 : sqrt(sampled) * found->weight;
+    }
 }
 
 static void count_items(const lego_sketch *sketch, lego_info *info)
 {
     const struct blocks *blocks = &sketch->blocks;
     struct census census = {0};
-    bool whole = true;
+    struct findings found;
+    struct content content;
+    uint32_t keeping = 0;
     for (uint32_t i = 0; i < blocks->blocks; i++) {
-        const struct block *block = &blocks->block[i];
-        whole &= block_step(block) == STEP_WHOLE;
-        if (step_lists(block_step(block))) count_list(blocks, block, &census);
-        else count_rows(blocks, block, &census);
+        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+        census_add(&census, &blocks->block[i], blocks->whole, &content);
+        keeping += block_keeps(&blocks->block[i]);
     }
-    double shared = (double)census.sharing * items_shared(&census);
-    info->distinct += census.listed + shared;
-    info->keeping = (double)census.sharing / blocks->blocks;
-    info->exact = whole;
-    expect_errors(sketch, &census, shared, info);
+    census_find(&census, &found);
+    info->exact = blocks_whole(blocks);
+    info->keeping = (double)keeping / blocks->blocks;
+    info->distinct = found.distinct;
+    info->distinct_error = found.distinct_error;
+    info->expected_aae = info->expected_are = info->expected_aae_error = info->expected_are_error = 0;
+    count_classes(&census, &found, info);
+    if (found.distinct == 0) return;
+    expect_unlisted(&census, &found, blocks->unlisted.value, info);
+    expect_twins(&census, &found, info);
 }
+
+/* ---- bricks ------------------------------------------------------------------------------------------------------ */
 
 /* The paper's scan has an estimate of each brick. */
 static void count_brick_items(const struct bricks *bricks, lego_info *info)
@@ -146,7 +107,7 @@ static unsigned count_residents(const lego_sketch *sketch, const struct top_buck
         unsigned char integer[8];
         size_t size;
         const void *item = top_item(&one.key, integer, &size);
-        n += !one.flagged || light_upper(sketch, item, size) == 0;
+        n += !one.flagged || light_count(sketch, item, size) == 0;
     }
     return n;
 }
@@ -188,5 +149,4 @@ void lego_describe(const lego_sketch *sketch, lego_info *info)
     else count_brick_items(&sketch->bricks, info);
     for (uint32_t i = 0; has_top(sketch) && i < sketch->top.buckets.d; i++)
         info->distinct += count_residents(sketch, &sketch->top.bucket[i]);
-    info->cache_bytes = sketch_cache_bytes(sketch); /* with what was learnt just now */
 }

@@ -17,7 +17,7 @@ struct frequent {
 
 static inline unsigned frequent_slot(uint64_t word)
 {
-    return (unsigned)(word >> (HASH_PLACE + BLOCK_PRINT - FREQUENT_BITS));
+    return (unsigned)(word >> (HASH_PLACE + PRINT_MOST - FREQUENT_BITS));
 }
 
 /* Finds them; false if there are too few to be worth it. Counts are not set. */

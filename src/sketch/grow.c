@@ -5,7 +5,7 @@
 
 bool blocks_whole(const struct blocks *blocks)
 {
-    bool whole = true;
+    bool whole = !blocks->keeps;
     if (blocks_grow(blocks)) return true;
     for (uint32_t i = 0; i < blocks->blocks && whole; i++) whole = block_step(&blocks->block[i]) == STEP_WHOLE;
     return whole;
@@ -93,18 +93,6 @@ uint32_t blocks_least(const struct blocks *blocks)
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
 
-/* The cap of blocks that were filled from fewer: of the whole keys that those have. */
-static void spread_cap(struct blocks *to, const struct blocks *from, uint32_t cap)
-{
-    struct cap_cells cells = {{0}};
-    struct content list;
-    for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) {
-        gather_block(from, to->blocks, i, &list);
-        cap_cells_add(&cells, &list);
-    }
-    cap_settle(to, &to->block[to->blocks + cap], &cells, &list);
-}
-
 /* Fills more blocks with what fewer have; false if it does not fit. Of a number that these do not divide a block can
  * have items of two, and if that is the most, can have to give up bits at once. */
 static bool spread_blocks(struct blocks *to, const struct blocks *from)
@@ -114,13 +102,12 @@ static bool spread_blocks(struct blocks *to, const struct blocks *from)
     opened.block = UINT32_MAX;
     for (uint32_t i = 0; i < to->blocks; i++) {
         bool fits = gather_next(from, to->blocks, i, &opened, &content);
-        if (!blocks_grow(to)) to->kernels->settle(&to->block[i], to->whole, &content);
-        else if (!fits || !to->kernels->close(&to->block[i], to->whole, &content)) return false;
-    }
-    for (uint32_t cap = 0; cap < blocks_caps(to->blocks, to->most); cap++) {
-        bool lost = false;
-        for (uint32_t i = cap_first(cap); i < cap_end(to, cap); i++) lost |= block_step(&to->block[i]) > STEP_LIST;
-        if (lost) spread_cap(to, from, cap);
+        if (!blocks_grow(to)) {
+            to->kernels->settle(&to->block[i], to->whole, &content);
+            to->keeps |= block_keeps(&to->block[i]);
+        } else if (!fits || !to->kernels->close(&to->block[i], to->whole, &content)) {
+            return false;
+        }
     }
     return true;
 }
@@ -129,7 +116,7 @@ static bool spread_blocks(struct blocks *to, const struct blocks *from)
  * returns which that is. Its number among these is in the fraction's highest bits, of which the new one has no more. */
 static uint32_t take_apart(struct content *list, unsigned bits, struct content *part)
 {
-    const uint64_t print = UINT64_MAX << (64 - BLOCK_PRINT), mask = UINT64_MAX << (64 - bits) >> BLOCK_PRINT;
+    const uint64_t print = UINT64_MAX << (64 - PRINT_MOST), mask = UINT64_MAX << (64 - bits) >> PRINT_MOST;
     const uint64_t own = list->key[0] & mask;
     unsigned left = 0;
     part->step = STEP_WHOLE;
@@ -146,7 +133,7 @@ static uint32_t take_apart(struct content *list, unsigned bits, struct content *
         left += !goes;
     }
     list->n = left;
-    return (uint32_t)(own << BLOCK_PRINT >> (64 - bits));
+    return (uint32_t)(own << PRINT_MOST >> (64 - bits));
 }
 
 /* The same for 2^bits times as many, which always list it with whole keys. */

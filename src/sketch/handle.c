@@ -17,7 +17,7 @@ struct shape sketch_shape(const lego_sketch *sketch)
 
 static uint64_t light_bytes(const lego_model *model, const struct shape *shape, uint32_t blocks)
 {
-    return has_blocks(model) ? blocks_bytes(blocks, shape->blocks) : bricks_bytes(model, shape->blocks, shape->columns);
+    return has_blocks(model) ? blocks_bytes(blocks) : bricks_bytes(model, shape->blocks, shape->columns);
 }
 
 /* Of bricks, behind them. */
@@ -34,7 +34,7 @@ uint64_t sketch_bytes(const lego_model *model, const struct shape *shape)
 uint64_t sketch_cache_bytes(const lego_sketch *sketch)
 {
     struct shape shape = sketch_shape(sketch);
-    return cache_bytes(sketch->model, &shape) + (sketch->summary ? sizeof *sketch->summary : 0);
+    return cache_bytes(sketch->model, &shape);
 }
 
 uint64_t light_size(const lego_sketch *sketch)
@@ -73,19 +73,13 @@ static uint64_t fixed_bytes(bool top)
     return sizeof(struct lego_sketch) + BLOCKS_LINE + (top ? TOP_LINE : 0);
 }
 
-/* How many blocks fit, each with its part of a cap. */
-static uint64_t blocks_within(uint64_t bytes)
-{
-    uint64_t unit = sizeof(struct block), fit = bytes / unit;
-    return fit <= BLOCKS_A_CAP ? fit - 1 : bytes * BLOCKS_A_CAP / (unit * (BLOCKS_A_CAP + 1));
-}
-
 /* How many blocks a budget without its buckets gives. What has a fixed size is paid for with a 256th of it or what it
  * takes: as a fixed part alone, it would give twice the budget not quite twice the blocks. */
 static uint32_t blocks_of(uint64_t budget, bool top)
 {
     uint64_t fixed = fixed_bytes(top);
-    return whole_number(blocks_within(budget / 256 < fixed ? budget - fixed : budget - (budget + 255) / 256));
+    const uint64_t bytes = budget / 256 < fixed ? budget - fixed : budget - (budget + 255) / 256;
+    return whole_number(bytes / sizeof(struct block));
 }
 
 /* The shape that fills a budget. */
@@ -138,7 +132,6 @@ lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint3
     void *bytes = allocate(&handle->allocator, size + cache);
     if (!bytes) return LEGO_ERR_MEMORY;
     handle->bytes = bytes;
-    handle->summary = NULL;
     if (!has_blocks(handle->model)) {
         bricks_init(&handle->bricks, handle->model, shape->blocks, shape->columns, handle->bytes);
         return LEGO_OK;
@@ -150,8 +143,6 @@ lego_status light_allocate(lego_sketch *handle, const struct shape *shape, uint3
 
 void light_free(lego_sketch *handle)
 {
-    struct blocks_summary *summary = handle->summary;
-    if (summary) handle->allocator.free(handle->allocator.context, summary, sizeof *summary);
     handle->allocator.free(handle->allocator.context, handle->bytes, (size_t)light_size(handle));
 }
 
@@ -255,10 +246,11 @@ void lego_destroy(lego_sketch *sketch)
 
 static void copy_blocks(struct blocks *to, const struct blocks *from)
 {
-    size_t caps = blocks_caps(from->blocks, from->most);
-    memcpy(to->block, from->block, (from->blocks + caps) * sizeof *from->block);
+    memcpy(to->block, from->block, from->blocks * sizeof *from->block);
     to->total = from->total;
     to->loose = from->loose;
+    to->keeps = from->keeps;
+    to->unlisted = from->unlisted;
 }
 
 lego_status lego_copy(const lego_sketch *sketch, lego_sketch **copy)
@@ -291,7 +283,6 @@ static void clear_blocks(lego_sketch *sketch, const struct shape *shape)
     }
     blocks_init(&sketch->blocks, sketch->blocks.blocks, shape->blocks, sketch->bytes);
     sketch->blocks.loose = true;
-    blocks_changed(sketch);
 }
 
 static void clear_top(lego_sketch *sketch, const struct shape *shape)
@@ -320,8 +311,7 @@ void lego_set_threads(lego_sketch *sketch, unsigned threads)
     sketch->threads = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
 }
 
-/* ---- the lab
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- the lab ----------------------------------------------------------------------------------------------------- */
 
 lego_status lego_lab_scan_brick(const lego_sketch *sketch, uint32_t brick, lego_lab_scan *scan)
 {

@@ -72,7 +72,6 @@ lego_status lego_top(const lego_sketch *sketch, size_t most, lego_visit visit, v
         unsigned char integer[8];
         struct resident one = resident_of(&list[i]);
         lego_top_item top = {.estimate = list[i].estimate, .exact = !one.flagged};
-        top.estimate.likely = top.estimate.upper;
         top.item = top_item(&one.key, integer, &top.size);
         if (visit(context, &top) != 0) break;
     }

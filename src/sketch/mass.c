@@ -9,25 +9,19 @@ static uint64_t magnitude(int64_t x)
 
 void sums_add(struct sums *sums, const struct content *content)
 {
-    bool lists = step_lists(content->step);
-    unsigned cells = lists ? 0 : step_row(content->step, 0).cells;
-    for (unsigned row = 0; row < 2; row++)
-        for (unsigned i = row * cells, end = lists || row ? content->n : cells; i < end; i++) {
-            sums->magnitude[row] += magnitude(content->value[i]);
-            sums->sum[row] += content->value[i];
-        }
-}
-
-static uint64_t most_of(uint64_t most, lego_u128 other)
-{
-    return other > INT64_MAX ? UINT64_MAX : other > most ? (uint64_t)other : most;
+    for (unsigned i = 0; i < content->n; i++) {
+        sums->magnitude += magnitude(content->value[i]);
+        sums->sum += content->value[i];
+    }
+    sums->magnitude += (lego_u128)content->loss.plus + content->loss.minus;
+    sums->sum += content->loss.plus;
+    sums->sum -= content->loss.minus;
 }
 
 bool sums_mass(const struct sums *sums, int64_t total, uint64_t quantum, uint64_t *mass)
 {
     uint64_t most = magnitude(total);
-    for (unsigned k = 0; k < 2; k++) most = most_of(most, sums->magnitude[k]);
-    most = most_of(most, sums->caps);
+    if (sums->magnitude > most) most = sums->magnitude > INT64_MAX ? UINT64_MAX : (uint64_t)sums->magnitude;
     *mass = most * quantum;
     return most <= INT64_MAX / quantum;
 }
@@ -40,12 +34,6 @@ static uint64_t blocks_mass(const struct blocks *blocks, uint64_t quantum)
     for (uint32_t i = 0; i < blocks->blocks; i++) {
         blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
         sums_add(&all, &content);
-    }
-    for (uint32_t i = 0; i < blocks_caps(blocks->blocks, blocks->most); i++) {
-        struct sums cap = {0};
-        blocks->kernels->open(&blocks->block[blocks->blocks + i], blocks->whole, &content);
-        sums_add(&cap, &content);
-        all.caps += cap.magnitude[0];
     }
     return sums_mass(&all, blocks->total, quantum, &mass) ? mass : UINT64_MAX;
 }
@@ -74,9 +62,21 @@ lego_status mass_take(lego_sketch *sketch, uint64_t sizes)
     return LEGO_OK;
 }
 
-lego_status mass_join(const lego_sketch *into, const lego_sketch *from, uint64_t *mass)
+/* The sum, with what is said of each sketch or with what a look at it says. */
+static lego_u128 sum_masses(const lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n,
+                            bool look)
 {
-    *mass = into->mass + from->mass;
-    if (*mass > INT64_MAX) *mass = mass_now(into) + mass_now(from);
-    return *mass <= INT64_MAX ? LEGO_OK : LEGO_ERR_RANGE;
+    lego_u128 sum = look ? mass_now(into) : into->mass;
+    for (size_t i = 0; i < n && sum <= INT64_MAX; i++)
+        sum += (lego_u128)(look ? mass_now(from[i]) : from[i]->mass) * (weights ? magnitude(weights[i]) : 1);
+    return sum;
+}
+
+lego_status mass_join(const lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n,
+                      uint64_t *mass)
+{
+    lego_u128 sum = sum_masses(into, from, weights, n, false);
+    if (sum > INT64_MAX) sum = sum_masses(into, from, weights, n, true);
+    *mass = (uint64_t)sum;
+    return sum <= INT64_MAX ? LEGO_OK : LEGO_ERR_RANGE;
 }

@@ -1,16 +1,17 @@
 /* mass: how large the sums of a sketch can be, so that none leaves 64 bits.
  *
- * sketch->mass is at least the sum of |value| over each row. Additions raise it, deletions too. So where it refuses a
+ * sketch->mass is at least the sum of |value| over each row of bricks, or over what blocks list and have lost. Additions
+ * raise it, deletions too. So where it refuses a
  * count, it is taken anew from the content: what is refused follows from that, not from how it came about. */
 #pragma once
 
 #include "block/content.h"
 #include "sketch/sketch.h"
 
-/* What the integers of blocks come to, row by row; a list counts as either row. */
+/* What the integers of blocks come to, listed and lost. */
 struct sums {
-    lego_u128 magnitude[2], caps; /* of all caps: a fold adds them up */
-    __extension__ __int128 sum[2];
+    lego_u128 magnitude;
+    __extension__ __int128 sum;
 };
 
 void sums_add(struct sums *sums, const struct content *content);
@@ -21,5 +22,6 @@ bool sums_mass(const struct sums *sums, int64_t total, uint64_t quantum, uint64_
 /* Room for counts more whose sizes come to this, or LEGO_ERR_RANGE. */
 lego_status mass_take(lego_sketch *sketch, uint64_t sizes);
 
-/* What the mass is after two sketches become one, or LEGO_ERR_RANGE. */
-lego_status mass_join(const lego_sketch *into, const lego_sketch *from, uint64_t *mass);
+/* What the mass is after a sketch got n others, each so many times (NULL: once), or LEGO_ERR_RANGE. */
+lego_status mass_join(const lego_sketch *into, const lego_sketch *const from[], const int64_t weights[], size_t n,
+                      uint64_t *mass);

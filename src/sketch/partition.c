@@ -8,7 +8,7 @@ void parts_start(struct parts *parts, uint32_t blocks, uint64_t items)
     const uint64_t most = items / PART_LEAST < PARTS_MOST ? items / PART_LEAST : PARTS_MOST;
     parts->used = 1;
     parts->blocks = blocks;
-    parts->shift = 5; /* BLOCKS_A_CAP */
+    parts->shift = 5;
     while ((blocks - 1) >> parts->shift > 0 && (blocks - 1) >> parts->shift >= most) parts->shift++;
     if (parts->frequent) frequent_clear(parts->frequent);
     memset(parts->end, 0, sizeof parts->end);
@@ -18,7 +18,8 @@ static inline void put(struct parts *parts, uint32_t part, uint64_t word, const 
 {
     uint32_t end = parts->end[part];
     if (end % PART_CHUNK == 0) {
-        parts->before[parts->used] = end;
+        if (end == 0) parts->first[part] = parts->used;
+        else parts->next[end / PART_CHUNK - 1] = parts->used;
         end = parts->used++ * PART_CHUNK;
     }
     parts->pool[end] = word;
@@ -28,14 +29,12 @@ static inline void put(struct parts *parts, uint32_t part, uint64_t word, const 
 
 static void put_words(struct parts *parts, const uint64_t word[], unsigned n)
 {
-    const uint32_t last = parts_last(parts);
-    for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i], last), word[i], NULL);
+    for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i]), word[i], NULL);
 }
 
 static void put_counted(struct parts *parts, const uint64_t word[], const int64_t count[], unsigned n)
 {
-    const uint32_t last = parts_last(parts);
-    for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i], last), word[i], &count[i]);
+    for (unsigned i = 0; i < n; i++) put(parts, parts_index(parts, word[i]), word[i], &count[i]);
 }
 
 size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, struct seed seed,
@@ -56,16 +55,16 @@ size_t parts_take(struct parts *parts, const lego_items *items, size_t first, si
     return first;
 }
 
-const uint64_t *parts_walk(const struct parts *parts, uint32_t *end, unsigned *words)
+const uint64_t *parts_walk(const struct parts *parts, uint32_t part, uint32_t *at, unsigned *words)
 {
-    if (*end == 0) return NULL;
-    const uint32_t chunk = (*end - 1) / PART_CHUNK, before = parts->before[chunk];
-    *words = *end - chunk * PART_CHUNK;
-    *end = before;
-    if (before > 0) { /* it is on its way while the words of this one are counted */
-        const uint64_t *at = parts->pool + (size_t)((before - 1) / PART_CHUNK) * PART_CHUNK;
-        for (unsigned i = 0; i < PART_CHUNK; i += BLOCKS_LINE / sizeof *at) __builtin_prefetch(at + i);
-        __builtin_prefetch(&parts->before[(before - 1) / PART_CHUNK]);
+    const uint32_t chunk = *at, last = (parts->end[part] - 1) / PART_CHUNK;
+    if (chunk == 0) return NULL;
+    *words = chunk == last ? parts->end[part] - chunk * PART_CHUNK : PART_CHUNK;
+    *at = chunk == last ? 0 : parts->next[chunk];
+    if (*at > 0) { /* it is on its way while the words of this one are counted */
+        const uint64_t *word = parts->pool + (size_t)*at * PART_CHUNK;
+        for (unsigned i = 0; i < PART_CHUNK; i += BLOCKS_LINE / sizeof *word) __builtin_prefetch(word + i);
+        __builtin_prefetch(&parts->next[*at]);
     }
     return parts->pool + (size_t)chunk * PART_CHUNK;
 }

@@ -13,27 +13,27 @@ enum {
 };
 
 struct parts {
-    uint64_t *pool;   /* chunks */
-    uint32_t *before; /* of each chunk, where the one before it in its part ends; 0: it is the first */
+    uint64_t *pool; /* chunks */
+    uint32_t *next; /* of each chunk, the one after it in its part, if it is not the last */
     uint32_t chunks, used;
     uint32_t blocks; /* at most: parts stay as they are while a sketch grows */
     unsigned shift;  /* a part has 2^shift blocks */
     bool counted;
-    struct frequent *frequent; /* items that are counted aside until the parts are added, or NULL */
-    struct watch *watch;       /* items that are counted aside instead, and left to the caller; or NULL */
-    uint32_t end[PARTS_MOST];  /* in the pool; 0: nothing there */
+    struct frequent *frequent;  /* items that are counted aside until the parts are added, or NULL */
+    struct watch *watch;        /* items that are counted aside instead, and left to the caller; or NULL */
+    uint32_t first[PARTS_MOST]; /* chunks */
+    uint32_t end[PARTS_MOST];   /* in the pool; 0: nothing there */
 };
 
 static inline uint32_t parts_last(const struct parts *parts)
 {
-    return (blocks_caps(parts->blocks, parts->blocks) - 1) * BLOCKS_A_CAP >> parts->shift;
+    return (parts->blocks - 1) >> parts->shift;
 }
 
 /* The part of a word. */
-static inline uint32_t parts_index(const struct parts *parts, uint64_t word, uint32_t last)
+static inline uint32_t parts_index(const struct parts *parts, uint64_t word)
 {
-    uint32_t part = (uint32_t)((lego_u128)(word >> BLOCK_PRINT) * parts->blocks >> HASH_PLACE) >> parts->shift;
-    return part < last ? part : last;
+    return (uint32_t)((lego_u128)(word >> PRINT_MOST) * parts->blocks >> HASH_PLACE) >> parts->shift;
 }
 
 /* Where the blocks of a part begin; those of the last end where there are no more. */
@@ -48,14 +48,18 @@ static inline uint64_t parts_chunks(uint64_t items, bool counted)
     return items * (1 + counted) / PART_CHUNK + PARTS_MOST + PARTS_AT_ONCE + 1;
 }
 
-/* For about so many items. A part has the blocks of whole caps, so that a cap is of one thread, as a part is; the last
- * has what is left over. */
+/* For about so many items. */
 void parts_start(struct parts *parts, uint32_t blocks, uint64_t items);
 
 /* Takes items from `first` on, as many as there is room for, and returns the first that it did not take. */
 size_t parts_take(struct parts *parts, const lego_items *items, size_t first, size_t end, struct seed seed,
                   const struct block_kernels *kernels);
 
-/* Goes through the chunks of a part, the last first: *words words at the address; NULL after the first one. *end is the
- * part's at first. */
-const uint64_t *parts_walk(const struct parts *parts, uint32_t *end, unsigned *words);
+/* Goes through the chunks of a part, in the order of its items: *words words at the address; NULL after the last one.
+ * *at is the part's first chunk at first, or 0 if it has none. */
+const uint64_t *parts_walk(const struct parts *parts, uint32_t part, uint32_t *at, unsigned *words);
+
+static inline uint32_t parts_begin(const struct parts *parts, uint32_t part)
+{
+    return parts->end[part] ? parts->first[part] : 0;
+}

@@ -18,8 +18,8 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
     lego_estimate light = light_query(sketch, hash_bytes(item, size, sketch->seed), asking);
     estimate.lower += light.lower;
     estimate.upper += light.upper;
-    estimate.value = (double)estimate.upper - ((double)light.upper - light.value);
-    if (estimate.value < (double)estimate.lower) estimate.value = (double)estimate.lower; /* beyond 2^53 they round */
+    estimate.likely += light.likely;
+    estimate.value += light.value;
     return estimate;
 }
 
@@ -38,7 +38,6 @@ lego_status lego_query(const lego_sketch *sketch, const void *item, size_t size,
     static const lego_asking asking = LEGO_ASKING_INIT;
     if (!item && size > 0) return LEGO_ERR_ARGUMENT;
     *estimate = query_item(sketch, hash_bytes(item, size, sketch->seed), item, size, &asking);
-    estimate->likely = estimate->upper;
     return LEGO_OK;
 }
 
@@ -50,7 +49,6 @@ lego_status lego_query_u64(const lego_sketch *sketch, uint64_t item, lego_estima
     const void *bytes = NULL; /* which only a top asks for */
     if (has_top(sketch)) bytes = items_bytes(&(lego_items){.n = 1, .integers = &item}, 0, integer, &size);
     *estimate = query_item(sketch, hash_u64(item, sketch->seed), bytes, size, &asking);
-    estimate->likely = estimate->upper;
     return LEGO_OK;
 }
 
@@ -101,6 +99,5 @@ lego_status lego_query_items(const lego_sketch *sketch, const lego_items *items,
     if (status != LEGO_OK) return status;
     if (items->n < MANY) ask(&job, NULL, 0, 1);
     else parallel_run(sketch->threads, ask, &job);
-    for (size_t i = 0; i < items->n; i++) estimates[i].likely = estimates[i].upper;
     return LEGO_OK;
 }

@@ -23,8 +23,8 @@ static void light_moved(lego_sketch *sketch, void *to)
     struct bricks *bricks = &sketch->bricks;
     sketch->bytes = to;
     if (has_blocks(sketch->model)) {
-        size_t n = (size_t)blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
-        blocks->block = on_a_line(rebased(blocks->block, from, to), to, n * sizeof *blocks->block);
+        void *block = rebased(blocks->block, from, to);
+        blocks->block = on_a_line(block, to, (size_t)blocks->blocks * sizeof *blocks->block);
         return;
     }
     bricks->cells = rebased(bricks->cells, from, to);
@@ -50,9 +50,5 @@ lego_sketch *lego_relocate(lego_sketch *sketch, lego_move move, void *context)
         void *top = move(context, sketch->top_bytes, (size_t)top_bytes(sketch->top.buckets.d));
         if (top != sketch->top_bytes) top_moved(sketch, top);
     }
-    struct blocks_summary *summary = sketch->summary;
-    if (!summary) return sketch;
-    struct blocks_summary *summary_now = move(context, summary, sizeof *summary);
-    if (summary_now != summary) sketch->summary = summary_now;
     return sketch;
 }

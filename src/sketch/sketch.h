@@ -4,32 +4,20 @@
  *     relocate.c            memory that its owner moves
  *     grow.c                more blocks and buckets as the content asks for them
  *     add*.c, query.c       one item or many: the top, if there is one, then the light part
- *     batch*.c              many items to the blocks of a sketch that has grown
- *     answer*.c             answers from blocks
+ *     batch.c               many items to blocks; batch.h has its parts
+ *     answer.c              answers from blocks
+ *     judge.c               what to answer for items that are not listed
+ *     join.c                the blocks of several sketches as one's
  *     combine.c             merge, subtract, fold
- *     describe.c            what a look at all blocks tells
+ *     census.c, describe.c  what a look at all blocks tells
  *     suggest.c             what budget it takes
  *
  * It may include core, block, model, paper and top. */
 #pragma once
 
-#include <stdatomic.h>
-
 #include "block/blocks.h"
-#include "model/posterior.h"
 #include "paper/bricks.h"
 #include "top/top.h"
-
-/* What was learnt of the stream, and the histogram that it was learnt from. It is made when it is first asked for.
- * After an addition to blocks that tell it, it is TOUCHED, and they alone are looked at again; after many it is EMPTY.
- * Readers may find it so at the same time: the first to move state to BUSY sees to it. */
-enum { SUMMARY_EMPTY, SUMMARY_TOUCHED, SUMMARY_BUSY, SUMMARY_READY };
-struct blocks_summary {
-    _Atomic uint32_t state;
-    struct histogram histogram;
-    struct touched touched;
-    struct learnt learnt;
-};
 
 struct lego_sketch {
     const lego_model *model;
@@ -43,8 +31,7 @@ struct lego_sketch {
         struct blocks blocks;
         struct bricks bricks;
     };
-    struct blocks_summary *_Atomic summary; /* an allocation of its own; NULL until it is made */
-    void *top_bytes;                        /* of the top: one allocation, or NULL if the sketch keeps none */
+    void *top_bytes; /* of the top: one allocation, or NULL if the sketch keeps none */
     struct top top;
 };
 
@@ -151,8 +138,9 @@ lego_status add_items_to_top(lego_sketch *sketch, const lego_items *items, bool 
 lego_status light_add(lego_sketch *sketch, struct hash hash, int64_t count);
 lego_estimate light_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking);
 
-/* The rule's estimate alone: integers, the same on every machine. */
-int64_t light_upper(const lego_sketch *sketch, const void *item, size_t size);
+/* What the top compares: of blocks what they list, of bricks the rule's estimate; integers, the same on every
+ * machine. */
+int64_t light_count(const lego_sketch *sketch, const void *item, size_t size);
 
 /* What blocks that have grown, or those that list an item, say of it. Inside the library nobody asks with NULL. */
 lego_estimate blocks_query(const lego_sketch *sketch, struct hash hash, const lego_asking *asking);
@@ -173,17 +161,3 @@ struct top_light light_of(struct taker *taker, lego_sketch *sketch);
 
 /* What a resident's votes and, if it is flagged, the light part say together. */
 lego_estimate query_resident(const lego_sketch *sketch, const struct resident *one, const lego_asking *asking);
-
-/* What is learnt of the stream, as it is kept; NULL if there is no memory to keep it. */
-const struct learnt *blocks_learnt(const lego_sketch *sketch);
-
-/* Many blocks have changed. */
-static inline void blocks_changed(lego_sketch *sketch)
-{
-    struct blocks_summary *summary = atomic_load_explicit(&sketch->summary, memory_order_relaxed);
-    if (summary) atomic_store_explicit(&summary->state, SUMMARY_EMPTY, memory_order_relaxed);
-}
-
-/* An item, or some, are about to be added. */
-void blocks_change(lego_sketch *sketch, struct hash hash);
-void blocks_change_items(lego_sketch *sketch, const lego_items *items);

@@ -4,12 +4,10 @@
 #include <string.h>
 
 enum {
-    FEW = 3,           /* additions to a list, up to which they are made one by one while there is room, ... */
-    FEW_OF = 12,       /* ... and one more for so many entries, which are written anew otherwise */
-    FEW_OF_ROWS = 12,  /* to rows */
-    FEW_OF_A_CAP = 24, /* and to a cap */
-    AHEAD = 24,        /* sums whose blocks are on their way while others are added */
-    AT_ONCE = 64       /* words whose slots are */
+    FEW = 3,     /* additions to a list, up to which they are made one by one while there is room, ... */
+    FEW_OF = 12, /* ... and one more for so many entries, which are written anew otherwise */
+    AHEAD = 24,  /* sums whose blocks are on their way while others are added */
+    AT_ONCE = 64 /* words whose slots are */
 };
 
 #define HERE (UINT64_C(1) << 63)
@@ -113,25 +111,19 @@ static void gather_sums(struct tally *tally)
 
 /* ---- to the blocks ----------------------------------------------------------------------------------------------- */
 
-static unsigned few_for(const struct block *block)
-{
-    return step_lists(block_step(block)) ? FEW + block_entries(block) / FEW_OF : FEW_OF_ROWS;
-}
-
-/* The sums of one block, caps left out, from *i to `end` - 1: some in place, and then the others at once, from which on
- * *i is. False if there must be more blocks first: then only the first ones are there. */
+/* The sums of one block, from *i to `end` - 1: some in place, and then the others at once, from which on *i is. False
+ * if there must be more blocks first, or the block would come to keep: then only the first ones are there. */
 static bool add_to_block(const struct tally *tally, unsigned *i, unsigned end)
 {
     struct blocks *blocks = tally->blocks;
     const uint32_t index = block_of(tally, *i);
     struct content content;
-    content.step = STEP_WHOLE;
-    content.n = 0;
+    content_start(&content, STEP_WHOLE);
     for (unsigned k = *i; k < end; k++, content.n++) {
         content.key[content.n] = key_of(tally, k);
         content.value[content.n] = tally->slot[k].count;
     }
-    if (content.n <= few_for(&blocks->block[index])) {
+    if (content.n <= FEW + block_entries(&blocks->block[index]) / FEW_OF) {
         unsigned done =
             blocks->kernels->add_some(&blocks->block[index], blocks->whole, content.key, content.value, content.n);
         *i += done;
@@ -139,7 +131,7 @@ static bool add_to_block(const struct tally *tally, unsigned *i, unsigned end)
         memmove(content.key, content.key + done, content.n * sizeof *content.key);
         memmove(content.value, content.value + done, content.n * sizeof *content.value);
     }
-    return content.n == 0 || blocks_join(blocks, index, &content, 1);
+    return content.n == 0 || blocks_join(blocks, index, &content);
 }
 
 /* Has the block of sum i fetched, if it is another one than that before it. */
@@ -159,48 +151,13 @@ static unsigned run_end(const struct tally *tally, unsigned i)
     return end;
 }
 
-static void add_to_cap(const struct tally *tally, unsigned i, unsigned end)
-{
-    struct blocks *blocks = tally->blocks;
-    struct block *cap = cap_of(blocks, block_of(tally, i));
-    struct content content;
-    bool few = end - i <= FEW_OF_A_CAP;
-    if (!few) blocks->kernels->open(cap, blocks->whole, &content);
-    for (; i < end; i++) {
-        uint64_t key = key_of(tally, i);
-        if (few) blocks->kernels->add_on(cap, blocks->whole, key, tally->slot[i].count);
-        else content_add(&content, blocks->whole, key, tally->slot[i].count);
-    }
-    if (!few) blocks->kernels->settle(cap, blocks->whole, &content);
-}
-
-/* Adds those that share a cap, and returns where they end. It may be made on the way, of what the lists then have; the
- * rest has yet to be added to it. */
-static unsigned add_to_group(const struct tally *tally, unsigned i)
-{
-    const uint32_t first = block_of(tally, i);
-    const uint32_t last = cap_end(tally->blocks, cap_index(tally->blocks, first)) - 1;
-    const struct block *cap = cap_of(tally->blocks, first);
-    unsigned capped = i;
-    bool counts = cap_counts(cap);
-    for (unsigned end; i < tally->n && block_of(tally, i) <= last; i = end) {
-        end = run_end(tally, i);
-        add_to_block(tally, &i, end); /* the number of blocks is the most */
-        if (!counts) capped = cap_counts(cap) ? i : end;
-        counts = cap_counts(cap);
-    }
-    if (counts && capped < i) add_to_cap(tally, capped, i);
-    return i;
-}
-
-/* Adds the sums; false if there must be more blocks first. */
+/* Adds the sums; false if there must be more blocks first, or a block would come to keep. */
 static bool add_sums(struct tally *tally)
 {
-    const bool grows = blocks_grow(tally->blocks);
     for (unsigned i = tally->done; i < tally->done + AHEAD; i++) prefetch(tally, i);
     for (unsigned end; tally->done < tally->n; tally->done = end) {
-        end = grows ? run_end(tally, tally->done) : add_to_group(tally, tally->done);
-        if (grows && !add_to_block(tally, &tally->done, end)) return false;
+        end = run_end(tally, tally->done);
+        if (!add_to_block(tally, &tally->done, end)) return false;
     }
     return true;
 }
@@ -231,15 +188,26 @@ static void rank_again(struct tally *tally)
     sort_sums(tally->slot + tally->done, tally->n - tally->done, false);
 }
 
+/* Adds the sums to more and more blocks. */
+static bool add_and_grow(struct tally *tally)
+{
+    for (;;) {
+        uint32_t needed = number_needed(tally);
+        if (needed == tally->ranks.blocks) {
+            if (add_sums(tally)) return true;
+            if (!blocks_grow(tally->blocks)) return false;
+            needed = blocks_after(needed, tally->blocks->most);
+        }
+        if (!tally->growth->grow(tally->growth->context, needed)) return false;
+        rank_again(tally);
+    }
+}
+
 bool tally_flush(struct tally *tally)
 {
     gather_sums(tally);
     sort_sums(tally->slot, tally->n, true);
-    for (uint32_t needed; (needed = number_needed(tally)) > tally->ranks.blocks || !add_sums(tally);
-         rank_again(tally)) {
-        if (needed == tally->ranks.blocks) needed = blocks_after(needed, tally->blocks->most);
-        if (!tally->growth->grow(tally->growth->context, needed)) return false;
-    }
+    if (!add_and_grow(tally)) return false;
     tally->added = tally->items;
     tally->n = tally->done = 0;
     memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);

@@ -42,10 +42,11 @@ void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_
 /* The items that follow, about so many, are of blocks first .. end - 1 of as many as at most. */
 void tally_range(struct tally *tally, uint32_t first, uint32_t end, uint64_t items);
 
-/* Takes words, with counts between them if they are counted. False if the blocks could not grow. */
+/* Takes words, with counts between them if they are counted. False if the blocks could not grow, or one of them would
+ * come to keep: then order matters. */
 bool tally_take(struct tally *tally, const uint64_t *word, unsigned words, bool counted);
 
-/* Adds what there is to the blocks. False if they could not grow. */
+/* Adds what there is to the blocks, or returns false likewise. */
 bool tally_flush(struct tally *tally);
 
 /* Takes back what a flush that failed has added. */

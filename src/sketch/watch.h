@@ -36,7 +36,7 @@ void watch_init(struct watch *watch, unsigned bits, struct watched *slot);
 /* Where a search begins. */
 static inline size_t watch_first(const struct watch *watch, uint64_t word)
 {
-    return (size_t)(word >> (HASH_PLACE + BLOCK_PRINT - watch->bits));
+    return (size_t)(word >> (HASH_PLACE + PRINT_MOST - watch->bits));
 }
 
 /* The slot of a word, or an empty one that it can have; watch_slots() if it is not there and there is none. */

@@ -1,0 +1,28 @@
+/* judge: what a sketch answers for items that it does not list, and how far above what is listed a count may be.
+ *
+ * The first four entries of a block that keeps are a sample of all its items (keep.h), with exact counts. What they show
+ * and the lists do not is what was let go. This is judged anew whenever the total enters another class, of four an
+ * octave, and after a merge: so an addition does not scan, a question neither, and it does not matter how additions are
+ * put into calls. */
+#pragma once
+
+#include "block/blocks.h"
+
+/* The class of a total. */
+static inline unsigned total_class(int64_t total)
+{
+    const uint64_t x = total < 0 ? -(uint64_t)total : (uint64_t)total;
+    const unsigned top = 63 - (unsigned)__builtin_clzll(x | 4);
+    return x < 4 ? (unsigned)x : 4 * (top - 1) + (unsigned)(x >> (top - 2) & 3);
+}
+
+/* Looks at 256 of the blocks, or at all if they are fewer. */
+void blocks_judge(struct blocks *blocks);
+
+/* Items of this weight were added to the blocks. */
+static inline void blocks_count(struct blocks *blocks, int64_t weight)
+{
+    const unsigned before = total_class(blocks->total);
+    blocks->total += weight;
+    if (blocks->keeps && total_class(blocks->total) != before) blocks_judge(blocks);
+}
