@@ -1,15 +1,16 @@
-/* HeavyKeeper (Yang, Gong, Zhang, Zou, Shi and Li, "HeavyKeeper: an accurate algorithm for finding top-k elephant flows",
- * USENIX ATC 2018): rows of cells with a fingerprint and a counter. Who meets its own fingerprint is counted there; who
- * meets another's wears its counter C off by one with odds 1.08^-C, and takes a cell that it has worn off to 0.
+/* HeavyKeeper (Yang, Gong, Zhang, Zou, Shi and Li, "HeavyKeeper: an accurate algorithm for finding top-k elephant
+ * flows", USENIX ATC 2018): rows of cells with a fingerprint and a counter. Who meets its own fingerprint is counted
+ * there; who meets another's wears its counter C off by one with odds 1.08^-C, and takes a cell that it has worn off
+ * to 0.
  *
  *     cell   [ fingerprint 16 bits | counter 16 bits ]     2 rows of them, as in the authors' evaluation
  *     top    a Stream-Summary (summary.h), 44 bytes an item, in 1/64 of the budget
  *
  * Both of the paper's refinements are here. Who is not in the top and has a cell above the least count there is not
- * counted in it, nor let in: it is another item's. The top keeps the largest count that an item was seen with, and goes
- * on where a counter is full, so only items of one fingerprint make an answer too large. A larger top is worse in the
- * mean over all items: on five real streams an eighth of the budget has 1.05 to 1.14 times the AAE. Who is neither in the top nor
- * in a cell is answered with 1 if other items have its cells, else with 0.
+ * counted in it, nor let in: it is another item's. The top keeps the largest count that an item was seen with, and
+ * goes on where a counter is full, so only items of one fingerprint make an answer too large. A larger top is worse
+ * in the mean over all items: on five real streams an eighth of the budget has 1.05 to 1.14 times the AAE. Who is
+ * neither in the top nor in a cell is answered with 1 if other items have its cells, else with 0.
  *
  * An addition of many occurrences draws how many of them pass before each step down, which is as if one came after
  * another. */

@@ -1,17 +1,17 @@
 /* The table of the most frequent items that an oracle would make: the exact counts of as many as fit, the heaviest
- * first, and 1 for the rest, in as few bits as any code of such a table needs. What it is told for nothing: which items
- * there are (only these are asked for, so keys have to tell them apart from each other and from nobody else), how many
- * have each count, and the stream itself, before the first bit is written.
+ * first, and 1 for the rest, in as few bits as any code of such a table needs. What it is told for nothing: which
+ * items there are (only these are asked for, so keys have to tell them apart from each other and from nobody else),
+ * how many have each count, and the stream itself, before the first bit is written.
  *
- * Then the r items not listed yet could come in any order, m of them have the next count, and which of these m is listed
- * next is the table's choice. So the next costs log2(r / m) bits: the ideal code of "one of these m", key and count. For
- * all of n items that is log2(n! / (m1! m2! ...)), the entropy of their counts in any order; for k items with k
- * different counts it is log2(n! / (n - k)!), k keys of log2(n) bits or a little less, and counts for nothing. Beside
- * them only n and k are counted, 16 bytes.
+ * Then the r items not listed yet could come in any order, m of them have the next count, and which of these m is
+ * listed next is the table's choice. So the next costs log2(r / m) bits: the ideal code of "one of these m", key and
+ * count. For all of n items that is log2(n! / (m1! m2! ...)), the entropy of their counts in any order; for k items
+ * with k different counts it is log2(n! / (n - k)!), k keys of log2(n) bits or a little less, and counts for
+ * nothing. Beside them only n and k are counted, 16 bytes.
  *
- * No table that has exact counts of some items and 1 for all others has a smaller AAE in as many bytes where counts fall
- * no slower than they get rarer, as in Zipf's law. It is no bound on ARE, for which many items of 2 are cheaper than few
- * of 1000, nor on tables that round their counts or take one item for another now and then. */
+ * No table of the heaviest can do with fewer bytes. It is no bound on tables of others, such as many items of 2, which
+ * are cheap and take off more ARE a bit than few of 1000 (though less AAE, where counts are spread as in Zipf's law); nor
+ * on tables that round their counts or take one item for another now and then. */
 #include "counters.h"
 #include "exact.h"
 

@@ -1,18 +1,18 @@
-/* The counters of Misra and Gries ("Finding repeated elements", 1982) as frequent items of Apache DataSketches has them
- * (Anderson, Bevan, Lang, Liberty, Rhodes and Thaler, "A high-performance algorithm for identifying frequent items in
- * data streams", IMC 2017): a hash table with linear probing. When three quarters of it are taken, all counts fall by
- * the median of 1024 of them, those that it leaves nothing of go, and the offset grows by as much. So the truth is not
- * below an item's count nor above it by more than the offset.
+/* The counters of Misra and Gries ("Finding repeated elements", 1982) as frequent items of Apache DataSketches has
+ * them (Anderson, Bevan, Lang, Liberty, Rhodes and Thaler, "A high-performance algorithm for identifying frequent
+ * items in data streams", IMC 2017): a hash table with linear probing. When three quarters of it are taken, all
+ * counts fall by the median of 1024 of them, those that it leaves nothing of go, and the offset grows by as much. So
+ * the truth is not below an item's count nor above it by more than the offset.
  *
- * An item is answered with its count, as Misra and Gries have it. DataSketches' estimate adds the offset: on five real
- * streams at 0.25 to 2 bytes an item that has 1.1 to 1.5 times the AAE and twice the ARE or more. An item that is not in
- * the table is answered with 1 once any has been thrown out, else with 0 as there.
+ * An item is answered with its count, as Misra and Gries have it. DataSketches' estimate adds the offset: on five
+ * real streams at 0.25 to 2 bytes an item that has 1.1 to 1.5 times the AAE and twice the ARE or more. An item that
+ * is not in the table is answered with 1 once any has been thrown out, else with 0 as there.
  *
  *     slot   [ key of 4 bytes | count of 4 bytes ]     0 in an empty one
  *
- * DataSketches has 18 bytes a slot: keys and counts of 8, and the way of a probe; and powers of two of them, where here
- * is any number. Keys are hashes of 32 bits. The 4 KB of a purge's sample are not counted, since they are taken only for
- * so long. */
+ * DataSketches has 18 bytes a slot: keys and counts of 8, and the way of a probe; and powers of two of them, where
+ * here is any number. Keys are hashes of 32 bits. The 4 KB of a purge's sample are not counted, since they are taken
+ * only for so long. */
 #include "counters.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* Space-Saving (Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data streams",
- * ICDT 2005) on its Stream-Summary, 44 bytes an item: a newcomer for whom there is no room takes the place of an item of
- * the least count and inherits that count. So no count is below the truth, and their sum is the length of the stream.
+/* Space-Saving (Metwally, Agrawal and El Abbadi, "Efficient computation of frequent and top-k elements in data
+ * streams", ICDT 2005) on its Stream-Summary, 44 bytes an item: a newcomer for whom there is no room takes the place
+ * of an item of the least count and inherits that count. So no count is below the truth, and their sum is the length
+ * of the stream.
  *
- * An item is answered with what it did not inherit, which the paper guarantees: it is never above the truth, and has half
- * of the AAE and a third of the ARE of whole counts on five real streams at 0.25 to 4 bytes an item. An item without a
- * place is answered with 1 once there is no room, else with 0. */
+ * An item is answered with what it did not inherit, which the paper guarantees: it is never above the truth, and has
+ * half of the AAE and a third of the ARE of whole counts on five real streams at 0.25 to 4 bytes an item. An item
+ * without a place is answered with 1 once there is no room, else with 0. */
 #include "counters.h"
 #include "summary.h"
 

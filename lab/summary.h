@@ -1,5 +1,5 @@
-/* The Stream-Summary of Space-Saving (Metwally, Agrawal and El Abbadi, ICDT 2005): keys by their counts, where any count
- * grows by one, and the least is found, in constant time. HeavyKeeper keeps its top in one too.
+/* The Stream-Summary of Space-Saving (Metwally, Agrawal and El Abbadi, ICDT 2005): keys by their counts, where any
+ * count grows by one, and the least is found, in constant time. HeavyKeeper keeps its top in one too.
  *
  *     item     key, inherited, its bucket, the next and the one before it there, the next of its hash     24 bytes
  *     bucket   count, first item, the buckets of the next count above and below                           16 bytes

@@ -1,5 +1,5 @@
-/* The peers that keep the heaviest items: Space-Saving and Misra-Gries against slow mirrors and their bounds, HeavyKeeper
- * against its laws, and the ideal table against the number of tables that there are. */
+/* The peers that keep the heaviest items: Space-Saving and Misra-Gries against slow mirrors and their bounds,
+ * HeavyKeeper against its laws, and the ideal table against the number of tables that there are. */
 #define XXH_INLINE_ALL
 #include "support.h"
 
@@ -228,8 +228,8 @@ static uint64_t first_place(uint64_t item, uint64_t columns)
     return print_of(item, 0) << 16 | (uint64_t)((wide)(z ^ z >> 31) * columns >> 64);
 }
 
-/* Of two items with one place in the first row, the later one is not counted there while there is room in the top, where
- * it would be if the count were its own. So it raises nobody's answer. */
+/* Of two items with one place in the first row, the later one is not counted there while there is room in the top,
+ * where it would be if the count were its own. So it raises nobody's answer. */
 static void twins_are_not_counted(void **unused)
 {
     (void)unused;
@@ -254,8 +254,8 @@ static void twins_are_not_counted(void **unused)
     assert_true(pairs > 0);
 }
 
-/* In rows of one cell, where a first item came 8 times, `times` of another: each row's cell is the second's from when it
- * has been worn off 8 times, which takes 1.08^C occurrences in the mean where it stands at C. */
+/* In rows of one cell, where a first item came 8 times, `times` of another: each row's cell is the second's from
+ * when it has been worn off 8 times, which takes 1.08^C occurrences in the mean where it stands at C. */
 enum { FIRST = 8, MOST = 40 };
 
 static double answer_expected(unsigned times)
