@@ -9,9 +9,9 @@
  * with k different counts it is log2(n! / (n - k)!), k keys of log2(n) bits or a little less, and counts for
  * nothing. Beside them only n and k are counted, 16 bytes.
  *
- * No table of the heaviest can do with fewer bytes. It is no bound on tables of others, such as many items of 2, which
- * are cheap and take off more ARE a bit than few of 1000 (though less AAE, where counts are spread as in Zipf's law); nor
- * on tables that round their counts or take one item for another now and then. */
+ * No table of the heaviest can do with fewer bytes. It is no bound on tables of others, such as many items of 2,
+ * which are cheap and take off more ARE a bit than few of 1000 (though less AAE, where counts are spread as in
+ * Zipf's law); nor on tables that round their counts or take one item for another now and then. */
 #include "counters.h"
 #include "exact.h"
 
