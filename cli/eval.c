@@ -21,8 +21,9 @@ static const option_entry options[] = {
      "(with an eighth for the most frequent items), d-lego-paper (lego-paper behind the paper's filter), "
      "d-lego-quarter (the same, with a quarter for the filter), cms (Count-Min), cs (Count sketch), cs-clipped (at "
      "least 1), lcs (learned C-sketch), d-cms (Count-Min behind the paper's filter), d-cms-quarter (as above), cu "
-     "(conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, fingerprint (a cuckoo table "
-     "of the best widths in hindsight), cqf (a counting quotient filter of the best remainder in hindsight), ms (the "
+     "(conservative update), cmm (Count-Mean-Min), tower-cm, tower-cu, salsa-cu, elastic, heavy-keeper, space-saving, "
+     "misra-gries, fingerprint (a cuckoo table of the best widths in hindsight), cqf (a counting quotient filter of "
+     "the best remainder in hindsight), ideal-top (the heaviest in hindsight, in the fewest bits), ms (the "
      "meta-sketch), one (the constant 1), exact (a hash table) (lego,rule,lego-paper,cms,one,exact)"},
     {"budget", 'b', OPTION_TEXT, "LIST", &budgets, "bytes of each method, such as 300K,600K (1M)"},
     {"seeds", 0, OPTION_U32, "N", &given.seeds, "the mean error of so many hash seeds (1)"},
@@ -97,8 +98,9 @@ const command command_eval = {
             "each for every distinct item once, and prints the mean absolute error (AAE) and\n"
             "the mean relative error (ARE) over the items whose count is not 0. bytes are\n"
             "those really used. INPUT is read as by 'legosketch build'. Methods whose answers\n"
-            "depend on the order (d-..., cu, tower-cu, salsa-cu, elastic, fingerprint) get the\n"
-            "stream as it comes, which is kept, 4 bytes an item; from tsv, it is shuffled.\n"
+            "depend on the order (d-..., cu, tower-cu, salsa-cu, elastic, heavy-keeper,\n"
+            "space-saving, misra-gries, fingerprint) get the stream as it comes, which is\n"
+            "kept, 4 bytes an item; from tsv, it is shuffled.\n"
             "Where the stream does not fit into cqf there is - instead of errors, or with\n"
             "--json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"

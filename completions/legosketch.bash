@@ -62,7 +62,8 @@ _legosketch()
         -p | --preset) values='ours published authors quick ms-ours ms-published' ;;
         --backend) values='cpu cuda' ;;
         --methods) values='lego rule lego-paper rule-paper d-lego d-lego-paper d-lego-quarter cms cs cs-clipped lcs d-cms
-            d-cms-quarter cu cmm tower-cm tower-cu salsa-cu elastic fingerprint cqf ms one exact' ;;
+            d-cms-quarter cu cmm tower-cm tower-cu salsa-cu elastic heavy-keeper space-saving misra-gries
+            fingerprint cqf ideal-top ms one exact' ;;
         -b | --budget) values='100K 300K 1M 10M' ;;
         -m | --model)
             COMPREPLY=($(compgen -W 'compact paper' -- "$word") $(compgen -f -X '!*.lego' -- "$word") $(compgen -d -- "$word"))

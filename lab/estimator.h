@@ -48,7 +48,8 @@ typedef struct estimator_table {
 extern const estimator_kind estimator_lego, estimator_rule, estimator_lego_paper, estimator_rule_paper,
     estimator_d_lego, estimator_d_lego_paper, estimator_d_lego_quarter, estimator_cms, estimator_cs,
     estimator_cs_clipped, estimator_lcs, estimator_d_cms, estimator_d_cms_quarter, estimator_cu, estimator_cmm,
-    estimator_tower_cm, estimator_tower_cu, estimator_salsa_cu, estimator_elastic, estimator_fingerprint, estimator_cqf,
+    estimator_tower_cm, estimator_tower_cu, estimator_salsa_cu, estimator_elastic, estimator_heavy_keeper,
+    estimator_space_saving, estimator_misra_gries, estimator_fingerprint, estimator_cqf, estimator_ideal_top,
     estimator_ms, estimator_one, estimator_exact;
 
 /* Every kind, in the order of a table, ended by NULL. */

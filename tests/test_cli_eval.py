@@ -12,8 +12,10 @@ import streams
 
 STREAMS = streams.real_paths()
 METHODS = ["lego", "rule", "lego-paper", "rule-paper", "d-lego", "d-lego-paper", "d-lego-quarter", "cms", "cs", "cs-clipped", "lcs", "d-cms",
-           "d-cms-quarter", "cu", "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "fingerprint", "cqf", "ms", "one", "exact"]
-IN_ORDER = ["d-lego", "d-lego-paper", "d-lego-quarter", "d-cms", "d-cms-quarter", "cu", "tower-cu", "salsa-cu", "elastic", "fingerprint"]
+           "d-cms-quarter", "cu", "cmm", "tower-cm", "tower-cu", "salsa-cu", "elastic", "heavy-keeper", "space-saving", "misra-gries",
+           "fingerprint", "cqf", "ideal-top", "ms", "one", "exact"]
+IN_ORDER = ["d-lego", "d-lego-paper", "d-lego-quarter", "d-cms", "d-cms-quarter", "cu", "tower-cu", "salsa-cu", "elastic",
+            "heavy-keeper", "space-saving", "misra-gries", "fingerprint"]
 
 
 class Gen(Case):
