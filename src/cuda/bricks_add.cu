@@ -5,6 +5,8 @@
  * to the cells directly. The totals of bricks are few places for many items, so they are summed up there too. */
 #include "cuda/bricks_item.cuh"
 
+extern __shared__ uint32_t total_sum[]; /* of bricks: as much as launch() is told */
+
 namespace
 {
 
@@ -71,7 +73,6 @@ __global__ void __launch_bounds__(ADD_THREADS)
 {
     __shared__ unsigned long long slot_key[SLOTS];
     __shared__ uint32_t slot_sum[2][SLOTS], table16[TABLE_MAX];
-    extern __shared__ uint32_t total_sum[];
     const halves slots = {slot_sum[0], slot_sum[1]};
     const unsigned own_totals = b.bricks.d <= TOTALS_MOST ? b.bricks.d : 0;
     const halves totals = {total_sum, total_sum + own_totals};

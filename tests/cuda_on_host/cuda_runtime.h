@@ -13,14 +13,16 @@
 #define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
-#define __shared__ thread_local /* of one block of threads, which are all of one thread here */
+#define __shared__ constinit thread_local /* of one block of threads, which are all of one thread here */
 
 using std::max;
 using std::min;
 
 struct dim3 {
     unsigned x, y = 1, z = 1;
-    constexpr dim3(unsigned x = 1) : x(x) {}
+    constexpr dim3(unsigned x = 1) : x(x)
+    {
+    }
 };
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
@@ -93,13 +95,13 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *how, void (*kernel)(Par
                                const Arguments &...arguments)
 {
     auto call = [&] { kernel(arguments...); };
-    run_threads(how->gridDim.x, how->blockDim.x, [](void *it) { (*static_cast<decltype(call) *>(it))(); }, &call);
+    run_threads(
+        how->gridDim.x, how->blockDim.x, [](void *it) { (*static_cast<decltype(call) *>(it))(); }, &call);
     return cudaSuccess;
 }
 
 /* Two processors, with room for two blocks each: a grid has several, and each of them several turns. */
-template <class Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, int, size_t)
+template <class Kernel> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, int, size_t)
 {
     *blocks = 2;
     return cudaSuccess;

@@ -1,10 +1,7 @@
 /* The kernels of src/cuda/, compiled for the CPU. */
-#include <cstdint>
+#include "cuda_runtime.h"
 
-namespace
-{
-thread_local uint32_t total_sum[2 * 1536]; /* which bricks_add has as much of as it asks for when it starts */
-}
+__shared__ uint32_t total_sum[2 * 1536]; /* the most that bricks_add starts with */
 
 #include "cuda/bricks_add.cu"
 #include "cuda/bricks_query.cu"
