@@ -20,7 +20,7 @@ using std::min;
 
 struct dim3 {
     unsigned x, y = 1, z = 1;
-    constexpr dim3(unsigned x = 1) : x(x)
+    constexpr dim3(unsigned number = 1) : x(number)
     {
     }
 };
