@@ -1,7 +1,7 @@
-/* The threads of a GPU, on the CPU: a block after the other, of each warp after warp, and of this its threads, from the
- * last to the first, each until it waits for others. No order may be relied on, and nothing happens at the same time: a
- * kernel that forgets to wait is found out where that shows in this order, and one whose threads wait at different
- * places ends the process. */
+/* The threads of a GPU, on the CPU: one block after the other, in a block one warp after the other, in a warp one thread
+ * after the other, each until it waits for others. Every other block takes them from the last to the first. Nothing
+ * happens at the same time, so a kernel that forgets to wait is found out where that shows in one of these orders; one
+ * whose threads wait at different places ends the process. */
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -29,6 +29,7 @@ struct fiber {
 std::vector<fiber> fibers;
 ucontext_t scheduler;
 unsigned votes; /* of the warp that runs */
+bool backwards; /* in this block */
 void (*run_body)(void *);
 void *run_context;
 
@@ -58,7 +59,8 @@ wait run_warp(unsigned first)
 {
     for (votes = 0;;) {
         unsigned next = 0;
-        for (unsigned lane = WARP; lane-- > 0;) {
+        for (unsigned i = 0; i < WARP; i++) {
+            unsigned lane = backwards ? WARP - 1 - i : i;
             fiber &one = fibers[first + lane];
             threadIdx.x = first + lane;
             swapcontext(&scheduler, &one.context);
@@ -79,10 +81,11 @@ void run_block(unsigned threads)
         fibers[i].context.uc_stack.ss_size = STACK;
         makecontext(&fibers[i].context, begin, 0);
     }
+    backwards = !backwards;
     for (wait all = FOR_BLOCK; all != AT_END;) {
-        all = run_warp(threads - WARP);
-        for (unsigned first = threads - WARP; first > 0; first -= WARP)
-            check(run_warp(first - WARP) == all, "warps of a block wait for different things");
+        all = run_warp(backwards ? threads - WARP : 0);
+        for (unsigned i = WARP; i < threads; i += WARP)
+            check(run_warp(backwards ? threads - WARP - i : i) == all, "warps of a block wait for different things");
     }
 }
 
