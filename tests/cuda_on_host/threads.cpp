@@ -73,14 +73,17 @@ wait run_warp(unsigned first)
     }
 }
 
+void prepare(fiber &one)
+{
+    getcontext(&one.context);
+    one.context.uc_stack.ss_sp = one.stack.data();
+    one.context.uc_stack.ss_size = STACK;
+    makecontext(&one.context, begin, 0);
+}
+
 void run_block(unsigned threads)
 {
-    for (unsigned i = 0; i < threads; i++) {
-        getcontext(&fibers[i].context);
-        fibers[i].context.uc_stack.ss_sp = fibers[i].stack.data();
-        fibers[i].context.uc_stack.ss_size = STACK;
-        makecontext(&fibers[i].context, begin, 0);
-    }
+    for (unsigned i = 0; i < threads; i++) prepare(fibers[i]);
     backwards = !backwards;
     for (wait all = FOR_BLOCK; all != AT_END;) {
         all = run_warp(backwards ? threads - WARP : 0);
