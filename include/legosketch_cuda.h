@@ -11,11 +11,11 @@
  * THE MODEL is the paper's. A sketch of the default model stays on the CPU (LEGO_ERR_MODEL): once its blocks keep the
  * heaviest, its bytes follow from the order of additions, and a GPU takes those of a call in any order.
  *
- * THE SAME SKETCH. Stored to there or on the CPU, it is the same: equal bytes when saved, and equal estimates. But where
- * networks answer, these compute in float there: within 1e-4 of the CPU's answer, or 1e-3 if that is more; and lower
- * bounds may differ by 1. (Where counts are negative a sketch remembers how wide its rows once were. There the items of
- * a call are added up before that is looked at, so that rows may be narrower than the CPU's.) To merge, subtract, fold
- * or describe it, download it first.
+ * THE SAME SKETCH. Stored to there or on the CPU, it is the same: equal bytes when saved, and equal estimates. But
+ * where networks answer, these compute in float there: within 1e-4 of the CPU's answer, or 1e-3 if that is more; and
+ * lower bounds may differ by 1. (Where counts are negative a sketch remembers how wide its rows once were. There the
+ * items of a call are added up before that is looked at, so that rows may be narrower than the CPU's.) To merge,
+ * subtract, fold or describe it, download it first.
  *
  * POINTERS to items, counts and estimates may be of ordinary memory, of pinned memory or of the device's, each for
  * itself. What is on the device must be complete when a function is called: by work in the legacy default stream, which

@@ -133,8 +133,8 @@ static void assert_pair(const struct pair *p)
 static const uint64_t budgets[] = {4096, 5000, 8192, 20000, 65536, 100000, 300000, 1200000, 9000000};
 enum { BUDGETS = sizeof budgets / sizeof *budgets };
 
-/* A stream in which small items are frequent, or one is nearly all, or all are. Where cells get more than 32 bits on the
- * way, and less in the end, the CPU remembers that; so counts that are deleted are small. */
+/* A stream in which small items are frequent, or one is nearly all, or all are. Where cells get more than 32 bits on
+ * the way, and less in the end, the CPU remembers that; so counts that are deleted are small. */
 static struct stream_of skewed_stream(uint64_t *state, size_t n, bool deletions)
 {
     unsigned digits = deletions ? 3 : 12;
