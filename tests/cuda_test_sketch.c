@@ -8,12 +8,12 @@
 #include "legosketch_cuda.h"
 #include "support.h"
 
-enum { SKIPPED = 77, QUESTIONS = 3000 };
+enum { SKIPPED = 77 };
 
 #ifdef LEGO_ON_HOST
-enum { LARGE = 4 << 20, MILLION = 10000, TIMES = 1 };
+enum { LARGE = 4 << 20, MILLION = 10000, QUESTIONS = 600, BUDGETS = 7, TIMES = 1 };
 #else
-enum { LARGE = 128 << 20, MILLION = 1000000, TIMES = 3 };
+enum { LARGE = 128 << 20, MILLION = 1000000, QUESTIONS = 3000, BUDGETS = 9, TIMES = 3 };
 #endif
 
 /* ---- memory of each kind ----------------------------------------------------------------------------------------- */
@@ -131,7 +131,6 @@ static void assert_pair(const struct pair *p)
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static const uint64_t budgets[] = {4096, 5000, 8192, 20000, 65536, 100000, 300000, 1200000, 9000000};
-enum { BUDGETS = sizeof budgets / sizeof *budgets };
 
 /* A stream in which small items are frequent, or one is nearly all, or all are. Where cells get more than 32 bits on
  * the way, and less in the end, the CPU remembers that; so counts that are deleted are small. */
