@@ -1,9 +1,8 @@
-/* cuda_bench: how fast sketches of both models on the GPU store and answer, and what the device itself can do of that
- * kind.
+/* cuda_bench: how fast sketches on the GPU store and answer, and what the device itself can do of that kind.
  *
  * The stream is that of bench/keys.c, Zipf's law of exponent 1 with a key for every two bytes, 8 million at most, drawn
- * on the device. Items and estimates are on the device, in pinned and in ordinary memory. The model paper also gets a
- * stream of distinct keys, where at 134 MB its networks answer instead of its rule. Times are CUDA events around a
+ * on the device. Items and estimates are on the device, in pinned and in ordinary memory. There is also a stream of
+ * distinct keys, where at 134 MB the networks answer instead of the rule. Times are CUDA events around a
  * call, the median of RUNS after one that is not counted, and beside it the least and the most. Limits, measured in the
  * same run: the bus both ways, reading memory in order, additions at random places among as many cells as the sketch
  * has bytes for, multiply-adds. */
@@ -167,18 +166,17 @@ double by_networks(const lego_estimate *estimates)
            double(some.size());
 }
 
-void measure(const char *model, uint64_t budget, const std::vector<source> &sources)
+void measure(uint64_t budget, const std::vector<source> &sources)
 {
     lego_options options = LEGO_OPTIONS_INIT;
     lego_sketch *empty;
     char subject[32];
     options.budget = budget;
-    options.model = lego_model_builtin(model);
-    std::snprintf(subject, sizeof subject, "%s %.1f MB", model, double(budget) / 1e6);
+    options.model = lego_model_builtin("paper");
+    std::snprintf(subject, sizeof subject, "paper %.1f MB", double(budget) / 1e6);
     check(lego_create(&options, &empty) == LEGO_OK, "create");
     for (const source &from : sources) measure_source(subject, empty, from);
-    if (std::strcmp(model, "paper") == 0)
-        std::printf("%-18s %.0f %% of the answers by networks\n", subject, 100 * by_networks(sources[0].estimates));
+    std::printf("%-18s %.0f %% of the answers by networks\n", subject, 100 * by_networks(sources[0].estimates));
     lego_destroy(empty);
 }
 
@@ -236,9 +234,9 @@ int main()
         draw_items<<<GROUPS, THREADS>>>(items, ITEMS, uint32_t(std::min<uint64_t>(budget / 2, RANKS_MOST)));
         check(cudaMemcpy(pinned, items, HOST_ITEMS * sizeof *pinned, cudaMemcpyDeviceToHost), "copy");
         std::copy(pinned, pinned + HOST_ITEMS, ordinary.begin());
-        for (const char *model : {"compact", "paper"}) measure(model, budget, sources);
+        measure(budget, sources);
         draw_distinct<<<GROUPS, THREADS>>>(items, ITEMS);
-        measure("paper", budget, {{"the device, distinct keys", items, ITEMS, estimates, 1}});
+        measure(budget, {{"the device, distinct keys", items, ITEMS, estimates, 1}});
     }
     return 0;
 }

@@ -39,24 +39,32 @@ if(LEGO_BUILD_CLI)
   target_link_options(test_lab_estimators PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc)
 endif()
 
-# What runs on a GPU, with the CPU for it: no CUDA is needed. g++ takes the C of our headers as well, with a grumble.
+# The tests of sketches on a GPU, with the CPU for it: no CUDA is needed. g++ takes the kernels and the C of our headers
+# as well, with a grumble.
 include(CheckLanguage)
 check_language(CXX)
 if(CMAKE_CXX_COMPILER AND NOT CMAKE_CROSSCOMPILING)
   enable_language(CXX)
-  file(GLOB sources CONFIGURE_DEPENDS src/cuda/*.c)
-  add_executable(cuda_test_host tests/cuda_test_sketch.c tests/cuda_on_host/kernels.cpp ${sources}
-                                $<TARGET_OBJECTS:lego_objects>)
-  set_source_files_properties(tests/cuda_on_host/kernels.cpp PROPERTIES COMPILE_OPTIONS "-fpermissive;-w;-O2")
-  set_target_properties(cuda_test_host PROPERTIES CXX_STANDARD 20)
-  target_compile_options(cuda_test_host PRIVATE -ffp-contract=off)
-  target_compile_definitions(cuda_test_host PRIVATE LEGO_ON_HOST)
-  target_include_directories(cuda_test_host BEFORE PRIVATE tests/cuda_on_host include ${XXHASH_INCLUDE_DIR})
-  target_link_libraries(cuda_test_host PRIVATE lego_flags PkgConfig::CMOCKA Threads::Threads m)
-  foreach(room ${source}/src ${rooms})
-    target_compile_options(cuda_test_host PRIVATE -iquote${room})
+  file(GLOB host CONFIGURE_DEPENDS src/cuda/*.c tests/cuda_on_host/*.cpp)
+  add_library(cuda_on_host OBJECT ${host})
+  set_source_files_properties(tests/cuda_on_host/kernels.cpp PROPERTIES COMPILE_OPTIONS
+                              "-Wno-unknown-pragmas;-Wno-pedantic")
+  set_target_properties(cuda_on_host PROPERTIES CXX_STANDARD 20)
+  foreach(part sketch bricks)
+    add_executable(cuda_host_${part} tests/cuda_test_${part}.c $<TARGET_OBJECTS:cuda_on_host>
+                                     $<TARGET_OBJECTS:lego_objects>)
+    set_target_properties(cuda_host_${part} PROPERTIES LINKER_LANGUAGE CXX)
+    target_compile_definitions(cuda_host_${part} PRIVATE LEGO_ON_HOST)
+    lego_test(cuda_host_${part} quick cuda_host_${part})
   endforeach()
-  lego_test(cuda_test_host quick cuda_test_host)
+  foreach(target cuda_on_host cuda_host_sketch cuda_host_bricks)
+    target_compile_options(${target} PRIVATE -ffp-contract=off)
+    target_include_directories(${target} BEFORE PRIVATE tests/cuda_on_host include ${XXHASH_INCLUDE_DIR})
+    target_link_libraries(${target} PRIVATE lego_flags PkgConfig::CMOCKA Threads::Threads m)
+    foreach(room ${source}/src ${rooms})
+      target_compile_options(${target} PRIVATE -iquote${room})
+    endforeach()
+  endforeach()
 endif()
 
 # Where there is no GPU, as in CI, they are built and skipped.

@@ -1,13 +1,19 @@
 /* The paper's bricks on a GPU against those on the CPU, as far as cuda_test_sketch does not show it: every shape and
  * number of rows, rows that get wide, and that networks decode where they do on the CPU. The same bytes, bounds and
  * answers of the rule; estimates of the networks differ by as much as cuda/bricks.h allows. Without a GPU it is
- * skipped. */
+ * skipped, and cuda_host_bricks has the CPU for one (cuda_on_host/), with shorter streams. */
 #include <math.h>
 
 #include "cuda/bricks.h"
 #include "support_bricks.h"
 
 enum { SKIPPED = 77 };
+
+#ifdef LEGO_ON_HOST
+enum { SHAPES_ASKED = 4, FULL_ITEMS = 600000, FULL_ASKED = 20000 };
+#else
+enum { SHAPES_ASKED = 7, FULL_ITEMS = 3000000, FULL_ASKED = 200000 };
+#endif
 
 static const struct seed seed = {7, 0};
 
@@ -112,7 +118,7 @@ static void the_same_bytes_in_every_shape(void **unused)
         assert_same_bytes(&host, device);
         add_to_both(&host, device, drawn.items, drawn.counts, drawn.n / 2);
         assert_same_bytes(&host, device);
-        assert_same_answers(&host, device, drawn.items, 1001);
+        if (s < SHAPES_ASKED) assert_same_answers(&host, device, drawn.items, 1001);
         cuda_bricks_free(device);
         free_drawn(&drawn);
         free_bricks(&host);
@@ -184,16 +190,15 @@ static void wide_rows_are_the_same(void **unused)
 static void networks_decode_alike(void **unused)
 {
     (void)unused;
-    enum { ITEMS = 3000000, ASKED = 200000 };
-    uint64_t state = 5, *items = malloc(ITEMS * sizeof *items);
+    uint64_t state = 5, *items = malloc(FULL_ITEMS * sizeof *items);
     assert_non_null(items);
-    for (size_t i = 0; i < ITEMS; i++)
+    for (size_t i = 0; i < FULL_ITEMS; i++)
         items[i] = (uint64_t)exp((double)draw_below(&state, 1u << 30) * 0x1p-30 * log(600000));
     struct bricks host = make_bricks(lego_model_builtin("paper"), 12, 4992);
     struct cuda_bricks *device = upload(&host);
-    add_to_both(&host, device, items, NULL, ITEMS);
+    add_to_both(&host, device, items, NULL, FULL_ITEMS);
     assert_same_bytes(&host, device);
-    assert_true(assert_same_answers(&host, device, items, ASKED) > ASKED / 4);
+    assert_true(assert_same_answers(&host, device, items, FULL_ASKED) > FULL_ASKED / 4);
     cuda_bricks_free(device);
     free_bricks(&host);
     free(items);

@@ -5,6 +5,8 @@
  * to the cells directly. The totals of bricks are few places for many items, so they are summed up there too. */
 #include "cuda/bricks_item.cuh"
 
+extern __shared__ uint32_t total_sum[]; /* of bricks: as much as launch() is told */
+
 namespace
 {
 
@@ -71,7 +73,6 @@ __global__ void __launch_bounds__(ADD_THREADS)
 {
     __shared__ unsigned long long slot_key[SLOTS];
     __shared__ uint32_t slot_sum[2][SLOTS], table16[TABLE_MAX];
-    extern __shared__ uint32_t total_sum[];
     const halves slots = {slot_sum[0], slot_sum[1]};
     const unsigned own_totals = b.bricks.d <= TOTALS_MOST ? b.bricks.d : 0;
     const halves totals = {total_sum, total_sum + own_totals};
@@ -97,12 +98,12 @@ __global__ void __launch_bounds__(ADD_THREADS)
 }
 
 template <unsigned R>
-void start(const device_bricks &b, const hash_way &way, const uint64_t *keys, const int64_t *counts, size_t n,
-           cudaStream_t stream)
+cudaError_t start(const device_bricks &b, const hash_way &way, const uint64_t *keys, const int64_t *counts, size_t n,
+                  cudaStream_t stream)
 {
     size_t shared = b.bricks.d <= TOTALS_MOST ? 2 * b.bricks.d * sizeof(uint32_t) : 0;
     unsigned grid = grid_for(add<R>, ADD_THREADS, shared, n, ADD_ITEMS);
-    add<R><<<grid, ADD_THREADS, shared, stream>>>(b, way, keys, counts, n);
+    return launch(add<R>, grid, ADD_THREADS, shared, stream, b, way, keys, counts, n);
 }
 
 } // namespace
@@ -111,14 +112,13 @@ cudaError_t device_add(const device_bricks *bricks, hash_way way, const uint64_t
                        cudaStream_t stream)
 {
     switch (bricks->rows) {
-    case 1: start<1>(*bricks, way, keys, counts, n, stream); break;
-    case 2: start<2>(*bricks, way, keys, counts, n, stream); break;
-    case 3: start<3>(*bricks, way, keys, counts, n, stream); break;
-    case 4: start<4>(*bricks, way, keys, counts, n, stream); break;
-    case 5: start<5>(*bricks, way, keys, counts, n, stream); break;
-    case 6: start<6>(*bricks, way, keys, counts, n, stream); break;
-    case 7: start<7>(*bricks, way, keys, counts, n, stream); break;
-    default: start<8>(*bricks, way, keys, counts, n, stream);
+    case 1: return start<1>(*bricks, way, keys, counts, n, stream);
+    case 2: return start<2>(*bricks, way, keys, counts, n, stream);
+    case 3: return start<3>(*bricks, way, keys, counts, n, stream);
+    case 4: return start<4>(*bricks, way, keys, counts, n, stream);
+    case 5: return start<5>(*bricks, way, keys, counts, n, stream);
+    case 6: return start<6>(*bricks, way, keys, counts, n, stream);
+    case 7: return start<7>(*bricks, way, keys, counts, n, stream);
+    default: return start<8>(*bricks, way, keys, counts, n, stream);
     }
-    return cudaGetLastError();
 }

@@ -1,9 +1,7 @@
-/* bricks_item: where an item is and which weights it has, for kernels: the library's own source, compiled for a GPU. */
+/* bricks_item: an item's cells and weights, and wide rows, for kernels. */
 #pragma once
 
-#include <cuda_runtime.h>
-
-#include "cuda/warp.cuh" /* first, or the host's alone would be what it gives the device */
+#include "cuda/device.cuh" /* first, or what it compiles for the device would be the host's alone */
 
 #include "cuda/bricks_device.h"
 

@@ -239,7 +239,7 @@ __device__ __forceinline__ void finish(const decoder &d, const brick_view *views
 /* decode_lower(), where the network has decoded. */
 __device__ __forceinline__ lego_estimate answer_of(const joint &item, double decoded)
 {
-    lego_estimate estimate = {(double)item.upper, item.lower, item.upper};
+    lego_estimate estimate = {(double)item.upper, item.lower, item.upper, item.upper};
     if (!item.decodes || !(decoded < estimate.value)) return estimate;
     estimate.value = decoded > 0 ? decoded : 0;
     if (estimate.value < (double)estimate.lower) estimate.lower = (int64_t)estimate.value;
@@ -296,11 +296,11 @@ __global__ void __launch_bounds__(ASK_THREADS, R <= 5 ? 3 : 2)
 }
 
 template <unsigned R>
-void start(const device_bricks &b, const hash_way &way, const uint64_t *keys, size_t n, lego_estimate *estimates,
-           cudaStream_t stream)
+cudaError_t start(const device_bricks &b, const hash_way &way, const uint64_t *keys, size_t n, lego_estimate *estimates,
+                  cudaStream_t stream)
 {
     unsigned grid = grid_for(ask<R>, ASK_THREADS, 0, n, ASK_ITEMS);
-    ask<R><<<grid, ASK_THREADS, 0, stream>>>(b, way, keys, n, estimates);
+    return launch(ask<R>, grid, ASK_THREADS, 0, stream, b, way, keys, n, estimates);
 }
 
 } // namespace
@@ -309,14 +309,13 @@ cudaError_t device_query(const device_bricks *bricks, hash_way way, const uint64
                          lego_estimate *estimates, cudaStream_t stream)
 {
     switch (bricks->rows) {
-    case 1: start<1>(*bricks, way, keys, n, estimates, stream); break;
-    case 2: start<2>(*bricks, way, keys, n, estimates, stream); break;
-    case 3: start<3>(*bricks, way, keys, n, estimates, stream); break;
-    case 4: start<4>(*bricks, way, keys, n, estimates, stream); break;
-    case 5: start<5>(*bricks, way, keys, n, estimates, stream); break;
-    case 6: start<6>(*bricks, way, keys, n, estimates, stream); break;
-    case 7: start<7>(*bricks, way, keys, n, estimates, stream); break;
-    default: start<8>(*bricks, way, keys, n, estimates, stream);
+    case 1: return start<1>(*bricks, way, keys, n, estimates, stream);
+    case 2: return start<2>(*bricks, way, keys, n, estimates, stream);
+    case 3: return start<3>(*bricks, way, keys, n, estimates, stream);
+    case 4: return start<4>(*bricks, way, keys, n, estimates, stream);
+    case 5: return start<5>(*bricks, way, keys, n, estimates, stream);
+    case 6: return start<6>(*bricks, way, keys, n, estimates, stream);
+    case 7: return start<7>(*bricks, way, keys, n, estimates, stream);
+    default: return start<8>(*bricks, way, keys, n, estimates, stream);
     }
-    return cudaGetLastError();
 }

@@ -210,6 +210,5 @@ __global__ void __launch_bounds__(ROWS_MAX *WARP) scan(const __grid_constant__ d
 
 cudaError_t device_scan(const device_bricks *bricks, cudaStream_t stream)
 {
-    scan<<<bricks->bricks.d, bricks->rows * WARP, 0, stream>>>(*bricks);
-    return cudaGetLastError();
+    return launch(scan, bricks->bricks.d, bricks->rows * WARP, 0, stream, *bricks);
 }

@@ -1,33 +1,24 @@
-/* device: the library's own source, compiled for a GPU: what reads a block, where an item is, what was learnt. So there
- * is one implementation, and the same bits come out. (Where CUDA is not the compiler, it is plain C++ for one thread:
- * tests/cuda_on_host/kernels.cpp runs it without a GPU.) */
+/* device: the library's own source, compiled for a GPU: where an item is and which weights it has. So there is one
+ * implementation, and the same bits come out. */
 #pragma once
 
+#include <cuda_runtime.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifdef LEGO_ON_HOST
-#define DEVICE
-#else
-#define DEVICE __device__ __forceinline__
 #define static static __device__ /* functions and tables */
-#define __builtin_ctzll(x) (__ffsll((long long)(x)) - 1)
-#define __builtin_ctz(x) (__ffs((int)(x)) - 1)
-#define __builtin_prefetch(x) ((void)(x))
-#endif
 extern "C" {
-#include "block/kernels_body.h"
 #include "core/sip.h"
-#include "cuda/kernels.h"
-#include "model/posterior.h"
 #include "paper/embed.h"
 }
 #undef static
 
-DEVICE struct hash sip_key(struct seed seed, uint64_t key)
+constexpr unsigned WARP = 32;
+
+__device__ __forceinline__ hash sip_key(seed seed, uint64_t key)
 {
     uint64_t v[4];
     SIP_BEGIN(v, uint64_t, seed.number, seed.key);
@@ -37,7 +28,7 @@ DEVICE struct hash sip_key(struct seed seed, uint64_t key)
 }
 
 /* As hash_u64(), on the way that hash_short_way() says. */
-DEVICE struct hash hash_key(const struct hash_way &way, uint64_t key)
+__device__ __forceinline__ hash hash_key(const hash_way &way, uint64_t key)
 {
     if (seed_is_secret(way.seed)) return sip_key(way.seed, key);
     lego_u128 product = (lego_u128)(key ^ way.flip) * way.prime;
@@ -46,4 +37,17 @@ DEVICE struct hash hash_key(const struct hash_way &way, uint64_t key)
     lo = (lo ^ lo >> 35) * way.low;
     hi = (hi ^ hi >> 37) * way.high;
     return {lo ^ lo >> 28, hi ^ hi >> 32};
+}
+
+/* Starts a kernel: so many blocks of so many threads, with `shared` bytes of their own beside those it declares. */
+template <class... Parameters, class... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), unsigned grid, unsigned threads, size_t shared, cudaStream_t stream,
+                   const Arguments &...arguments)
+{
+    cudaLaunchConfig_t how = {};
+    how.gridDim = dim3(grid);
+    how.blockDim = dim3(threads);
+    how.dynamicSmemBytes = shared;
+    how.stream = stream;
+    return cudaLaunchKernelEx(&how, kernel, arguments...);
 }

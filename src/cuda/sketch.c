@@ -1,15 +1,14 @@
 /* sketch: lego_cuda_*. What is on the device, and how items get there.
  *
- * The room cuda is what liblegosketch_cuda has more than liblegosketch: sketch (the public functions), blocks and
- * bricks (the light parts), kernels, and what runs inside these (.cuh). It may include all others. */
+ * The room cuda is what liblegosketch_cuda has more than liblegosketch: sketch (the public functions), bricks and its
+ * kernels (the paper's sketch on a GPU), and counts (what is added up before bricks take it). */
 #include "legosketch_cuda.h"
 
 #include <string.h>
 
 #include "core/parallel.h"
-#include "cuda/blocks.h"
 #include "cuda/bricks.h"
-#include "cuda/kernels.h"
+#include "cuda/counts.h"
 #include "cuda/status.h"
 #include "sketch/sketch.h"
 
@@ -27,13 +26,11 @@ struct lego_cuda_sketch {
     lego_allocator allocator;
     struct seed seed;
     uint64_t mass;
-    int64_t total;
     struct shape shape;
     lego_kind items;
-    unsigned threads;           /* that copy to and from pinned memory */
-    struct cuda_blocks *blocks; /* the light part, by the model */
+    unsigned threads; /* that copy to and from pinned memory */
     struct cuda_bricks *bricks;
-    struct cuda_sums *sums;
+    uint64_t *sums;    /* [COUNTS_PARTS] */
     cudaEvent_t added; /* additions come one after the other, whichever lane they came by */
     struct lane lane[LANES];
     bool is_broken;
@@ -62,34 +59,19 @@ static lego_status finish(lego_cuda_sketch *s)
     return fine ? LEGO_OK : LEGO_ERR_DEVICE;
 }
 
-/* Blocks go over when there are all of them. */
-static lego_status upload_blocks(const lego_sketch *sketch, struct cuda_blocks **made)
-{
-    lego_sketch *grown = NULL;
-    lego_status status = LEGO_OK;
-    if (!blocks_grow(&sketch->blocks)) return cuda_blocks_upload(&sketch->blocks, made);
-    status = lego_copy(sketch, &grown);
-    while (status == LEGO_OK && blocks_grow(&grown->blocks)) status = grow_blocks(grown);
-    if (status == LEGO_OK) status = cuda_blocks_upload(&grown->blocks, made);
-    lego_destroy(grown);
-    return status;
-}
-
 static lego_status upload(const lego_sketch *sketch, lego_cuda_sketch *made)
 {
-    lego_status status = cuda_status(cudaMalloc((void **)&made->sums, SUMS_PARTS * sizeof *made->sums));
+    lego_status status = cuda_status(cudaMalloc((void **)&made->sums, COUNTS_PARTS * sizeof *made->sums));
     for (unsigned i = 0; i < LANES && status == LEGO_OK; i++)
         status = cuda_status(cudaStreamCreate(&made->lane[i].stream));
     if (status == LEGO_OK) status = cuda_status(cudaEventCreateWithFlags(&made->added, cudaEventDisableTiming));
-    if (status != LEGO_OK) return status;
-    return has_blocks(sketch->model) ? upload_blocks(sketch, &made->blocks)
-                                     : cuda_bricks_upload(&sketch->bricks, &made->bricks);
+    return status == LEGO_OK ? cuda_bricks_upload(&sketch->bricks, &made->bricks) : status;
 }
 
 lego_status lego_cuda_upload(const lego_sketch *sketch, lego_cuda_sketch **device)
 {
+    if (sketch->model->kind != MODEL_PAPER) return LEGO_ERR_MODEL; /* neither blocks nor an ablation have kernels */
     if (has_top(sketch)) return LEGO_ERR_TOP;
-    if (sketch->model->kind == MODEL_PLAIN) return LEGO_ERR_MODEL; /* an ablation has no kernels */
     const lego_allocator *a = &sketch->allocator;
     lego_cuda_sketch *made = a->alloc(a->context, sizeof *made);
     if (!made) return LEGO_ERR_MEMORY;
@@ -97,7 +79,6 @@ lego_status lego_cuda_upload(const lego_sketch *sketch, lego_cuda_sketch **devic
                                .allocator = *a,
                                .seed = sketch->seed,
                                .mass = sketch->mass,
-                               .total = lego_total(sketch),
                                .shape = sketch_shape(sketch),
                                .items = sketch->items,
                                .threads = sketch->threads};
@@ -115,13 +96,7 @@ lego_status lego_cuda_download(const lego_cuda_sketch *s, lego_sketch **sketch)
     if (status != LEGO_OK) return status;
     made->mass = s->mass;
     made->items = s->items;
-    if (has_blocks(s->model)) {
-        status = cuda_blocks_download(s->blocks, &made->blocks);
-        made->blocks.total = s->total;
-        made->blocks.loose = true;
-    } else {
-        status = cuda_bricks_download(s->bricks, &made->bricks);
-    }
+    status = cuda_bricks_download(s->bricks, &made->bricks);
     if (status == LEGO_OK) *sketch = made;
     else lego_destroy(made);
     return status;
@@ -130,8 +105,7 @@ lego_status lego_cuda_download(const lego_cuda_sketch *s, lego_sketch **sketch)
 void lego_cuda_destroy(lego_cuda_sketch *s)
 {
     if (!s) return;
-    cuda_blocks_free(s->blocks);
-    if (s->bricks) cuda_bricks_free(s->bricks);
+    cuda_bricks_free(s->bricks);
     for (unsigned i = 0; i < LANES; i++) {
         cudaFreeHost(s->lane[i].pinned);
         cudaFree(s->lane[i].device);
@@ -164,12 +138,12 @@ static struct array array_of(const void *at, size_t size)
     return array;
 }
 
-/* What is done with items: they are added, or estimated if there are estimates. */
+/* What is done with items: they are added, or asked for. */
 enum { ITEMS, COUNTS, ESTIMATES, ARRAYS };
 struct job {
     struct array array[ARRAYS];
     size_t n, piece; /* items that go over at once */
-    const lego_asking *asking;
+    bool asks;
 };
 
 static bool is_on_way(const struct array *array)
@@ -264,8 +238,7 @@ static void *carry(const lego_cuda_sketch *s, const struct lane *lane, const str
 static lego_status add(lego_cuda_sketch *s, const uint64_t *items, const int64_t *counts, size_t n, cudaStream_t stream)
 {
     cudaStreamWaitEvent(stream, s->added, 0);
-    lego_status status = has_blocks(s->model) ? cuda_blocks_add(s->blocks, s->seed, items, counts, n, stream)
-                                              : cuda_bricks_add(s->bricks, s->seed, items, counts, n, stream);
+    lego_status status = cuda_bricks_add(s->bricks, s->seed, items, counts, n, stream);
     cudaEventRecord(s->added, stream);
     return status;
 }
@@ -277,10 +250,7 @@ static lego_status ask(lego_cuda_sketch *s, const struct lane *lane, const struc
     const struct array *array = &job->array[ESTIMATES];
     unsigned char *to = from_first(array, first), *made = to;
     if (is_on_way(array)) made = place(array, lane->device, n);
-    lego_status status = has_blocks(s->model) ? cuda_blocks_query(s->blocks, s->seed, s->total, job->asking, items, n,
-                                                                  (lego_estimate *)(void *)made, lane->stream)
-                                              : cuda_bricks_query(s->bricks, s->seed, items, n,
-                                                                  (lego_estimate *)(void *)made, lane->stream);
+    lego_status status = cuda_bricks_query(s->bricks, s->seed, items, n, (lego_estimate *)(void *)made, lane->stream);
     if (array->where == ORDINARY) to = place(array, lane->pinned, n);
     if (made != to) cudaMemcpyAsync(to, made, n * array->size, cudaMemcpyDeviceToHost, lane->stream);
     return status;
@@ -291,7 +261,7 @@ static lego_status start_piece(lego_cuda_sketch *s, const struct lane *lane, con
 {
     const uint64_t *items = carry(s, lane, &job->array[ITEMS], first, n);
     const int64_t *counts = carry(s, lane, &job->array[COUNTS], first, n);
-    return job->asking ? ask(s, lane, job, items, first, n) : add(s, items, counts, n, lane->stream);
+    return job->asks ? ask(s, lane, job, items, first, n) : add(s, items, counts, n, lane->stream);
 }
 
 /* What came back by a lane with the piece that began here. */
@@ -322,30 +292,28 @@ static lego_status run(lego_cuda_sketch *s, const struct job *job)
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
-static void add_sums(struct cuda_sums *sums, uint64_t size, uint64_t total)
+static uint64_t sum_of(uint64_t a, uint64_t b) /* at most 2^62 + 2^63 */
 {
-    uint64_t sum = sums->size + size; /* at most 2^62 + 2^63 */
-    sums->size = sum < SUMS_MOST ? sum : SUMS_MOST;
-    sums->total += total;
+    return a + b < COUNTS_MOST ? a + b : COUNTS_MOST;
 }
 
-/* Of the job's counts, wherever they are. */
-static lego_status sum_counts(lego_cuda_sketch *s, const struct job *job, struct cuda_sums *sums)
+/* The sum of |count| over the job's items, wherever the counts are; at most COUNTS_MOST. */
+static lego_status sum_counts(lego_cuda_sketch *s, const struct job *job, uint64_t *sum)
 {
     const struct array *array = &job->array[COUNTS];
     const int64_t *counts = array->at;
-    *sums = (struct cuda_sums){0, 0};
+    *sum = 0;
     if (!counts) {
-        add_sums(sums, job->n, job->n);
+        *sum = sum_of(job->n, 0);
     } else if (array->where == ON_DEVICE) {
-        struct cuda_sums part[SUMS_PARTS];
-        kernel_sum(counts, job->n, s->sums, s->lane[0].stream);
+        uint64_t part[COUNTS_PARTS];
+        device_sum(counts, job->n, s->sums, s->lane[0].stream);
         cudaMemcpyAsync(part, s->sums, sizeof part, cudaMemcpyDeviceToHost, s->lane[0].stream);
         if (finish(s) != LEGO_OK) return LEGO_ERR_DEVICE;
-        for (unsigned i = 0; i < SUMS_PARTS; i++) add_sums(sums, part[i].size, part[i].total);
+        for (unsigned i = 0; i < COUNTS_PARTS; i++) *sum = sum_of(*sum, part[i]);
     } else {
         for (size_t i = 0; i < job->n; i++)
-            add_sums(sums, counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i], (uint64_t)counts[i]);
+            *sum = sum_of(*sum, counts[i] < 0 ? -(uint64_t)counts[i] : (uint64_t)counts[i]);
     }
     return LEGO_OK;
 }
@@ -354,17 +322,16 @@ lego_status lego_cuda_add_u64s(lego_cuda_sketch *s, const uint64_t *items, const
 {
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
     if (n == 0) return LEGO_OK;
-    struct job job = {{array_of(items, sizeof *items), array_of(counts, sizeof *counts)}, n, ITEMS_AT_ONCE, NULL};
-    struct cuda_sums sums;
+    struct job job = {{array_of(items, sizeof *items), array_of(counts, sizeof *counts)}, n, ITEMS_AT_ONCE, false};
+    uint64_t sum;
     lego_status status = make_lanes(s, &job);
-    if (status == LEGO_OK) status = sum_counts(s, &job, &sums);
+    if (status == LEGO_OK) status = sum_counts(s, &job, &sum);
     if (status != LEGO_OK) return status;
-    if (sums.size > ((uint64_t)INT64_MAX - s->mass) / s->model->quantum) return LEGO_ERR_RANGE;
+    if (sum > ((uint64_t)INT64_MAX - s->mass) / s->model->quantum) return LEGO_ERR_RANGE;
     status = run(s, &job);
     if (status != LEGO_OK) return status;
-    s->mass += sums.size * s->model->quantum;
-    s->total += (int64_t)sums.total;
-    if (sums.size > 0) s->items |= LEGO_ITEMS_INTEGERS;
+    s->mass += sum * s->model->quantum;
+    if (sum > 0) s->items |= LEGO_ITEMS_INTEGERS;
     return LEGO_OK;
 }
 
@@ -375,15 +342,15 @@ lego_status lego_cuda_query_u64s(lego_cuda_sketch *s, const uint64_t *items, siz
 {
     const lego_asking plain = LEGO_ASKING_INIT, *how = asking ? asking : &plain;
     if (!is_usable(s)) return LEGO_ERR_DEVICE;
-    bool valid = how->absent >= 0 && how->absent < 1 && how->relative >= 0 && how->relative <= 1;
-    if (!valid) return LEGO_ERR_ARGUMENT;
-    if (!has_blocks(s->model) && (how->absent != 0 || how->relative != 0.5)) return LEGO_ERR_MODEL;
+    bool valid = how->absent >= 0 && how->absent < 1;
+    if (!valid) return LEGO_ERR_ARGUMENT; /* also what is not a number */
+    if (how->absent != 0) return LEGO_ERR_MODEL;
     if (n == 0) return LEGO_OK;
     struct job job = {
         .array = {[ITEMS] = array_of(items, sizeof *items), [ESTIMATES] = array_of(estimates, sizeof *estimates)},
         .n = n,
         .piece = QUESTIONS_AT_ONCE,
-        .asking = how};
+        .asks = true};
     lego_status status = make_lanes(s, &job);
     return status == LEGO_OK ? run(s, &job) : status;
 }

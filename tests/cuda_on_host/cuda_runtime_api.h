@@ -1,5 +1,5 @@
-/* As much of CUDA's header of this name as src/cuda/ and its test ask for: cuda_test_host is built where CUDA is not
- * installed, and kernels.cpp has the functions. */
+/* As much of CUDA's header of this name as src/cuda/ and its tests ask for: these are built where CUDA is not
+ * installed, and runtime.cpp has the functions. */
 #pragma once
 
 #include <stddef.h>
@@ -8,16 +8,20 @@
 extern "C" {
 #endif
 
-typedef enum cudaError { cudaSuccess, cudaErrorMemoryAllocation = 2, cudaErrorNotSupported = 801 } cudaError_t;
+typedef enum cudaError { cudaSuccess, cudaErrorMemoryAllocation = 2 } cudaError_t;
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
 enum { cudaEventDisableTiming = 2 };
 struct cudaPointerAttributes {
     enum cudaMemoryType type;
 };
 
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaGetDeviceCount(int *devices);
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaMalloc(void **p, size_t size);
 cudaError_t cudaMallocHost(void **p, size_t size);
 cudaError_t cudaFree(void *p);
