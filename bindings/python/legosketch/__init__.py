@@ -318,8 +318,8 @@ class Sketch(_core.Sketch):
         return Error(*self._expected)
 
     def classes(self) -> list[Class]:
-        """About how many items come once, twice, 3 to 4, 5 to 8 times and so on: the classes that have items. The paper's
-        model does not tell, and has none.
+        """About how many items come once, twice, 3 to 4, 5 to 8 times and so on: the classes that have items. The
+        paper's model does not tell, and has none.
 
             for low, high, items, error in s.classes():
                 print(f"{items:,.0f} +- {error:,.0f} items come {low} to {high} times")
@@ -328,8 +328,8 @@ class Sketch(_core.Sketch):
         return [Class((1 << k) // 2 + 1, 1 << k, items, error) for k, (items, error) in found if items > 0]
 
     def plot(self, keys: Iterable[Item] | None = None, *, ax: Any = None) -> Any:
-        """Draw counts by rank, with bounds in which 99 % of them lie, both axes logarithmic: of the most frequent items, or of `keys`. Needs
-        matplotlib. `ax`: what to draw into; without it a new figure is made. Returns the Axes.
+        """Draw counts by rank, with bounds in which 99 % of them lie, both axes logarithmic: of the most frequent items,
+        or of `keys`. Needs matplotlib. `ax`: what to draw into; without it a new figure is made. Returns the Axes.
 
             s.plot().figure.savefig("counts.png")
         """
@@ -338,10 +338,10 @@ class Sketch(_core.Sketch):
         return plot(self, keys, ax)
 
     def merge(self, other: Sketch) -> None:
-        """Become the sketch of both streams: while no block of it is `keeping`, byte for byte as if this one had counted
-        them all. Model and seed must agree. The other's budget may be any as long as it is `exact`; after that, one's
-        number of blocks must be a multiple of the other's, and the result has the smaller number. If only one was made
-        with top, this one stays what it is.
+        """Become the sketch of both streams: while no block of it is `keeping`, byte for byte as if this one had
+        counted them all. Model and seed must agree. The other's budget may be any as long as it is `exact`; after that,
+        one's number of blocks must be a multiple of the other's, and the result has the smaller number. If only one was
+        made with top, this one stays what it is.
 
         >>> monday, tuesday = Sketch(), Sketch()
         >>> monday.add("apple"); tuesday.add("apple")

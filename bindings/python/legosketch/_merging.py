@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def merge_tree(sketches: Iterable[Sketch], fan_in: int) -> Sketch | None:
-    """All of them merged in their order, into one of them; None if there are none. Up to `fan_in` are merged at once. Of
-    more, the sketches of so many are merged, and so on, as a tree: what comes late weighs as much there as what comes
-    first, and only some of each level are held at a time."""
+    """All of them merged in their order, into the first; None if there are none. Up to `fan_in` are merged at once. More
+    are merged as a tree: so many at a time, then so many of the results, and so on. What comes late counts as much there
+    as what comes first, and only a few of each level are held at a time."""
     levels: list[list[Sketch]] = []  # the first has sketches that were not merged yet
     for sketch in sketches:
         for level in levels:

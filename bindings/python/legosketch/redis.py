@@ -254,8 +254,8 @@ class SketchGroups:
         return [estimate for estimate, *_ in self._query(items, absent)]
 
     def bounds(self, item: Item, *, absent: float = 0.0) -> tuple[int, int, int]:
-        """(lower, upper, likely), as Sketch.bounds() has them: if nothing was taken away more often than counted, no true
-        count is above upper, and at least 99 % are not above likely; as many are not below lower."""
+        """(lower, upper, likely), as Sketch.bounds() has them: if nothing was taken away more often than counted, no
+        true count is above upper, and at least 99 % are not above likely; as many are not below lower."""
         return self.bounds_many([item], absent=absent)[0]
 
     def bounds_many(self, items: Iterable[Item], *, absent: float = 0.0) -> list[tuple[int, int, int]]:

@@ -292,9 +292,8 @@ def _rows(
 
 
 def _merge_once(sketches: DataFrame, model: str | bytes | None, secret: Secret) -> DataFrame:
-    """Keys, places and sketches: for each combination of keys its sketches merged in the order of their places, by one
-    task. Rows that are sorted like that come to it in that order, since Spark does not sort again what it finds sorted by
-    the keys."""
+    """Of keys, places and sketches: for each combination of keys its sketches, merged in the order of their places by one
+    task. It gets them in that order, since Spark does not sort again what it finds sorted by the keys."""
     schema = T.StructType([*sketches.schema.fields[:-2], _SKETCH])
     keys = schema.names[:-1]
 
@@ -316,8 +315,8 @@ def _merge_once(sketches: DataFrame, model: str | bytes | None, secret: Secret) 
 
 
 def _merge_tree(sketches: DataFrame, model: str | bytes | None, secret: Secret) -> Sketch | None:
-    """All sketches of the one column there is, merged in the order of their partitions: those of a partition by its task;
-    then, in rounds, those of up to FAN_IN partitions by one task; and the last few here. None stands for no sketch."""
+    """All sketches of the one column there is, merged in the order of their partitions: those of a partition by its
+    task; then, in rounds, those of up to FAN_IN partitions by one task; the last few here. None stands for no sketch."""
     fan_in = FAN_IN
 
     def merge(saved: Iterable[bytes]) -> Sketch | None:

@@ -74,14 +74,14 @@ def test_what_is_refused_of_many_changes_nothing(counted):
     for weights in ([1, "a"], [1, 1.5], 5):
         with pytest.raises(TypeError):
             s.merge_many([good, good], weights)
-    for weights, why in (([1], "differ in length: 2 and 1"), ([1, 2, 3], "differ in length: 2 and 3"), ([1, 0], "not 0")):
+    for weights, why in (([1], "in length: 2 and 1"), ([1, 2, 3], "in length: 2 and 3"), ([1, 0], "not 0")):
         with pytest.raises(ValueError, match=why):
             s.merge_many([good, good], weights)
     with pytest.raises(OverflowError):
         s.merge_many([good], [2**63])
     with pytest.raises(LegoError, match="64 bits"):
         s.merge_many([good, good], [2**62, 2**62])
-    for other, why in ((Sketch("64K", seed=1), "seeds 0 and 1"), (Sketch("64K", model="paper"), "models compact and paper")):
+    for other, why in (Sketch("64K", seed=1), "seeds 0 and 1"), (Sketch("64K", model="paper"), "models compact and paper"):
         with pytest.raises(LegoError, match=why):
             s.merge_many([good, other])
     assert s.to_bytes() == before and good.total == 1
@@ -89,7 +89,7 @@ def test_what_is_refused_of_many_changes_nothing(counted):
 
 def test_who_does_not_merge_among_many_is_named(crowd):
     one, other = crowd(budget="96K"), crowd(budget="80K")
-    with pytest.raises(LegoError, match=f"{other.blocks:,} blocks .* and {one.blocks:,} .*neither number is a multiple") as error:
+    with pytest.raises(LegoError, match=f"{other.blocks:,} blocks .* and {one.blocks:,} .*neither number") as error:
         one.merge_many([one, Sketch("10K"), other])
     assert error.value.status == legosketch._core.LEGO_ERR_SHAPE and one.total == 100_001
     top = Sketch("96K", top=True)
