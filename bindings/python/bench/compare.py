@@ -9,7 +9,6 @@ one, all that scripts/streams.py knows.
 
     always 1        the constant answer
     legosketch      Sketch(budget)
-    legosketch r    the same, asked with relative=1: least relative error, whatever the absolute one
     datasketches    count_min_sketch: counters of 8 bytes, and 24 more
     pyprobables     CountMinSketch: counters of 4 bytes, the better of two queries, min and mean-min
     bounter 32      CountMinSketch: counters of 32 bits, which count conservatively, so it can not delete nor merge exactly
@@ -20,12 +19,12 @@ one, all that scripts/streams.py knows.
 ERRORS are over all distinct items, against exact counts: AAE is the mean of |estimate - count|, ARE that of |estimate -
 count| / count. The others have the number of rows, 1 to 8, whose AAE and ARE, as multiples of those of the constant 1,
 have the least sum on the very stream. Bytes are all that a method is asked for, at most the budget:
-    legosketch    Sketch.bytes: all memory of a sketch but for Sketch.cache_bytes, what a scan told, where blocks share
+    legosketch    Sketch.bytes: all memory of a sketch
     datasketches  get_serialized_size_bytes()
     bounter       the table; not the 64 KB more that each has, to tell how many distinct items there are
     frequent      16 for each integer that is kept, 8 and its length for a text, as in its file: in memory it is more
-Counters of plain sums get each distinct item once with its count, which leaves what adding the stream leaves; the others
-get the stream in its order.
+Counters of plain sums get each distinct item once with its count, which leaves what adding the stream leaves; the others,
+ours too, get the stream in its order.
 
 SPEED is in million items a second of this process's CPU time, one thread, the median of 5 rounds. add, estimate: one
 item a call, a Python loop over the first 50,000 items of the stream. In batches: the whole stream in a call, as an Arrow
@@ -37,7 +36,6 @@ SPDX-License-Identifier: MIT
 
 import argparse
 import ctypes
-import functools
 import lzma
 import math
 import pathlib
@@ -142,9 +140,7 @@ class Frequent:
 
 METHODS = {
     "legosketch": Method([None], lambda budget, _: Sketch(budget), lambda s: s.bytes, lambda s: s.add, lambda s: s.estimate,
-                         add_many=lambda s: s.add_many, ask_many=lambda s: s.estimate_many),
-    "legosketch r": Method([None], lambda budget, _: Sketch(budget), lambda s: s.bytes, lambda s: s.add,
-                           lambda s: functools.partial(s.estimate, relative=1)),
+                         sums=False, add_many=lambda s: s.add_many, ask_many=lambda s: s.estimate_many),
     "datasketches": Method(list(range(1, 9)),
                            lambda budget, rows: datasketches.count_min_sketch(rows, (budget - 24) // 8 // rows),
                            lambda s: s.get_serialized_size_bytes(), lambda s: s.update, lambda s: s.get_estimate),
@@ -245,8 +241,6 @@ def compare_speed(streams, budget):
     row(*["---"] * 6)
     for name, stream, items, counts in streams:
         for package, method in METHODS.items():
-            if package == "legosketch r":
-                continue
             choice = best(package, budget, stream, items, counts).choice
             first, whole = method.keys(stream[:LOOP]), method.keys(stream)
             batch = pyarrow.array(stream) if package == "legosketch" else whole
@@ -276,6 +270,7 @@ class Options(ctypes.Structure):
         ("model", ctypes.c_void_p),
         ("seed", ctypes.c_uint64),
         ("allocator", ctypes.c_void_p),
+        ("secret", ctypes.c_void_p),
     ]
 
 
@@ -292,7 +287,7 @@ class Items(ctypes.Structure):
     ]
 
 
-ESTIMATE = numpy.dtype([("value", "f8"), ("lower", "i8"), ("upper", "i8")])  # lego_estimate
+ESTIMATE = numpy.dtype([("value", "f8"), ("lower", "i8"), ("upper", "i8"), ("likely", "i8")])  # lego_estimate
 
 
 class Library:

@@ -3,8 +3,8 @@
 >>> from legosketch import Sketch
 >>> s = Sketch("300K")                      # bytes, at most, for ever
 >>> s.update(["apple", "pear", "apple"])
->>> s.estimate("apple"), s.bounds("apple")
-(2.0, (2, 2))
+>>> s.estimate("apple"), s.bounds("apple")  # lower, upper, likely
+(2.0, (2, 2, 2))
 
 Items are str (their UTF-8), bytes, numbers, dates and times, UUIDs, and tuples of these. A sketch may be used from
 several threads at once. docs/python.md of the project has more: which values are one item, arrays, files, errors.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ._core import Item
 
-__all__ = ["Error", "LegoError", "Sketch", "Suggestion", "Top", "group", "secret_seed", "suggest"]
+__all__ = ["Class", "Error", "LegoError", "Sketch", "Suggestion", "Top", "group", "secret_seed", "suggest"]
 __version__ = _core.version
 
 _LEAST, _MOST = 4 << 10, 64 << 30  # of a budget
@@ -49,6 +49,7 @@ class Top(NamedTuple):
     estimate: float
     lower: int
     upper: int
+    likely: int
     exact: bool  # lower, estimate and upper are its count
 
 
@@ -57,6 +58,17 @@ class Error(NamedTuple):
 
     absolute: float
     relative: float  # as a share of an item's count
+    absolute_error: float  # the standard error of absolute
+    relative_error: float  # ... and of relative
+
+
+class Class(NamedTuple):
+    """Items that come about equally often: low to high times."""
+
+    low: int
+    high: int
+    items: float  # how many there are, about
+    error: float  # the standard error of that
 
 
 def _size(size: int | str) -> int:
@@ -215,14 +227,14 @@ class Sketch(_core.Sketch):
     threads  how many add_many() and estimate_many() may use; nothing depends on it
 
     s[item] is estimate(item). item in s is False if it certainly never came. s + t and sum([s, t]) merge, s - t takes
-    away, s == t compares the bytes.
+    away, s == t compares the bytes. To merge more than two, merge_many() is better than one after the other.
 
     >>> s = Sketch("1M", top=True)
     >>> s.update({"apple": 3, "pear": 1})
     >>> s["apple"], "pear" in s, "plum" in s
     (3.0, True, False)
     >>> s.top(1)
-    [Top(item='apple', estimate=3.0, lower=3, upper=3, exact=True)]
+    [Top(item='apple', estimate=3.0, lower=3, upper=3, likely=3, exact=True)]
     """
 
     __slots__ = ()
@@ -243,31 +255,31 @@ class Sketch(_core.Sketch):
         key, number = _secret.making(seed, secret), _seed(0 if seed is None else seed)
         return super().__new__(cls, size, _top(top, size), _model(model), number, key, threads)
 
-    def estimate_many(self, keys: Any, *, absent: float = 0.0, relative: float = 0.5) -> NDArray[float64]:
+    def estimate_many(self, keys: Any, *, absent: float = 0.0) -> NDArray[float64]:
         """The estimates of all keys, which are what add_many() takes: an array of numpy's if there is numpy, else of
-        Python's. Nulls have NaN. absent and relative are those of estimate().
+        Python's. Nulls have NaN. absent is that of estimate().
 
         >>> s = Sketch()
         >>> s.update(["apple", "pear", "apple"])
         >>> list(map(float, s.estimate_many(["apple", "plum"])))
         [2.0, 0.0]
         """
-        estimates: NDArray[float64] = _array(self._estimate_many(keys, absent, relative), "d")
+        estimates: NDArray[float64] = _array(self._estimate_many(keys, absent), "d")
         return estimates
 
     def bounds_many(
-        self, keys: Any, *, absent: float = 0.0, relative: float = 0.5
-    ) -> tuple[NDArray[int64], NDArray[int64]]:
-        """The lower bounds of all keys, and the upper ones; no key may be null.
+        self, keys: Any, *, absent: float = 0.0
+    ) -> tuple[NDArray[int64], NDArray[int64], NDArray[int64]]:
+        """What bounds() says of all keys, as three arrays: lower, upper and likely; no key may be null.
 
         >>> s = Sketch()
         >>> s.add("apple", 5)
-        >>> lower, upper = s.bounds_many(["apple", "plum"])
+        >>> lower, upper, likely = s.bounds_many(["apple", "plum"])
         >>> list(map(int, upper))
         [5, 0]
         """
-        lower, upper = self._bounds_many(keys, absent, relative)
-        return _array(lower, "q"), _array(upper, "q")
+        lower, upper, likely = self._bounds_many(keys, absent)
+        return _array(lower, "q"), _array(upper, "q"), _array(likely, "q")
 
     def top(self, n: int | None = 10, items: type[str] | type[bytes] | type[int] | None = None) -> list[Top]:
         """The n most frequent items, most frequent first, or all that are kept if n is None; the sketch must have been
@@ -291,22 +303,33 @@ class Sketch(_core.Sketch):
         if n < 0:
             raise ValueError("n is 0 or more")
         found = self._top(min(n, _MOST))
-        return [Top(_shown(item, items), value, lower, upper, exact) for item, value, lower, upper, exact in found]
+        return [Top(_shown(entry[0], items), *entry[1:]) for entry in found]
 
     def expected_error(self) -> Error:
-        """About how far estimates are off, on average over the distinct items: Error(absolute, relative). 0 while the
-        sketch is exact; NaN for the paper's model, and where items are too crowded to tell.
+        """About how far estimates are off, on average over the distinct items, and the standard errors of these two
+        numbers. 0 while the sketch is exact; NaN for the paper's model, which does not tell.
 
         >>> s = Sketch()
         >>> s.add("apple")
-        >>> s.expected_error()
-        Error(absolute=0.0, relative=0.0)
+        >>> error = s.expected_error()
+        >>> error.absolute, error.relative
+        (0.0, 0.0)
         """
         return Error(*self._expected)
 
+    def classes(self) -> list[Class]:
+        """About how many items come once, twice, 3 to 4, 5 to 8 times and so on: the classes that have items. The
+        paper's model does not tell, and has none.
+
+            for low, high, items, error in s.classes():
+                print(f"{items:,.0f} +- {error:,.0f} items come {low} to {high} times")
+        """
+        found = enumerate(self._classes)
+        return [Class((1 << k) // 2 + 1, 1 << k, items, error) for k, (items, error) in found if items > 0]
+
     def plot(self, keys: Iterable[Item] | None = None, *, ax: Any = None) -> Any:
-        """Draw counts by rank, with their bounds, both axes logarithmic: of the most frequent items, or of `keys`. Needs
-        matplotlib. `ax`: what to draw into; without it a new figure is made. Returns the Axes.
+        """Draw counts by rank, with bounds in which 99 % of them lie, both axes logarithmic: of the most frequent items,
+        or of `keys`. Needs matplotlib. `ax`: what to draw into; without it a new figure is made. Returns the Axes.
 
             s.plot().figure.savefig("counts.png")
         """
@@ -315,10 +338,10 @@ class Sketch(_core.Sketch):
         return plot(self, keys, ax)
 
     def merge(self, other: Sketch) -> None:
-        """Become the sketch of both streams, byte for byte as if this one had counted them all. Model and seed must
-        agree. The other's budget may be any as long as it is `exact`; after that, one's number of blocks must be a
-        multiple of the other's, and the result has the smaller number. If only one was made with top, this one stays
-        what it is.
+        """Become the sketch of both streams: while no block of it is `keeping`, byte for byte as if this one had
+        counted them all. Model and seed must agree. The other's budget may be any as long as it is `exact`; after that,
+        one's number of blocks must be a multiple of the other's, and the result has the smaller number. If only one was
+        made with top, this one stays what it is.
 
         >>> monday, tuesday = Sketch(), Sketch()
         >>> monday.add("apple"); tuesday.add("apple")
@@ -329,6 +352,39 @@ class Sketch(_core.Sketch):
         if not isinstance(other, Sketch):
             raise TypeError("merge() takes another Sketch")
         self._with(other, False)
+
+    def merge_many(self, sketches: Iterable[Sketch], weights: Iterable[int] | None = None) -> None:
+        """Become the sketch of this stream and of all others, each counted as often as its weight says, or once; a
+        negative weight takes away. Where blocks are `keeping`, this is better than one merge() after the other, which
+        may lose what is frequent only in all of them together: what all sketches list is joined before anything is let
+        go. All of them are merged, or none.
+
+        >>> days = [Sketch() for _ in range(7)]
+        >>> for day in days:
+        ...     day.add("apple")
+        >>> week = Sketch()
+        >>> week.merge_many(days)
+        >>> week.estimate("apple")
+        7.0
+        """
+        others = tuple(sketches)
+        for other in others:
+            if not isinstance(other, Sketch):
+                raise TypeError(f"merge_many() takes sketches, not {other!r}")
+        numbers = None if weights is None else tuple(operator.index(weight) for weight in weights)
+        if numbers is not None and len(numbers) != len(others):
+            raise ValueError(f"sketches and weights differ in length: {len(others)} and {len(numbers)}")
+        if numbers is not None and 0 in numbers:
+            raise ValueError("a weight is not 0: leave that sketch out")
+        others = tuple(self.copy() if other is self else other for other in others)
+        try:
+            self._merge_many(others, numbers)
+        except LegoError:
+            # one after the other, some sketch is the first that is refused, and merge() says what to do
+            part = self.copy()
+            for other, weight in zip(others, numbers or (1,) * len(others)):
+                part._with(other, weight < 0)
+            raise
 
     def _with(self, other: Sketch, subtract: bool) -> Self:
         try:
@@ -364,8 +420,8 @@ class Sketch(_core.Sketch):
         return self.to_bytes() == other.to_bytes() if isinstance(other, Sketch) else NotImplemented
 
     def fold(self, blocks: int | None = None, *, budget: int | str | None = None) -> None:
-        """Shrink to `blocks`, a divisor of the property blocks, or to the most that fit a budget: the sketch becomes
-        the one that would have been made with so many.
+        """Shrink to `blocks`, a divisor of the property blocks, or to the most that fit a budget: while none of them is
+        `keeping`, the sketch becomes the one that would have been made with so many.
 
         >>> s = Sketch("1M")
         >>> s.fold(s.blocks // 2)

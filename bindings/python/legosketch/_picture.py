@@ -52,20 +52,21 @@ def plot(sketch: Sketch, keys: Any, axes: Any) -> Any:
     except ImportError as error:
         raise ImportError("plot() draws with matplotlib: pip install 'legosketch[plot]'") from error
     if keys is None:
-        rows = [(t.estimate, t.lower, t.upper, t.item) for t in sketch.top(None)]
+        rows = [(t.estimate, t.lower, t.likely, t.item) for t in sketch.top(None)]
     else:
         keys = list(keys)
-        rows = list(zip(sketch.estimate_many(keys), *sketch.bounds_many(keys), keys))
+        least_of, _, most_of = sketch.bounds_many(keys)
+        rows = list(zip(sketch.estimate_many(keys), least_of, most_of, keys))
     rows = sorted((row for row in rows if row[0] > 0), key=lambda row: (-row[0], str(row[3])))
     if not rows:
         raise ValueError("there is nothing to plot: none of these items has come")
     if axes is None:
         axes = matplotlib.pyplot.figure(figsize=(8, 4.5), layout="constrained").add_subplot()
-    estimates, lower, upper, items = zip(*rows)
+    estimates, lower, likely, items = zip(*rows)
     ranks = range(1, len(rows) + 1)
     least = min(estimates) / 2  # a bound of 0 is below what a logarithm can show
-    axes.fill_between(ranks, [max(bound, least) for bound in lower], upper, step="mid", color="#4c78a8", alpha=0.25,
-                      linewidth=0, label="bounds")
+    axes.fill_between(ranks, [max(bound, least) for bound in lower], likely, step="mid", color="#4c78a8", alpha=0.25,
+                      linewidth=0, label="99 % of them")
     axes.plot(ranks, estimates, drawstyle="steps-mid", color="#4c78a8", linewidth=1.8, label="estimate",
               marker="o" if len(rows) <= 50 else None, markersize=4)
     axes.set(xlabel="rank", ylabel="count")
@@ -90,6 +91,6 @@ def plot(sketch: Sketch, keys: Any, axes: Any) -> Any:
             axes.annotate(name if len(name) <= 20 else name[:19] + "…", (rank, estimates[rank - 1]),
                           xytext=(5, 5), textcoords="offset points", fontsize="small", color="#444444")
             names += 1
-    if any(a != b for a, b in zip(lower, upper)):
+    if any(a != b for a, b in zip(lower, likely)):
         axes.legend(frameon=False)
     return axes

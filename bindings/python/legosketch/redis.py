@@ -45,7 +45,8 @@ except ImportError as error:
     raise ImportError("legosketch.redis talks to servers through redis-py: pip install 'redis>=6.4'") from error
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 
-from . import Sketch, _core, _seed, _shown, _size
+from . import Class, Sketch, _core, _seed, _shown, _size
+from ._merging import merge_tree
 from ._nodes import Lost, Nodes, cause
 
 if TYPE_CHECKING:
@@ -245,25 +246,23 @@ class SketchGroups:
 
     # ---- asking ------------------------------------------------------------------------------------------------------
 
-    def estimate(self, item: Item, *, absent: float = 0.0, relative: float = 0.5) -> int:
-        """How often the item was counted, about. absent and relative are what they are for Sketch.estimate()."""
-        return self.estimate_many([item], absent=absent, relative=relative)[0]
+    def estimate(self, item: Item, *, absent: float = 0.0) -> int:
+        """How often the item was counted, about. absent is what it is for Sketch.estimate()."""
+        return self.estimate_many([item], absent=absent)[0]
 
-    def estimate_many(self, items: Iterable[Item], *, absent: float = 0.0, relative: float = 0.5) -> list[int]:
-        return [estimate for estimate, _, _ in self._query(items, absent, relative)]
+    def estimate_many(self, items: Iterable[Item], *, absent: float = 0.0) -> list[int]:
+        return [estimate for estimate, *_ in self._query(items, absent)]
 
-    def bounds(self, item: Item, *, absent: float = 0.0, relative: float = 0.5) -> tuple[int, int]:
-        """(lower, upper): no true count is above upper, if nothing was taken away more often than counted, and at least
-        95 % are not below lower."""
-        return self.bounds_many([item], absent=absent, relative=relative)[0]
+    def bounds(self, item: Item, *, absent: float = 0.0) -> tuple[int, int, int]:
+        """(lower, upper, likely), as Sketch.bounds() has them: if nothing was taken away more often than counted, no
+        true count is above upper, and at least 99 % are not above likely; as many are not below lower."""
+        return self.bounds_many([item], absent=absent)[0]
 
-    def bounds_many(
-        self, items: Iterable[Item], *, absent: float = 0.0, relative: float = 0.5
-    ) -> list[tuple[int, int]]:
-        return [(lower, upper) for _, lower, upper in self._query(items, absent, relative)]
+    def bounds_many(self, items: Iterable[Item], *, absent: float = 0.0) -> list[tuple[int, int, int]]:
+        return [(lower, upper, likely) for _, lower, upper, likely in self._query(items, absent)]
 
-    def _query(self, items: Iterable[Item], absent: float, relative: float) -> list[list[int]]:
-        options = ("WITHBOUNDS", "ABSENT", float(absent), "RELATIVE", float(relative), "ITEMS")
+    def _query(self, items: Iterable[Item], absent: float) -> list[list[int]]:
+        options = ("WITHBOUNDS", "ABSENT", float(absent), "ITEMS")
         encoded = [_core.item_bytes(item) for item in items]
         found: list[list[int]] = [[]] * len(encoded)
         for chunks in self._rounds(encoded):
@@ -297,13 +296,8 @@ class SketchGroups:
         """All groups merged into one Sketch, here. It has the size of one group, and so the errors of a sketch of that
         budget: to ask for items, ask the groups. Of secret ones, `secret` is what Sketch.from_bytes() takes."""
         reading: dict[str, Any] = {} if secret is None else {"secret": secret}
-        whole = None
-        for key in self.keys:  # one at a time, as they are large
-            part = Sketch.from_bytes(self._nodes.ask(("LEGO.DUMP", key))[0], **reading)
-            if whole is None:
-                whole = part
-            else:
-                whole.merge(part)
+        parts = (Sketch.from_bytes(self._nodes.ask(("LEGO.DUMP", key))[0], **reading) for key in self.keys)
+        whole = merge_tree(parts, 2)  # few at a time, as they are large
         assert whole is not None
         return whole
 
@@ -340,10 +334,12 @@ def _shown_seed(text: bytes) -> int | str:
 
 
 def _info(answer: Any) -> dict[str, Any]:
-    """A map of RESP3, or the list of RESP2, in which shares and errors are text, as the seed is in both. An error that
-    is not known is None. A seed is a number, or secret:FINGERPRINT."""
+    """A map of RESP3, or the list of RESP2, in which shares and errors are text, as the seed is in both. What is not
+    known is None. A seed is a number, or secret:FINGERPRINT."""
     pairs = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2])
     read: dict[bytes, Callable[[Any], Any]] = {
-        b"model": bytes.decode, b"seed": _shown_seed, b"listing": float, b"expected-aae": float, b"expected-are": float
+        b"model": bytes.decode, b"seed": _shown_seed, b"keeping": float, b"distinct-error": float,
+        b"expected-aae": float, b"expected-aae-error": float, b"expected-are": float, b"expected-are-error": float,
+        b"classes": lambda found: [Class(low, high, items, float(error)) for low, high, items, error in found],
     }
     return {name.decode(): None if value is None else read.get(name, int)(value) for name, value in pairs}

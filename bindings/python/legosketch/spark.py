@@ -1,4 +1,4 @@
-"""Sketches in Spark: of a column of any size, or one for each key; built in the executors, merged exactly.
+"""Sketches in Spark: of a column of any size, or one for each key; built in the executors, and merged.
 
     from legosketch import spark as ls
     words = ls.sketch_column(df, "word", "4M")                          # one Sketch, here
@@ -7,8 +7,9 @@
     june = ls.merge_column(spark.read.parquet("days"), "sketch")
     df.select("word", ls.estimate(words, "word"))                       # a column expression
 
-Merging is exact, so neither partitions, nor the order of rows, nor tasks that Spark runs again change a byte of a
-sketch (docs/spark.md has the conditions). Needs Spark 4.1 or later and its driver's RDDs, which Spark Connect lacks.
+Partial sketches are merged many at once, in the order of their partitions. While no block of a sketch is `keeping`, its
+bytes follow from the rows alone, whatever their partitions and their order; docs/spark.md says what holds after that.
+Needs Spark 4.1 or later and its driver's RDDs, which Spark Connect lacks.
 
 SPDX-License-Identifier: MIT
 """
@@ -30,15 +31,17 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from . import Sketch, _core, _model_again, _secret
+from ._merging import merge_tree
 
-FAN_IN = 16  # about how many sketches a task of the tree merges, and arrive at the driver in the end
+FAN_IN = 16  # how many sketches are merged at once, at most, and arrive at the driver in the end
 MANY = 1 << 20  # rows added at once: a third of the time of the 10,000 that an Arrow batch of Spark's has
 HELD = 64 << 20  # bytes of rows, or of sketches of different keys, that a task holds; Spark's own batches have as many
 
 _ITEMS = (T.StringType, T.BinaryType, T.BooleanType, T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType)
 _WEIGHTS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _SKETCH = T.StructField("sketch", T.BinaryType())
-_SHARE = "legosketch share"  # of a key's sketches: which of them meet in a round that is not the last
+_PLACE = "legosketch place"  # of a sketch among those of its key: the order in which they are merged
+_SHARE = "legosketch share"  # ... which of them meet in a round that is not the last: their place in the next
 
 Model = str | os.PathLike[str] | bytes | None
 Secret = str | bytes | None  # it goes to the executors with the functions that run there, never with rows or sketches
@@ -141,34 +144,37 @@ def merge_groups(
 ) -> DataFrame:
     """A DataFrame of the key columns and a binary column `sketch`: for each combination of keys all sketches merged.
     In one round a task merges all sketches of a key. Where a key has sketches in hundreds of partitions, more rounds
-    share that work: in each but the last a task merges a key's sketches of 16 partitions, for another shuffle."""
+    share that work: in each but the last a task merges a key's sketches of 16 partitions, for another shuffle. They are
+    merged in the order of the partitions of `df`, and of the rows there."""
     if rounds not in range(1, 5):
         raise ValueError("rounds is from 1 to 4")
     model, secret = _bytes(model), _secret.reading(secret)
     sketches = df.select(*_keys(df, keys), _column(column).alias("sketch")).where(F.col("sketch").isNotNull())
-    names = sketches.columns[:-1]
+    names, number = sketches.columns[:-1], F.spark_partition_id()
+    sketches = sketches.select(*names, F.monotonically_increasing_id().alias(_PLACE), number.alias(_SHARE), "sketch")
     for _ in range(rounds - 1):
-        share = F.floor(F.spark_partition_id() / FAN_IN).alias(_SHARE)
-        sketches = _merge_once(sketches.select(*names, share, "sketch"), model, secret)
-    return _merge_once(sketches.select(*names, "sketch"), model, secret)
+        share = F.floor(F.col(_SHARE) / FAN_IN).alias(_SHARE)
+        sketches = _merge_once(sketches.select(*names, share, _PLACE, "sketch"), model, secret)
+        sketches = sketches.select(*names, F.col(_SHARE).alias(_PLACE), _SHARE, "sketch")
+    return _merge_once(sketches.select(*names, _PLACE, "sketch"), model, secret)
 
 
 def estimate(
-    sketch: Sketch, column: str | Column, *, absent: float = 0.0, relative: float = 0.5, secret: Secret = None
+    sketch: Sketch, column: str | Column, *, absent: float = 0.0, secret: Secret = None
 ) -> Column:
-    """How often each item of a column is in the sketch, as a column of doubles; null for null. absent and relative are
-    those of Sketch.estimate(); a sketch with a secret seed needs that again."""
+    """How often each item of a column is in the sketch, as a column of doubles; null for null. absent is that of
+    Sketch.estimate(); a sketch with a secret seed needs that again."""
     model, secret, threads = _model_again(sketch), _secret.reading(secret), sketch.threads
     saved = sketch.to_bytes()
     # what is wrong is an error at once, not in an executor
-    _Moving(saved).open(model, secret).estimate_many([], absent=absent, relative=relative)
+    _Moving(saved).open(model, secret).estimate_many([], absent=absent)
     shared = SparkSession.active().sparkContext.broadcast(_Moving(saved))
 
     @F.arrow_udf("double")
     def ask(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         asked = shared.value.open(model, secret, threads)
         for items in columns:
-            yield pa.array(asked.estimate_many(items, absent=absent, relative=relative), from_pandas=True)
+            yield pa.array(asked.estimate_many(items, absent=absent), from_pandas=True)
 
     return ask(column)
 
@@ -286,41 +292,53 @@ def _rows(
 
 
 def _merge_once(sketches: DataFrame, model: str | bytes | None, secret: Secret) -> DataFrame:
-    """For each combination of all other columns the sketches of the last one merged, by one task."""
-    schema = T.StructType([*sketches.schema.fields[:-1], _SKETCH])
+    """Of keys, places and sketches: for each combination of keys its sketches, merged in the order of their places by one
+    task. It gets them in that order, since Spark does not sort again what it finds sorted by the keys."""
+    schema = T.StructType([*sketches.schema.fields[:-2], _SKETCH])
+    keys = schema.names[:-1]
 
     def merge(key: Tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        merged = None
-        for batch in batches:
-            types = batch.schema.types[:-1]
-            for saved in batch.column(len(key)):
-                sketch = Sketch.from_bytes(saved.as_py(), model=model, secret=secret)
-                if merged is None:
-                    merged = sketch
-                else:
-                    merged.merge(sketch)
+        types: list[pa.DataType] = []
+
+        def found() -> Iterator[Sketch]:
+            for batch in batches:
+                types[:] = batch.schema.types[: len(key)]
+                for saved in batch.column(len(key) + 1):
+                    yield Sketch.from_bytes(saved.as_py(), model=model, secret=secret)
+
+        merged = merge_tree(found(), FAN_IN)
         if merged is not None:
             yield _rows(schema, types, {key: merged})
 
-    return sketches.groupBy(*schema.names[:-1]).applyInArrow(merge, schema)
+    in_order = sketches.repartition(*(keys or [1])).sortWithinPartitions(*keys, _PLACE)
+    return in_order.groupBy(*keys).applyInArrow(merge, schema)
 
 
 def _merge_tree(sketches: DataFrame, model: str | bytes | None, secret: Secret) -> Sketch | None:
-    """All sketches of the one column there is, merged in rounds: in each, a task merges about FAN_IN or fewer of the
-    round before. The last few are merged here. What nothing was merged with stays bytes; None stands for no sketch."""
+    """All sketches of the one column there is, merged in the order of their partitions: those of a partition by its
+    task; then, in rounds, those of up to FAN_IN partitions by one task; the last few here. None stands for no sketch."""
+    fan_in = FAN_IN
 
-    def merge(into: _Moving | None, other: _Moving | None) -> _Moving | None:
-        if into is None or other is None:
-            return other if into is None else into
-        into.open(model, secret).merge(other.open(model, secret))
-        return into
+    def merge(saved: Iterable[bytes]) -> Sketch | None:
+        return merge_tree((Sketch.from_bytes(one, model=model, secret=secret) for one in saved), fan_in)
 
-    def merge_row(into: _Moving | None, row: Any) -> _Moving | None:
-        return merge(into, None if row[0] is None else _Moving(bytes(row[0])))
+    def merge_rows(number: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+        merged = merge(bytes(row[0]) for row in rows if row[0] is not None)
+        if merged is not None:
+            yield number, merged.to_bytes()
 
-    rows = sketches.rdd
-    depth, leaves = 1, FAN_IN
-    while leaves < rows.getNumPartitions():
-        depth, leaves = depth + 1, leaves * FAN_IN
-    found = rows.treeAggregate(None, merge_row, merge, depth)
-    return None if found is None else found.open(model, secret)
+    def merge_group(group: tuple[int, Iterable[tuple[int, bytes]]]) -> tuple[int, bytes]:
+        merged = merge(saved for _, saved in sorted(group[1]))
+        assert merged is not None
+        return group[0], merged.to_bytes()
+
+    def merge_round(partials: Any, n: int, groups: int) -> Any:
+        """Those numbered below n, as so many."""
+        return partials.map(lambda one: (one[0] * groups // n, one)).groupByKey(groups).map(merge_group)
+
+    partials = sketches.rdd.mapPartitionsWithIndex(merge_rows)
+    n = sketches.rdd.getNumPartitions()
+    while n > FAN_IN:
+        groups = -(-n // FAN_IN)
+        partials, n = merge_round(partials, n, groups), groups
+    return merge(saved for _, saved in sorted(partials.collect()))

@@ -34,9 +34,9 @@ void raise_status(lego_status status)
 
 void raise_unanswered(lego_status status)
 {
-    if (status == LEGO_ERR_ARGUMENT) raise_with("absent is from 0 to below 1, and relative from 0 to 1", status);
+    if (status == LEGO_ERR_ARGUMENT) raise_with("absent is from 0 to below 1", status);
     else if (status == LEGO_ERR_MODEL)
-        raise_with("sketches of the paper's model have one way to answer: leave absent and relative out", status);
+        raise_with("sketches of the paper's model have one way to answer: leave absent out", status);
     else raise_status(status);
 }
 

@@ -12,7 +12,7 @@ int errors_start(PyObject *module);
 /* Raises what a status that is not LEGO_OK stands for: MemoryError, or LegoError with the library's message. */
 void raise_status(lego_status status);
 
-/* The same for a question, of which only absent and relative can be wrong. */
+/* For a question, of which only absent can be wrong. */
 void raise_unanswered(lego_status status);
 
 /* Raises LegoError for what the library has no function for. */

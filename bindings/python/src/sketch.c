@@ -1,4 +1,4 @@
-/* The type Sketch: its life, one item, two sketches; see sketch.h.
+/* The type Sketch: its life, one item, its size; see sketch.h.
  *
  * SPDX-License-Identifier: MIT */
 #include "sketch.h"
@@ -123,7 +123,7 @@ static void sketch_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyObject *sketch_copy(PyObject *self, PyObject *unused)
+PyObject *sketch_copy(PyObject *self, PyObject *unused)
 {
     (void)unused;
     Sketch *sketch = (Sketch *)self;
@@ -162,25 +162,20 @@ static PyObject *sketch_add(PyObject *self, PyObject *const *arguments, Py_ssize
 /* What a question is given by name, behind its item. */
 static int read_asking(PyObject *const *values, PyObject *names, lego_asking *asking)
 {
-    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
-        PyObject *name = PyTuple_GetItem(names, i);
-        double *number = PyUnicode_CompareWithASCIIString(name, "absent") == 0     ? &asking->absent
-                         : PyUnicode_CompareWithASCIIString(name, "relative") == 0 ? &asking->relative
-                                                                                   : NULL;
-        if (number == NULL)
-            return PyErr_Format(PyExc_TypeError, "a question takes an item, absent and relative, not %R", name), -1;
-        *number = PyFloat_AsDouble(values[i]);
-        if (PyErr_Occurred()) return -1;
-    }
-    return 0;
+    if (names == NULL || PyTuple_Size(names) == 0) return 0;
+    PyObject *name = PyTuple_GetItem(names, 0);
+    if (PyTuple_Size(names) > 1 || PyUnicode_CompareWithASCIIString(name, "absent") != 0)
+        return PyErr_Format(PyExc_TypeError, "a question takes an item and absent, not %R", names), -1;
+    asking->absent = PyFloat_AsDouble(values[0]);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
-/* (item, *, absent, relative) */
+/* (item, *, absent) */
 static int ask_one(Sketch *sketch, PyObject *const *arguments, Py_ssize_t n, PyObject *names, lego_estimate *estimate)
 {
     struct item item = {.size = 0};
     lego_asking asking = LEGO_ASKING_INIT;
-    if (n != 1) return PyErr_SetString(PyExc_TypeError, "a question takes one item; absent and relative are named"), -1;
+    if (n != 1) return PyErr_SetString(PyExc_TypeError, "a question takes one item; absent is named"), -1;
     if (read_asking(arguments + 1, names, &asking) < 0 || item_read(arguments[0], &item) < 0) return -1;
     lego_items items = {.n = 1, .integers = &item.number};
     uint64_t offsets[] = {0, item.size};
@@ -203,7 +198,7 @@ static PyObject *sketch_bounds(PyObject *self, PyObject *const *arguments, Py_ss
 {
     lego_estimate estimate;
     if (ask_one((Sketch *)self, arguments, n, names, &estimate) < 0) return NULL;
-    return Py_BuildValue("LL", (long long)estimate.lower, (long long)estimate.upper);
+    return Py_BuildValue("LLL", (long long)estimate.lower, (long long)estimate.upper, (long long)estimate.likely);
 }
 
 /* sketch[item] */
@@ -220,36 +215,7 @@ static int sketch_contains(PyObject *self, PyObject *item)
     return estimate.lower != 0 || estimate.upper != 0;
 }
 
-/* ---- two sketches, and the size of one --------------------------------------------------------------------------- */
-
-/* into, to write, and from, to read, are locked in the order of their addresses, so that two such calls never wait for
- * each other. */
-static lego_status combine_locked(Sketch *into, Sketch *from, bool subtract)
-{
-    if ((uintptr_t)into < (uintptr_t)from) pthread_rwlock_wrlock(&into->lock);
-    pthread_rwlock_rdlock(&from->lock);
-    if ((uintptr_t)into > (uintptr_t)from) pthread_rwlock_wrlock(&into->lock);
-    lego_status status = subtract ? lego_subtract(into->handle, from->handle) : lego_merge(into->handle, from->handle);
-    unlock(into);
-    unlock(from);
-    return status;
-}
-
-/* _combine(other, subtract) */
-static PyObject *sketch_combine(PyObject *self, PyObject *arguments)
-{
-    Sketch *into = (Sketch *)self;
-    PyObject *other;
-    int subtract;
-    if (!PyArg_ParseTuple(arguments, "O!p:combine", sketch_type, &other, &subtract)) return NULL;
-    PyObject *from = self == other ? sketch_copy(other, NULL) : Py_NewRef(other);
-    if (from == NULL) return NULL;
-    PyThreadState *released = PyEval_SaveThread();
-    lego_status status = combine_locked(into, (Sketch *)from, subtract);
-    PyEval_RestoreThread(released);
-    Py_DECREF(from);
-    return status == LEGO_OK ? Py_NewRef(Py_None) : (raise_status(status), NULL);
-}
+/* ---- the size of one ---------------------------------------------------------------------------------------------- */
 
 /* _fold(size, within): to so many blocks, or within so many bytes */
 static PyObject *sketch_fold(PyObject *self, PyObject *arguments)
@@ -288,6 +254,7 @@ static PyMethodDef methods[] = {
     {"_bounds_many", sketch_bounds_many, METH_VARARGS, NULL},
     {"_top", sketch_top, METH_O, NULL},
     {"_combine", sketch_combine, METH_VARARGS, NULL},
+    {"_merge_many", sketch_merge_many, METH_VARARGS, NULL},
     {"_fold", sketch_fold, METH_VARARGS, NULL},
     {"clear", sketch_clear, METH_NOARGS, clear_doc},
     {"to_bytes", sketch_to_bytes, METH_NOARGS, to_bytes_doc},

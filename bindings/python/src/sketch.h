@@ -32,6 +32,9 @@ PyThreadState *begin_read(Sketch *sketch);
 PyThreadState *begin_write(Sketch *sketch);
 void end(Sketch *sketch, PyThreadState *released);
 
+/* copy(), to which nothing is passed. */
+PyObject *sketch_copy(PyObject *self, PyObject *unused);
+
 /* A Python object around a handle, which it takes, also if it fails. */
 PyObject *sketch_wrap(PyTypeObject *type, lego_sketch *handle, PyObject *model, unsigned threads);
 
@@ -43,12 +46,16 @@ int sketch_read_secret(PyObject *bytes, void *secret);
 /* Methods. Those of many items: sketch_many.c */
 PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *sketch_update(PyObject *self, PyObject *items);
-/* (keys, absent, relative): a bytearray with a double for each; or two, with an int64_t. */
+/* (keys, absent): a bytearray with a double for each; or three, with an int64_t: lower, upper, likely. */
 PyObject *sketch_estimate_many(PyObject *self, PyObject *arguments);
 PyObject *sketch_bounds_many(PyObject *self, PyObject *arguments);
 
-/* The most frequent: sketch_top.c. A list of (bytes, estimate, lower, upper, exact) */
+/* The most frequent: sketch_top.c. A list of (bytes, estimate, lower, upper, likely, exact) */
 PyObject *sketch_top(PyObject *self, PyObject *n);
+
+/* Other sketches, merged into one: sketch_merge.c */
+PyObject *sketch_combine(PyObject *self, PyObject *arguments);
+PyObject *sketch_merge_many(PyObject *self, PyObject *arguments);
 
 /* sketch_bytes.c; from_bytes(bytes, model, secret, threads) is a class method. Functions of the module, of the first
  * bytes: saved_length(head); saved_fingerprint(head), of the secret seed that they ask for. */

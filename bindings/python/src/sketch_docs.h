@@ -13,12 +13,12 @@ PyDoc_STRVAR(add_doc, "add(item, count=1)\n--\n\n"
                       "    >>> s.estimate('apple')\n"
                       "    2.0\n");
 
-PyDoc_STRVAR(estimate_doc, "estimate(item, *, absent=0.0, relative=0.5)\n--\n\n"
+PyDoc_STRVAR(estimate_doc, "estimate(item, *, absent=0.0)\n--\n\n"
                            "How often the item was counted, about: a float, never above the upper bound.\n\n"
-                           "absent is how likely it is that the item never came, from 0 to below 1: above 0, an "
-                           "estimate may be 0\nwhere items share. relative is what relative error is worth against "
-                           "absolute: 0 nothing, 1 all, 0.5 both\nalike. Exact counts depend on neither, and sketches "
-                           "of the paper's model take neither.\n\n"
+                           "An item that is not listed, though it may have come, is answered by what such items "
+                           "mostly count, often 1.\nabsent is how likely it is that the item never came, from 0 to "
+                           "below 1: at or above 0.25, such an item is\nanswered 0. Items that are listed do not "
+                           "depend on it, and sketches of the paper's model do not take it.\n\n"
                            "    >>> s = Sketch()\n"
                            "    >>> s.update(['pear', 'apple', 'pear'])\n"
                            "    >>> s.estimate('pear'), s.estimate('plum')\n"
@@ -26,14 +26,15 @@ PyDoc_STRVAR(estimate_doc, "estimate(item, *, absent=0.0, relative=0.5)\n--\n\n"
 
 PyDoc_STRVAR(
     bounds_doc,
-    "bounds(item, *, absent=0.0, relative=0.5)\n--\n\n"
-    "(lower, upper): the true count is never above upper, if no item was taken away more often than "
-    "counted,\nand for at least 95 % of the items not below lower. The estimate() of the same absent and relative is "
-    "within them.\n\n"
+    "bounds(item, *, absent=0.0)\n--\n\n"
+    "(lower, upper, likely). If no item was ever taken away more often than counted, the true count is never above "
+    "upper;\nfor 99 % of the items or more it is not above likely, and for as many not below lower. Where blocks keep "
+    "their\nheaviest items (`keeping`), upper is wide and likely close. lower <= estimate() of the same absent <= "
+    "likely <= upper.\n\n"
     "    >>> s = Sketch()\n"
     "    >>> s.add(b'key', 5)\n"
     "    >>> s.bounds(b'key')\n"
-    "    (5, 5)\n");
+    "    (5, 5, 5)\n");
 
 PyDoc_STRVAR(to_bytes_doc,
              "to_bytes()\n--\n\n"

@@ -10,8 +10,10 @@
 enum fact {
     DISTINCT,
     EXACT,
-    LISTING,
+    KEEPING,
+    DISTINCT_ERROR,
     EXPECTED,
+    CLASSES,
     BYTES,
     BUDGET,
     CACHE_BYTES,
@@ -35,6 +37,18 @@ PyObject *sketch_show_fingerprint(uint64_t fingerprint)
     return PyUnicode_FromString(digits);
 }
 
+/* [(items, error)]: how many items have a count above 2^(k-1), up to 2^k, for k = 0, 1, ... */
+static PyObject *list_classes(const lego_info *info)
+{
+    PyObject *classes = PyList_New(LEGO_CLASSES);
+    for (int k = 0; k < LEGO_CLASSES && classes != NULL; k++) {
+        PyObject *pair = Py_BuildValue("dd", info->classes[k], info->class_errors[k]);
+        if (pair == NULL) Py_CLEAR(classes);
+        else PyList_SetItem(classes, k, pair);
+    }
+    return classes;
+}
+
 static PyObject *get_fact(PyObject *self, void *closure)
 {
     Sketch *sketch = (Sketch *)self;
@@ -46,8 +60,12 @@ static PyObject *get_fact(PyObject *self, void *closure)
     switch ((enum fact)(intptr_t)closure) {
     case DISTINCT: return PyFloat_FromDouble(info.distinct);
     case EXACT: return PyBool_FromLong(info.exact);
-    case LISTING: return PyFloat_FromDouble(info.listing);
-    case EXPECTED: return Py_BuildValue("dd", info.expected_aae, info.expected_are);
+    case KEEPING: return PyFloat_FromDouble(info.keeping);
+    case DISTINCT_ERROR: return PyFloat_FromDouble(info.distinct_error);
+    case EXPECTED:
+        return Py_BuildValue("dddd", info.expected_aae, info.expected_are, info.expected_aae_error,
+                             info.expected_are_error);
+    case CLASSES: return list_classes(&info);
     case BYTES: return PyLong_FromUnsignedLongLong(info.bytes);
     case BUDGET: return PyLong_FromUnsignedLongLong(info.budget);
     case CACHE_BYTES: return PyLong_FromUnsignedLongLong(info.cache_bytes);
@@ -98,18 +116,24 @@ PyGetSetDef sketch_facts[] = {
     {"total", get_total, NULL, "The stream's length: the sum of all counts.", NULL},
     {"distinct", get_fact, NULL, "About how many distinct items that is, but for those that were deleted.",
      (void *)DISTINCT},
+    {"distinct_error", get_fact, NULL, "The standard error of `distinct`: 0 where it is known.",
+     (void *)DISTINCT_ERROR},
     {"items", get_fact, NULL,
      "What they are: 'integers', 'bytes', which text is too, 'mixed' or, as long as there are none, 'none'.",
      (void *)ITEMS},
     {"exact", get_fact, NULL, "Whether every answer is the item's count: all of them are listed.", (void *)EXACT},
-    {"listing", get_fact, NULL, "The share of the blocks that list their items, from 0 to 1; 0 for bricks.",
-     (void *)LISTING},
+    {"keeping", get_fact, NULL,
+     "The share of the blocks that keep the heaviest of their items, from 0 to 1; 0 for bricks. While it is 0, the "
+     "bytes\n"
+     "of a sketch follow from what it counted alone; from then on the order of additions matters, too.",
+     (void *)KEEPING},
     {"_expected", get_fact, NULL, NULL, (void *)EXPECTED},
+    {"_classes", get_fact, NULL, NULL, (void *)CLASSES},
     {"bytes", get_fact, NULL, "All bytes that the sketch takes now, at most its budget.", (void *)BYTES},
     {"budget", get_fact, NULL,
      "The least budget that makes a sketch which can grow as far; with top=top_budget if it has a top.",
      (void *)BUDGET},
-    {"cache_bytes", get_fact, NULL, "Bytes beside them for what was made of the content, to be had again.",
+    {"cache_bytes", get_fact, NULL, "Bytes beside them for what a scan of bricks told when it was last needed.",
      (void *)CACHE_BYTES},
     {"blocks", get_fact, NULL, "Blocks of the budget or, of the paper's model, bricks; fold() takes divisors.",
      (void *)BLOCKS},

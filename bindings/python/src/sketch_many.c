@@ -176,8 +176,8 @@ PyObject *sketch_add_many(PyObject *self, PyObject *arguments, PyObject *keyword
 struct question {
     Sketch *sketch;
     lego_asking asking;
-    double *value; /* this is written, or both that follow */
-    int64_t *lower, *upper;
+    double *value; /* this is written, or all three that follow */
+    int64_t *lower, *upper, *likely;
     lego_estimate *estimates;
     bool unbounded; /* bounds were asked for of a null */
 };
@@ -189,6 +189,7 @@ static void write_out(const struct question *question, size_t row, const lego_es
     } else {
         question->lower[row] = estimate->lower;
         question->upper[row] = estimate->upper;
+        question->likely[row] = estimate->likely;
     }
 }
 
@@ -225,42 +226,49 @@ static bool can_answer(Sketch *sketch, const lego_asking *asking)
     return status == LEGO_OK;
 }
 
-/* 8 bytes for each row, in one or two bytearrays, which hold them for arrays of every kind. */
+/* Where the answers go: 8 bytes for each row, in a bytearray, which holds them for arrays of every kind; or in three. */
+static PyObject *make_answers(struct question *question, Py_ssize_t rows, bool bounds)
+{
+    PyObject *each[3] = {0}, *answers = NULL;
+    int n = bounds ? 3 : 1, made = 0;
+    while (made < n && (each[made] = PyByteArray_FromStringAndSize(NULL, rows * 8)) != NULL) made++;
+    if (made == n && bounds) {
+        question->lower = (int64_t *)PyByteArray_AsString(each[0]);
+        question->upper = (int64_t *)PyByteArray_AsString(each[1]);
+        question->likely = (int64_t *)PyByteArray_AsString(each[2]);
+        answers = PyTuple_Pack(3, each[0], each[1], each[2]);
+    } else if (made == n) {
+        question->value = (double *)PyByteArray_AsString(each[0]);
+        for (Py_ssize_t i = 0; i < rows; i++) question->value[i] = NAN; /* what a null has */
+        answers = Py_NewRef(each[0]);
+    }
+    for (int i = 0; i < made; i++) Py_DECREF(each[i]);
+    return answers;
+}
+
 static PyObject *ask_all(Sketch *sketch, PyObject *arguments, bool bounds)
 {
     struct keys keys;
     struct question question = {.sketch = sketch};
-    lego_asking *asking = &question.asking;
-    PyObject *object;
-    if (!PyArg_ParseTuple(arguments, "Odd", &object, &asking->absent, &asking->relative) ||
-        !can_answer(sketch, asking) || keys_open(&keys, object, KEYS_SIZED) < 0)
+    PyObject *object, *answers = NULL;
+    if (!PyArg_ParseTuple(arguments, "Od", &object, &question.asking.absent) || !can_answer(sketch, &question.asking) ||
+        keys_open(&keys, object, KEYS_SIZED) < 0)
         return NULL;
-    PyObject *first = NULL, *second = NULL, *result = NULL;
     size_t held = (size_t)keys.length < ESTIMATES ? (size_t)keys.length : ESTIMATES;
     question.estimates = malloc((held + 1) * sizeof(lego_estimate));
     if (question.estimates == NULL || keys.length > PY_SSIZE_T_MAX / 8) PyErr_NoMemory();
-    else if ((first = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL &&
-             (!bounds || (second = PyByteArray_FromStringAndSize(NULL, keys.length * 8)) != NULL)) {
-        if (bounds) {
-            question.lower = (int64_t *)PyByteArray_AsString(first);
-            question.upper = (int64_t *)PyByteArray_AsString(second);
-        } else {
-            question.value = (double *)PyByteArray_AsString(first);
-            for (Py_ssize_t i = 0; i < keys.length; i++) question.value[i] = NAN; /* what a null has */
-        }
-        if (keys.most > ESTIMATES) keys.most = ESTIMATES; /* to begin with */
-        if (keys_each(&keys, ask_slice, &question) == 0)
-            result = bounds ? PyTuple_Pack(2, first, second) : Py_NewRef(first);
-        else if (question.unbounded) {
+    else answers = make_answers(&question, keys.length, bounds);
+    if (keys.most > ESTIMATES) keys.most = ESTIMATES; /* to begin with */
+    if (answers != NULL && keys_each(&keys, ask_slice, &question) != 0) {
+        Py_CLEAR(answers);
+        if (question.unbounded) {
             PyErr_Clear();
             raise_refused("a null has no bounds: drop the nulls, or ask for estimates, which are NaN then");
         }
     }
     free(question.estimates);
-    Py_XDECREF(first);
-    Py_XDECREF(second);
     keys_close(&keys);
-    return result;
+    return answers;
 }
 
 PyObject *sketch_estimate_many(PyObject *self, PyObject *arguments)

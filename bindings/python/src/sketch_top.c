@@ -51,9 +51,9 @@ PyObject *sketch_top(PyObject *self, PyObject *object)
         const lego_top_item *next = &list.all[i];
         PyObject *entry = result == NULL
                               ? NULL
-                              : Py_BuildValue("y#dLLO", next->item, (Py_ssize_t)next->size, next->estimate.value,
+                              : Py_BuildValue("y#dLLLO", next->item, (Py_ssize_t)next->size, next->estimate.value,
                                               (long long)next->estimate.lower, (long long)next->estimate.upper,
-                                              next->exact ? Py_True : Py_False);
+                                              (long long)next->estimate.likely, next->exact ? Py_True : Py_False);
         if (entry == NULL) Py_CLEAR(result);
         else PyList_SetItem(result, (Py_ssize_t)i, entry);
         free((void *)next->item);

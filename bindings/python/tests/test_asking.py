@@ -1,4 +1,4 @@
-"""How a question is meant: absent and relative, of one item and of many.
+"""How a question is meant: absent, of one item and of many.
 
 SPDX-License-Identifier: MIT
 """
@@ -10,7 +10,7 @@ import pytest
 
 from legosketch import LegoError, Sketch
 
-WAYS = [{"absent": 0.7}, {"relative": 0}, {"relative": 1.0}, {"absent": 0.25, "relative": 0.75}]
+WAYS = [{"absent": 0.7}, {"absent": 0.25}, {"absent": 0.1}]
 ITEMS = [*range(500), *(f"word {i}" for i in range(500)), *(b"\0%d" % i for i in range(500)), *range(20000, 20500)]
 
 
@@ -24,13 +24,13 @@ def crowded(**options):
 @pytest.mark.parametrize("options", [{}, {"top": 1000}])
 def test_one_and_many_agree(options):
     s = crowded(**options)
-    assert s.listing < 0.5
+    assert s.keeping > 0.5
     for way in [{}, *WAYS]:
         many = list(map(float, s.estimate_many(ITEMS, **way)))
-        lower, upper = s.bounds_many(ITEMS, **way)
+        lower, upper, likely = s.bounds_many(ITEMS, **way)
         assert many == [s.estimate(item, **way) for item in ITEMS]
-        assert list(zip(lower, upper)) == [s.bounds(item, **way) for item in ITEMS]
-        assert all(a <= value <= b for a, value, b in zip(lower, many, upper))
+        assert list(zip(lower, upper, likely)) == [s.bounds(item, **way) for item in ITEMS]
+        assert all(a <= value <= b <= c for a, value, b, c in zip(lower, many, likely, upper))
 
 
 def test_defaults_can_be_said():
@@ -38,19 +38,17 @@ def test_defaults_can_be_said():
     bricks.add_many(ITEMS[::2])
     for s in (crowded(), bricks):
         for item in ITEMS[::7]:
-            assert s.estimate(item, relative=0.5, absent=0) == s.estimate(item)
+            assert s.estimate(item, absent=0) == s.estimate(item)
             assert s.bounds(item, absent=0.0) == s.bounds(item)
-        assert list(s.estimate_many(ITEMS, absent=0, relative=0.5)) == list(s.estimate_many(ITEMS))
+        assert list(s.estimate_many(ITEMS, absent=0)) == list(s.estimate_many(ITEMS))
 
 
-def test_more_doubt_and_more_weight_on_the_relative_error_mean_less():
+def test_more_doubt_means_less():
     s = crowded()
-    plain, absent, absolute, relative = (s.estimate_many(ITEMS, **way) for way in [{}, *WAYS[:3]])
-    for value, a, high, low in zip(plain, absent, absolute, relative):
-        assert 0 <= a <= value and low <= value <= high
+    plain, absent = s.estimate_many(ITEMS), s.estimate_many(ITEMS, absent=0.7)
+    assert all(0 <= a <= value for value, a in zip(plain, absent))
     assert min(plain[:1500]) >= 1 and min(absent[:1500]) == 0  # these have come
-    plain, absent, absolute, relative = (sum(way[1500:]) for way in (plain, absent, absolute, relative))
-    assert absent < 0.5 * plain and relative < plain < absolute  # and these have not
+    assert sum(absent[1500:]) < 0.5 * sum(plain[1500:])  # and these have not
 
 
 def test_exact_counts_do_not_depend_on_it():
@@ -58,25 +56,21 @@ def test_exact_counts_do_not_depend_on_it():
     s.update({"apple": 3, 7: 2})
     for way in WAYS:
         assert [s.estimate(item, **way) for item in ("apple", 7, "plum")] == [3, 2, 0]
-        assert s.bounds("apple", **way) == (3, 3)
+        assert s.bounds("apple", **way) == (3, 3, 3) and s.bounds("plum", **way) == (0, 0, 0)
     kept = [t for t in top.top(None, items=int) if t.exact and isinstance(t.item, int)]
     assert kept and all(top.estimate(t.item, **way) == t.estimate for t in kept for way in WAYS)
 
 
-WRONG = [{"absent": 1}, {"absent": -0.1}, {"absent": math.nan}, {"absent": math.inf}, {"relative": 1.1},
-         {"relative": -0.1}, {"relative": math.nan}]  # fmt: skip
-
-
-@pytest.mark.parametrize("way", WRONG)
-def test_out_of_range(way):
+@pytest.mark.parametrize("absent", [1, -0.1, math.nan, math.inf])
+def test_out_of_range(absent):
     for s in (Sketch(), Sketch(top=True), crowded(), Sketch("160K", model="paper")):
         for ask in (s.estimate, s.bounds):
-            with pytest.raises(LegoError, match="absent is from 0 to below 1, and relative from 0 to 1"):
-                ask("apple", **way)
+            with pytest.raises(LegoError, match="absent is from 0 to below 1$"):
+                ask("apple", absent=absent)
         for ask in (s.estimate_many, s.bounds_many):
             for keys in ([], ["apple"], range(5)):
-                with pytest.raises(LegoError, match="absent is from 0 to below 1, and relative from 0 to 1"):
-                    ask(keys, **way)
+                with pytest.raises(LegoError, match="absent is from 0 to below 1$"):
+                    ask(keys, absent=absent)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -91,15 +85,17 @@ def test_the_papers_model_has_one_way(way):
 def test_arguments():
     s = Sketch()
     for ask in (s.estimate, s.bounds):
-        assert str(inspect.signature(ask)) == "(item, *, absent=0.0, relative=0.5)"
+        assert str(inspect.signature(ask)) == "(item, *, absent=0.0)"
         for arguments, names in (
             ((), {}), (("a", 0.5), {}), (("a", 0, 0.5), {}), ((), {"item": "a"}), (("a",), {"absents": 0.5}),
-            (("a",), {"absent": "0.5"}), (("a",), {"relative": None}), ((), {"absent": 0.5}),
+            (("a",), {"absent": "0.5"}), (("a",), {"absent": None}), ((), {"absent": 0.5}),
+            (("a",), {"relative": 0.5}), (("a",), {"absent": 0, "relative": 0.5}),  # which there was once
         ):  # fmt: skip
             with pytest.raises(TypeError):
                 ask(*arguments, **names)
     for many in (s.estimate_many, s.bounds_many):
-        for arguments, names in (((["a"], 0.5), {}), ((["a"],), {"absent": "x"}), ((["a"],), {"relative": None})):
+        for arguments, names in (((["a"], 0.5), {}), ((["a"],), {"absent": "x"}), ((["a"],), {"absent": None}),
+                                 ((["a"],), {"relative": 0.5})):  # fmt: skip
             with pytest.raises(TypeError):
                 many(*arguments, **names)
 
@@ -112,6 +108,6 @@ def test_a_number_that_fails_changes_nothing():
     s = Sketch()
     for ask in (s.estimate, s.bounds):
         with pytest.raises(RuntimeError, match="no number"):
-            ask("a", relative=Failing())
+            ask("a", absent=Failing())
     s.add("a")  # the lock is free
     assert s.estimate("a", absent=0.5) == 1

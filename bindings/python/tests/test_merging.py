@@ -10,6 +10,7 @@ import pytest
 
 import legosketch
 from legosketch import LegoError, Sketch
+from legosketch._merging import merge_tree
 
 WORDS = "to be or not to be that is the question".split()
 
@@ -44,6 +45,72 @@ def test_merge_and_subtract(counted):
     assert a == twice
     a -= a
     assert a.total == 0 and a.estimate("to") == 0
+
+
+def test_many_at_once(counted):
+    parts = [counted(words.split()) for words in ("to be or", "not to be", "that is", "the question")]
+    for ways in (parts, tuple(parts), iter(parts), (part for part in parts)):
+        whole = Sketch("64K")
+        whole.merge_many(ways)
+        assert whole == counted(WORDS) == sum(parts)
+    whole.merge_many([])
+    assert whole == counted(WORDS)
+    whole.merge_many(parts, weights=iter([-1] * 4))
+    assert whole.total == 0 and whole.estimate("to") == 0
+    whole.merge_many([parts[0], parts[2], parts[0]], [3, -2, 2**40])  # one of them twice
+    assert [whole[word] for word in ("to", "is", "not")] == [3 + 2**40, -2, 0]
+    twice = counted(WORDS)
+    twice.merge_many([twice, twice], [2, -1])  # itself, as it was
+    assert twice == counted(WORDS * 2)
+    assert [part.total for part in parts] == [3, 3, 2, 2]  # nothing else changed
+
+
+def test_what_is_refused_of_many_changes_nothing(counted):
+    s, good = counted(WORDS), counted(["to"])
+    before = s.to_bytes()
+    for wrong in ([good, None], [good, "a"], [5], 5, None, s):
+        with pytest.raises(TypeError):
+            s.merge_many(wrong)
+    for weights in ([1, "a"], [1, 1.5], 5):
+        with pytest.raises(TypeError):
+            s.merge_many([good, good], weights)
+    for weights, why in (([1], "in length: 2 and 1"), ([1, 2, 3], "in length: 2 and 3"), ([1, 0], "not 0")):
+        with pytest.raises(ValueError, match=why):
+            s.merge_many([good, good], weights)
+    with pytest.raises(OverflowError):
+        s.merge_many([good], [2**63])
+    with pytest.raises(LegoError, match="64 bits"):
+        s.merge_many([good, good], [2**62, 2**62])
+    for other, why in (Sketch("64K", seed=1), "seeds 0 and 1"), (Sketch("64K", model="paper"), "models compact and paper"):
+        with pytest.raises(LegoError, match=why):
+            s.merge_many([good, other])
+    assert s.to_bytes() == before and good.total == 1
+
+
+def test_who_does_not_merge_among_many_is_named(crowd):
+    one, other = crowd(budget="96K"), crowd(budget="80K")
+    with pytest.raises(LegoError, match=f"{other.blocks:,} blocks .* and {one.blocks:,} .*neither number") as error:
+        one.merge_many([one, Sketch("10K"), other])
+    assert error.value.status == legosketch._core.LEGO_ERR_SHAPE and one.total == 100_001
+    top = Sketch("96K", top=True)
+    with pytest.raises(LegoError, match="sketches with top can not be subtracted"):
+        one.merge_many([one, top], [1, -1])
+    assert one.total == 100_001
+
+
+def test_a_tree_merges_all_in_their_order():
+    class Part(list):
+        def merge_many(self, others):
+            merges.append(1 + len(others))
+            for other in others:
+                self.extend(other)
+
+    for n in (0, 1, 2, 3, 4, 5, 16, 17, 30):
+        for fan_in in (2, 3, 16):
+            merges = []
+            assert merge_tree((Part([i]) for i in range(n)), fan_in) == (list(range(n)) or None)
+            assert len(merges) <= 1 or (len(merges) <= 1 + n / (fan_in - 1) and set(merges[:-1]) == {fan_in})
+            assert n > fan_in or len(merges) == (n > 0)  # at once
 
 
 def test_merge_refuses():
@@ -87,7 +154,7 @@ def test_exact_sketches_merge_whatever_their_budgets(crowd):
     for one, other in ((small, large), (large, small)):
         both = one + other
         assert both.exact and both.budget == one.budget
-        assert [both.bounds(item) for item in "abcd"] == [(3, 3), (1, 1), (1, 1), (0, 0)]
+        assert [both.bounds(item) for item in "abcd"] == [(3, 3, 3), (1, 1, 1), (1, 1, 1), (0, 0, 0)]
     full = crowd(budget="100K")
     with pytest.raises(LegoError, match="or merge this one into the other$"):
         small + full
@@ -147,11 +214,15 @@ def test_budgets_that_nest_merge():
         a.add_many(list(range(150_000)))
         b.add_many(list(range(100_000, 250_000)))
         assert not a.exact
-        assert (a + b) == (b + a) and (b + a).blocks == a.blocks
+        both = a + b
+        assert both == b + a and both.blocks == a.blocks and both.total == 300_000
+        assert min(both.bounds_many(range(100_000, 150_000))[1]) >= 2
         b.fold(budget=small)
         again = Sketch(small)
         again.add_many(list(range(100_000, 250_000)))
-        assert again == b
+        assert again.blocks == b.blocks and again.total == b.total
+        assert again == b or again.keeping > 0
+    assert again.keeping == 0  # the last is the very sketch
 
 
 def test_fold(crowd):

@@ -38,8 +38,9 @@ def test_answers():
     values = s.estimate_many(np.arange(12))
     assert isinstance(values, np.ndarray) and values.dtype == np.float64 and values.flags.writeable
     assert values.tolist() == [100] * 10 + [0] * 2
-    lower, upper = s.bounds_many(np.arange(12))
-    assert upper.dtype == np.int64 and (lower <= values).all() and (values <= upper).all()
+    lower, upper, likely = s.bounds_many(np.arange(12))
+    assert lower.dtype == upper.dtype == likely.dtype == np.int64
+    assert (lower == values).all() and (likely == values).all() and (upper == values).all()
     assert s.estimate_many(np.array([], "u8")).shape == (0,)
 
 

@@ -1,4 +1,5 @@
-"""legosketch.spark on a real cluster of two workers: the bytes are those of one process, whatever happens there.
+"""legosketch.spark on a real cluster of two workers: while no block of a sketch keeps, its bytes are those of one
+process, whatever happens there.
 
 SPDX-License-Identifier: MIT
 """
@@ -34,7 +35,8 @@ PROJECT = pathlib.Path(__file__).parents[3]
 GUIDE = PROJECT / "docs" / "spark.md"
 OWN_MODEL = PROJECT / "models" / "paper-seed1.lego"
 ROWS = 200_000
-BUDGET = "64K"
+BUDGET = "512K"  # room for all items: no block of such a sketch keeps
+SMALL = "8K"  # in which all do
 NUMBERS = numpy.random.default_rng(1).zipf(1.2, ROWS) % 30_000
 WORDS = pa.array([None if i % 1000 == 7 else f"word {n}" for i, n in enumerate(NUMBERS)])
 WEIGHTS = pa.array([None if i % 100 == 3 else i % 5 for i in range(ROWS)], pa.int32())
@@ -59,6 +61,7 @@ def table(cluster):
 def sketch_here(items, counts=None, budget=BUDGET, **options):
     sketch = Sketch(budget, **options)
     sketch.add_many(items, counts)
+    assert sketch.keeping == 0  # so that its bytes do not depend on the order
     return sketch
 
 
@@ -181,21 +184,23 @@ def test_a_task_hands_on_what_is_too_much_to_hold(cluster, monkeypatch):
 def test_rounds_share_the_sketches_of_a_key(table):
     key = table.select(F.lit("all").alias("key"), "word").repartition(40)
     for rounds in 1, 2, 3:
+        assert [bytes(row.sketch) for row in ls.sketch_groups(key, [], "word", BUDGET, rounds=rounds).collect()] == [
+            sketch_here(WORDS).to_bytes()]  # no key is one for all rows
         groups = ls.sketch_groups(key, "key", "word", BUDGET, rounds=rounds)
         plan = groups._jdf.queryExecution().executedPlan().toString()
-        assert len(re.findall(r"SPARK_PARTITION_ID\(\)[^/]*/ 16", plan)) == rounds - 1
+        assert len(re.findall(r"legosketch share[^/]*/ 16", plan)) == rounds - 1
         assert [bytes(row.sketch) for row in groups.collect()] == [sketch_here(WORDS).to_bytes()]
     with pytest.raises(ValueError, match="rounds is from 1 to 4"):
         ls.sketch_groups(key, "key", "word", BUDGET, rounds=0)
 
 
 def test_weights_of_groups(table):
-    groups = ls.sketch_groups(table, "day", "number", "16K", weight="weight")
+    groups = ls.sketch_groups(table, "day", "number", BUDGET, weight="weight")
     got = {row.day: bytes(row.sketch) for row in groups.collect()}
     for day in set(DAYS.to_pylist()):
         mask = [d == day and weight.is_valid for d, weight in zip(DAYS.to_pylist(), WEIGHTS)]
         numbers, weights = where(mask, pa.array(NUMBERS), WEIGHTS)
-        assert got[day] == sketch_here(numbers, weights.cast(pa.int64()), "16K").to_bytes()
+        assert got[day] == sketch_here(numbers, weights.cast(pa.int64())).to_bytes()
 
 
 def test_sketches_in_parquet_merge_later(cluster, table):
@@ -209,16 +214,87 @@ def test_sketches_in_parquet_merge_later(cluster, table):
         assert saved == sketch_here(*where([d == day for d in DAYS.to_pylist()], WORDS)).to_bytes()
 
 
+def crowded_here(items, budget=SMALL):
+    sketch = Sketch(budget)
+    sketch.add_many(items)
+    assert sketch.keeping > 0
+    return sketch
+
+
+def counts_of(items):
+    return dict(zip(*numpy.unique(items, return_counts=True)))
+
+
+# Of 40 partitions the tree has a round. Their rows come in one order, since nothing shuffles them.
+@pytest.mark.parametrize("partitions", [1, 12, 40])
+def test_what_keeps_is_merged_in_the_order_of_the_partitions(cluster, partitions):
+    ids = numpy.arange(60_000)
+    rows = cluster.spark.range(0, len(ids), 1, partitions).selectExpr("1 as key", "id * id % 10007 as item")
+    parts = [part * part % 10007 for part in numpy.array_split(ids, partitions)]
+    truth = counts_of(ids * ids % 10007)
+    expected = [[crowded_here(part, "4K")] for part in parts]
+    while len(expected) > 1:  # as many as there are tasks, or one in the end
+        groups = -(-len(expected) // 16) if len(expected) > 16 else 1
+        merged = [[] for _ in range(groups)]
+        for i, (sketch,) in enumerate(expected):
+            merged[i * groups // len(expected)].append(sketch)
+        for first, *others in merged:
+            first.merge_many(others)
+        expected = [group[:1] for group in merged]
+    ways = [ls.sketch_column(rows, "item", "4K")]
+    partials = rows.select("item").mapInArrow(partial_of("4K"), "sketch binary")
+    ways.append(ls.merge_column(partials))
+    if partitions <= 16:  # a key's are all merged at once, by one task
+        ways += [Sketch.from_bytes(bytes(row.sketch)) for row in ls.sketch_groups(rows, "key", "item", "4K").collect()]
+    for sketch in ways:
+        assert sketch == expected[0][0]
+        assert all(count <= bound for count, bound in zip(truth.values(), sketch.bounds_many(list(truth))[1]))
+
+
+def partial_of(budget):
+    def partial(batches):
+        sketch = Sketch(budget)
+        for batch in batches:
+            sketch.add_many(*batch.columns)
+        yield pa.record_batch([pa.array([sketch.to_bytes()], pa.binary())], ["sketch"])
+
+    return partial
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_groups_that_keep_are_the_same_every_time(cluster, rounds):
+    rows = cluster.spark.range(0, 100_000, 1, 40).selectExpr("id % 3 as key", "id * id % 10007 as item")
+    groups = ls.sketch_groups(rows, "key", "item", "4K", rounds=rounds)
+    plan = groups._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("Exchange ") == plan.count("Sort ") == rounds  # there is no sort of Spark's own
+    first = {row.key: bytes(row.sketch) for row in groups.collect()}
+    assert {row.key: bytes(row.sketch) for row in groups.collect()} == first
+    ids = numpy.arange(100_000)
+    for key, saved in first.items():
+        sketch, truth = Sketch.from_bytes(saved), counts_of((ids * ids % 10007)[ids % 3 == key])
+        assert sketch.keeping > 0 and sketch.total == sum(truth.values())
+        assert all(count <= bound for count, bound in zip(truth.values(), sketch.bounds_many(list(truth))[1]))
+
+
+def test_what_keeps_counts_all_rows(table):
+    truth = counts_of(NUMBERS)
+    sketch = ls.sketch_column(table.repartition(17), "number", SMALL)
+    assert sketch.keeping > 0 and sketch.total == ROWS
+    lower, upper, likely = sketch.bounds_many(list(truth))
+    counts = numpy.array(list(truth.values()))
+    assert (upper >= counts).all() and (likely >= counts).mean() >= 0.97 and (lower <= counts).mean() >= 0.94
+
+
 def test_estimate_is_a_column(table):
     for column, items in ("word", WORDS), ("number", NUMBERS):
-        sketch = sketch_here(items)
+        sketch = crowded_here(items)
         rows = table.select(column, ls.estimate(sketch, column).alias("count")).distinct().collect()
         asked = pa.array([row[0] for row in rows])
         expected = [None if numpy.isnan(value) else value for value in sketch.estimate_many(asked)]
         assert [row["count"] for row in rows] == expected
-        rows = table.select(column, ls.estimate(sketch, column, absent=0.5, relative=0).alias("count")).collect()
+        rows = table.select(column, ls.estimate(sketch, column, absent=0.5).alias("count")).collect()
         asked = pa.array([row[0] for row in rows])
-        expected = sketch.estimate_many(asked, absent=0.5, relative=0)
+        expected = sketch.estimate_many(asked, absent=0.5)
         assert [row["count"] for row in rows] == [None if numpy.isnan(value) else value for value in expected]
         with pytest.raises(ValueError, match="absent is from 0"):  # here, not in an executor
             ls.estimate(sketch, column, absent=1)

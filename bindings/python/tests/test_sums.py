@@ -27,12 +27,12 @@ ITEMS = [*range(8), *"abcdefgh"]
 
 class Counted:
     """A sketch beside what it should have: the counts; the sizes that it was ever given, before which nothing is refused; and
-    whether one of them was ever negative, after which upper bounds are not certain."""
+    whether upper bounds are not certain, since one of them was ever negative, or it is a difference of sketches."""
 
     def __init__(self, crowd, **options):
         self.sketch = Sketch("8K", **options)
         self.quantum = 1024 if options.get("model") == "paper" else 4
-        self.counts, self.sizes, self.negative = Counter(), 0, False
+        self.counts, self.sizes, self.uncertain = Counter(), 0, False
         if crowd:
             self.added([(f"crowd {i}", 1 + i % 3) for i in range(4000)])
             self.sketch.update(dict(self.counts))
@@ -43,7 +43,7 @@ class Counted:
     def added(self, pairs):
         for item, count in pairs:
             self.counts[item] += count
-            self.negative |= self.counts[item] < 0
+            self.uncertain |= self.counts[item] < 0
             self.sizes += abs(count)
 
     def fits(self, pairs):
@@ -53,11 +53,11 @@ class Counted:
         s = self.sketch
         assert s.total == sum(self.counts.values())
         for item in ITEMS:
-            (lower, upper), count = s.bounds(item), self.counts[item]
-            assert lower <= upper and float(lower) <= s[item] <= float(upper)
+            (lower, upper, likely), count = s.bounds(item), self.counts[item]
+            assert lower <= likely <= upper and float(lower) <= s[item] <= float(likely)
             if s.exact:
-                assert lower == upper == count and s[item] == float(count)
-            elif not self.negative:
+                assert lower == likely == upper == count and s[item] == float(count)
+            elif not self.uncertain:
                 assert upper >= count
 
 
@@ -133,7 +133,7 @@ def combine(rng, into, other):
         return True
     sizes = into.sizes + other.sizes
     into.added([(item, -count if subtract else count) for item, count in other.counts.items()])
-    into.sizes, into.negative = sizes, into.negative or other.negative
+    into.sizes, into.uncertain = sizes, into.uncertain or other.uncertain or subtract
     return False
 
 

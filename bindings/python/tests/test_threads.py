@@ -30,8 +30,8 @@ def run(*functions):
 
 
 def test_writers_and_readers():
-    for top in (False, True):
-        s = Sketch("64K", top=top)
+    for budget, top in (("512K", False), ("64K", False), ("64K", True)):
+        s = Sketch(budget, top=top)
         keys = array("q", range(20000))
         words = [str(i) for i in range(5000)]
 
@@ -50,15 +50,18 @@ def test_writers_and_readers():
         def reads():
             for i in range(300):
                 s.estimate_many(words[:100])
-                assert s.bounds("7")[1] >= 0
+                lower, upper, likely = s.bounds("7")
+                assert 0 <= lower <= likely <= upper
                 s.copy(), s.total, s.to_bytes()
                 if top:
                     s.top(5)
 
         run(numbers, numbers, texts, texts, singles, reads, reads)
         assert s.total == 20 * 20000 + 20 * 5000 + 20000
-        if not top:  # where order does not matter
-            expected = Sketch("64K")
+        assert min(s.bounds_many(keys)[1]) >= 21 and min(s.bounds_many(words)[1]) >= 20
+        if budget == "512K":  # where order does not matter
+            assert s.keeping == 0
+            expected = Sketch(budget)
             for _ in range(20):
                 expected.add_many(keys)
                 expected.update(words)
@@ -91,6 +94,24 @@ def test_two_that_merge_each_other():
     assert a == b and a.total == 1
     run(both(a, b), both(b, a))  # each adds at least once what the other has, which only grows
     assert min(a.total, b.total) >= 16 and max(a.total, b.total) <= 2**30
+
+
+def test_many_that_merge_each_other():
+    all_of_them = [Sketch("16K") for _ in range(4)]
+    for s in all_of_them:
+        s.add("x")
+
+    def merges(into):
+        def loop():
+            for _ in range(100):
+                others = [s for s in all_of_them if s is not into]
+                into.merge_many(others + others, [1, 1, 1, -1, -1, -1])
+                into.merge(others[0] - others[0])
+
+        return loop
+
+    run(*map(merges, all_of_them))
+    assert all(s.total == 1 and s == all_of_them[0] for s in all_of_them)
 
 
 def test_others_run_during_a_batch():

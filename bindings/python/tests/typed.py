@@ -22,14 +22,17 @@ def accepted(column: Any) -> None:
     s.update(Counter("abc"))
     s.add_many(column, counts=[1, 2])
     mean: float = s.estimate_many(["a", "b"]).mean()
-    lower, upper = s.bounds_many(["a"])
-    widest: int = int((upper - lower).max())
+    lower, upper, likely = s.bounds_many(["a"])
+    widest: int = int((upper - lower).max() + (likely - lower).max())
     one: float = s["a"] + s.estimate("a") + mean + widest
     both: bool = "a" in s and one > 0
     whole = sum([s, s], Sketch("1M"))
     error: Error = whole.expected_error()
     first: Top = whole.top(1)[0]
-    print(both, error.relative, first.item, (s + s - s).total, legosketch.group("a", 3))
+    whole.merge_many([s, s])
+    whole.merge_many(iter([s]), weights=[-2])
+    known: list[legosketch.Class] = whole.classes()
+    print(both, error.relative, error.relative_error, first.item, first.likely, known[0].items, (s + s - s).total, legosketch.group("a", 3))
     hidden = Sketch("1M", secret=legosketch.secret_seed("seed"))
     shown: str = hidden.fingerprint or str(hidden.seed)
     print(shown, Sketch.from_bytes(hidden.to_bytes(), secret="00" * 15 + "01"))
@@ -42,4 +45,6 @@ def refused(s: Sketch) -> None:
     s.add([1])  # type: ignore[arg-type]
     s["a"] = 5  # type: ignore[index]
     s.estimate("a", 0.5)  # type: ignore[call-arg]
+    s.estimate("a", relative=0.5)  # type: ignore[call-arg]
+    s.merge_many(5)  # type: ignore[arg-type]
     s.no_such_thing()  # type: ignore[attr-defined]
