@@ -114,6 +114,12 @@ static bool budgets_differ(const lego_info *a, const lego_info *b)
     return a->model == b->model && (a->blocks != b->blocks || a->budget != b->budget);
 }
 
+/* Whether a sketch is smaller than the sum may grow, which doubles its blocks: the sum of two that are lists all items. */
+static bool has_room(const lego_info *sum, const lego_info *sketch)
+{
+    return sketch->bytes - sketch->top_bytes <= (sum->budget - sum->top_budget) / 4 * 3;
+}
+
 void state_merge(struct state *state, const struct varlena *value, bool same_shape)
 {
     CHECK_FOR_INTERRUPTS();
@@ -129,7 +135,7 @@ void state_merge(struct state *state, const struct varlena *value, bool same_sha
                 errmsg("legosketch: the budget is not the same in all rows"),
                 errhint("GROUP BY it makes a sketch of each."));
     if (budgets_differ(&sum, &part) || sum.items != part.items) state->uneven = true;
-    if (sum.bytes + part.bytes <= sum.budget) join(state, &other, 1);
+    if (has_room(&sum, &sum) && has_room(&sum, &part)) join(state, &other, 1);
     else wait_for_more(state, other, part.bytes);
 }
 

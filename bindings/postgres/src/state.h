@@ -4,8 +4,8 @@
  * one. Buffers start small and there is no sketch until one is full, so that a state of few rows takes little more than
  * its items: of GROUP BY there may be millions.
  *
- * A row that is a sketch is added at once while all of both fits into the sum's budget. From then on the lightest items
- * are let go, and who is light in every row may be heavy in all of them: so sketches wait, and are joined many at a time.
+ * A row that is a sketch is added at once while the sum can still grow. From then on the lightest items are let go, and
+ * who is light in every row may be heavy in all of them: so sketches wait, and are joined many at a time.
  *
  * SPDX-License-Identifier: MIT */
 #pragma once
