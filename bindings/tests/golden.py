@@ -23,8 +23,8 @@ CASES = {
     "few integers": Case(int, 10, False, 1 << 20, "compact", 0, 0),
     "few top": Case(str, 10, False, 1 << 20, "compact", 0, 20),
     "listed": Case(bytes, 100_000, False, 1 << 21, "compact", 0, 0),  # grown, and every count exact
-    # Steps of a block are not taken back (docs/format.md), so with deletions the bytes agree only where there is room.
     "deletions": Case(str, 100_000, True, 1048576, "compact", 2**63 - 1, 0),
+    "crowded deletions": Case(str, 100_000, True, 16384, "compact", 5, 0),
     "paper": Case(int, 50_000, False, 307200, "paper", 0, 0),
     "paper narrow": Case(str, 50_000, True, 20480, "paper", 1, 0),  # one brick, of fewer columns than were trained
     # What a full top keeps depends on how items are put into calls, from 4096 items on.

@@ -251,65 +251,68 @@ COMMENT ON FUNCTION lego_fold_within(legosketch, text) IS 'the largest fold of t
 
 -- ---- questions ------------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION lego_estimate(sketch legosketch, item text, absent double precision DEFAULT 0,
-    relative double precision DEFAULT 0.5) RETURNS double precision
+CREATE FUNCTION lego_estimate(sketch legosketch, item text, absent double precision DEFAULT 0)
+    RETURNS double precision
     AS 'MODULE_PATHNAME', 'legosketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_bounds(sketch legosketch, item text, absent double precision DEFAULT 0,
-    relative double precision DEFAULT 0.5, OUT lower bigint, OUT upper bigint)
+CREATE FUNCTION lego_bounds(sketch legosketch, item text, absent double precision DEFAULT 0, OUT lower bigint,
+    OUT upper bigint, OUT likely bigint)
     AS 'MODULE_PATHNAME', 'legosketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimate(sketch legosketch, item "any", absent double precision DEFAULT 0,
-    relative double precision DEFAULT 0.5) RETURNS double precision
+CREATE FUNCTION lego_estimate(sketch legosketch, item "any", absent double precision DEFAULT 0)
+    RETURNS double precision
     AS 'MODULE_PATHNAME', 'legosketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_bounds(sketch legosketch, item "any", absent double precision DEFAULT 0,
-    relative double precision DEFAULT 0.5, OUT lower bigint, OUT upper bigint)
+CREATE FUNCTION lego_bounds(sketch legosketch, item "any", absent double precision DEFAULT 0, OUT lower bigint,
+    OUT upper bigint, OUT likely bigint)
     AS 'MODULE_PATHNAME', 'legosketch_bounds' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION lego_estimates(sketch legosketch, items anyarray, absent double precision DEFAULT 0,
-    relative double precision DEFAULT 0.5) RETURNS double precision[]
+CREATE FUNCTION lego_estimates(sketch legosketch, items anyarray, absent double precision DEFAULT 0)
+    RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'legosketch_estimates' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lego_decode(sketch legosketch, items anyarray, absent double precision DEFAULT 0,
-    relative double precision DEFAULT 0.5, OUT item anyelement, OUT estimate double precision, OUT lower bigint,
-    OUT upper bigint) RETURNS SETOF record
+CREATE FUNCTION lego_decode(sketch legosketch, items anyarray, absent double precision DEFAULT 0, OUT item anyelement,
+    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT likely bigint) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_decode' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 100;
 CREATE FUNCTION lego_total(sketch legosketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'legosketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 CREATE FUNCTION lego_distinct(sketch legosketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'legosketch_distinct' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION lego_expected_error(sketch legosketch, OUT absolute double precision, OUT relative double precision)
+CREATE FUNCTION lego_expected_error(sketch legosketch, OUT absolute double precision, OUT relative double precision,
+    OUT absolute_error double precision, OUT relative_error double precision)
     AS 'MODULE_PATHNAME', 'legosketch_expected_error' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lego_show(sketch legosketch) RETURNS text
     AS 'MODULE_PATHNAME', 'legosketch_show' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 CREATE FUNCTION lego_info(sketch legosketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'legosketch_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION lego_estimate(legosketch, text, double precision, double precision)
+COMMENT ON FUNCTION lego_estimate(legosketch, text, double precision)
     IS 'about how often did the item occur?';
-COMMENT ON FUNCTION lego_bounds(legosketch, text, double precision, double precision)
-    IS 'never more often than upper; less often than lower for 5 % at most';
-COMMENT ON FUNCTION lego_estimate(legosketch, "any", double precision, double precision)
+COMMENT ON FUNCTION lego_bounds(legosketch, text, double precision)
+    IS 'never more often than upper; more often than likely, or less than lower, for 1 % of the items each at most';
+COMMENT ON FUNCTION lego_estimate(legosketch, "any", double precision)
     IS 'about how often did the item occur?';
-COMMENT ON FUNCTION lego_bounds(legosketch, "any", double precision, double precision)
-    IS 'never more often than upper; less often than lower for 5 % at most';
-COMMENT ON FUNCTION lego_estimates(legosketch, anyarray, double precision, double precision)
+COMMENT ON FUNCTION lego_bounds(legosketch, "any", double precision)
+    IS 'never more often than upper; more often than likely, or less than lower, for 1 % of the items each at most';
+COMMENT ON FUNCTION lego_estimates(legosketch, anyarray, double precision)
     IS 'about how often did each item occur? An array of the same shape';
-COMMENT ON FUNCTION lego_decode(legosketch, anyarray, double precision, double precision)
+COMMENT ON FUNCTION lego_decode(legosketch, anyarray, double precision)
     IS 'about how often did each item occur? A row for each, with bounds';
 COMMENT ON FUNCTION lego_total(legosketch) IS 'the sum of all counts: how many items there were';
 COMMENT ON FUNCTION lego_distinct(legosketch) IS 'about how many distinct items there are';
 COMMENT ON FUNCTION lego_expected_error(legosketch)
-    IS 'about what the mean absolute and relative error of estimates is, over the distinct items';
+    IS 'about what the mean absolute and relative error of estimates is, over the distinct items, and their standard errors';
 COMMENT ON FUNCTION lego_show(legosketch) IS 'the sketch in one line, for people';
 COMMENT ON FUNCTION lego_info(legosketch)
-    IS 'what the sketch is: model, seed, total, distinct items, whether every count is exact, bytes, budget, ...';
+    IS 'what the sketch is: model, seed, total, distinct items, how many come how often, whether every count is exact, bytes, budget, ...';
 
 -- ---- the most frequent items ---------------------------------------------------------------------------------------
 
 CREATE FUNCTION lego_top(sketch legosketch, k bigint DEFAULT 9223372036854775807, OUT item bytea,
-    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT likely bigint, OUT exact boolean)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
 CREATE FUNCTION lego_top_text(sketch legosketch, k bigint DEFAULT 9223372036854775807, OUT item text,
-    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT likely bigint, OUT exact boolean)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
 CREATE FUNCTION lego_top_int(sketch legosketch, k bigint DEFAULT 9223372036854775807, OUT item bigint,
-    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT exact boolean) RETURNS SETOF record
+    OUT estimate double precision, OUT lower bigint, OUT upper bigint, OUT likely bigint, OUT exact boolean)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'legosketch_top_int' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100;
 COMMENT ON FUNCTION lego_top(legosketch, bigint) IS 'the k most frequent items of a sketch of lego_top_agg';
 COMMENT ON FUNCTION lego_top_text(legosketch, bigint)

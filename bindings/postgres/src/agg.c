@@ -232,6 +232,7 @@ SQL_FUNCTION(moving_merge_agg_undo)
 {
     struct state *state = (struct state *)PG_GETARG_POINTER(0);
     if (!PG_ARGISNULL(1)) {
+        state_flush(state);
         lego_info sum = sketch_info(state->sketch);
         if (!sum.exact || sum.top_budget != 0 || state->uneven || --state->rows == 0) PG_RETURN_NULL();
         lego_sketch *leaving = sketch_load(PG_GETARG_VARLENA_PP(1), CurrentMemoryContext);

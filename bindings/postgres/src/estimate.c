@@ -12,20 +12,17 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-/* Arguments 2 and 3 of every question say how it is meant. Of what it is given, only they can be wrong. */
+/* Argument 2 of every question says how it is meant. Of what it is given, only that can be wrong. */
 static void ask(FunctionCallInfo fcinfo, const lego_sketch *sketch, const lego_items *items, lego_estimate *estimates)
 {
-    lego_asking asking = {PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(3)};
+    lego_asking asking = {.absent = PG_GETARG_FLOAT8(2)};
     lego_status status = lego_query_items(sketch, items, &asking, estimates);
     if (status == LEGO_ERR_ARGUMENT)
-        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: absent is from 0 to below 1, and relative from 0 to 1"),
-                errhint("absent is how likely it is that the item never came, relative what relative error is worth "
-                        "against absolute; without them they are 0 and 0.5."));
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("legosketch: absent is from 0 to below 1"),
+                errhint("It is how likely it is that the item never came; without it, it is 0."));
     if (status == LEGO_ERR_MODEL)
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                errmsg("legosketch: a sketch of the model paper has one way to answer"),
-                errhint("Leave absent and relative out."));
+                errmsg("legosketch: a sketch of the model paper has one way to answer"), errhint("Leave absent out."));
     require_ok(status);
 }
 
@@ -58,8 +55,8 @@ SQL_FUNCTION(bounds)
 {
     lego_estimate estimate;
     if (!ask_one(fcinfo, &estimate)) PG_RETURN_NULL();
-    Datum values[] = {Int64GetDatum(estimate.lower), Int64GetDatum(estimate.upper)};
-    bool nulls[] = {false, false};
+    Datum values[] = {Int64GetDatum(estimate.lower), Int64GetDatum(estimate.upper), Int64GetDatum(estimate.likely)};
+    bool nulls[] = {false, false, false};
     return rows_one(fcinfo, values, nulls);
 }
 
@@ -130,7 +127,7 @@ SQL_FUNCTION(estimates)
                                               ARR_LBOUND(array.whole), FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-/* Rows of (item, estimate, lower, upper), without those that are no item. */
+/* Rows of (item, estimate, lower, upper, likely), without those that are no item. */
 SQL_FUNCTION(decode)
 {
     struct array array = ask_many(fcinfo);
@@ -138,8 +135,9 @@ SQL_FUNCTION(decode)
     for (int i = 0; i < array.n; i++) {
         if (array.nulls[i]) continue;
         Datum values[] = {array.items[i], Float8GetDatum(array.estimates[i].value),
-                          Int64GetDatum(array.estimates[i].lower), Int64GetDatum(array.estimates[i].upper)};
-        bool nulls[] = {false, false, false, false};
+                          Int64GetDatum(array.estimates[i].lower), Int64GetDatum(array.estimates[i].upper),
+                          Int64GetDatum(array.estimates[i].likely)};
+        bool nulls[] = {false, false, false, false, false};
         rows_add(fcinfo, values, nulls);
     }
     return (Datum)0;

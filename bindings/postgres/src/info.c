@@ -4,6 +4,7 @@
 #include "module.h"
 
 #include "cache.h"
+#include "lib/stringinfo.h"
 #include "rows.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -21,12 +22,17 @@ SQL_FUNCTION(distinct)
     PG_RETURN_INT64((int64)rint(sketch_info(cache_read(fcinfo)->sketch).distinct));
 }
 
-/* (absolute, relative), null where the sketch can not tell. */
+/* (absolute, relative, absolute_error, relative_error), null where the sketch can not tell. */
 SQL_FUNCTION(expected_error)
 {
     lego_info info = sketch_info(cache_read(fcinfo)->sketch);
-    Datum values[] = {Float8GetDatum(info.expected_aae), Float8GetDatum(info.expected_are)};
-    bool nulls[] = {isnan(info.expected_aae), isnan(info.expected_are)};
+    double told[] = {info.expected_aae, info.expected_are, info.expected_aae_error, info.expected_are_error};
+    Datum values[lengthof(told)];
+    bool nulls[lengthof(told)];
+    for (int i = 0; i < lengthof(told); i++) {
+        values[i] = Float8GetDatum(told[i]);
+        nulls[i] = isnan(told[i]);
+    }
     return rows_one(fcinfo, values, nulls);
 }
 
@@ -57,6 +63,23 @@ static const char *seed(const lego_info *info)
     return info->secret ? psprintf("\"secret:%016" PRIx64 "\"", info->seed) : psprintf(UINT64_FORMAT, info->seed);
 }
 
+/* Of each class that has items: from which count to which, about how many items it has, and the standard error of
+ * that. As JSON has it, null where it is not known. */
+static const char *classes(const lego_info *info)
+{
+    if (isnan(info->classes[0])) return "null";
+    StringInfoData json;
+    initStringInfo(&json);
+    for (int k = 0; k < LEGO_CLASSES; k++) {
+        if (info->classes[k] == 0) continue;
+        uint64_t most = (uint64_t)1 << k;
+        appendStringInfo(
+            &json, "%s{\"least\": " UINT64_FORMAT ", \"most\": " UINT64_FORMAT ", \"items\": %.0f, \"error\": %s}",
+            json.len == 0 ? "[" : ", ", most / 2 + 1, most, info->classes[k], real(info->class_errors[k]));
+    }
+    return json.len == 0 ? "[]" : (appendStringInfoChar(&json, ']'), json.data);
+}
+
 /* Names are those of legosketch.h. All are numbers, or true and false, but the model's, the kind of items and a secret
  * seed, whose letters JSON takes as they are. */
 SQL_FUNCTION(info)
@@ -64,15 +87,23 @@ SQL_FUNCTION(info)
     lego_info info = sketch_info(cache_read(fcinfo)->sketch);
     lego_model_info model;
     lego_model_describe(info.model, &model);
-    char *json =
-        psprintf("{\"model\": \"%s\", \"seed\": %s, \"total\": " INT64_FORMAT
-                 ", \"items\": \"%s\", \"distinct\": %.0f, \"exact\": %s, \"listing\": %g, \"expected_aae\": %s, "
-                 "\"expected_are\": %s, "
-                 "\"bytes\": " UINT64_FORMAT ", \"budget\": " UINT64_FORMAT
-                 ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT ", \"top_budget\": " UINT64_FORMAT
-                 ", \"top_total\": " INT64_FORMAT "}",
-                 model.name, seed(&info), info.total, kinds[info.items], info.distinct, info.exact ? "true" : "false",
-                 floor(10000 * info.listing) / 10000, real(info.expected_aae), real(info.expected_are), info.bytes,
-                 info.budget, info.blocks, info.columns, info.top_bytes, info.top_budget, info.top_total);
-    return DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
+    StringInfoData json;
+    initStringInfo(&json);
+    appendStringInfo(&json,
+                     "{\"model\": \"%s\", \"seed\": %s, \"total\": " INT64_FORMAT
+                     ", \"items\": \"%s\", \"exact\": %s, \"keeping\": %g, ",
+                     model.name, seed(&info), info.total, kinds[info.items], info.exact ? "true" : "false",
+                     ceil(10000 * info.keeping) / 10000);
+    appendStringInfo(&json,
+                     "\"distinct\": %.0f, \"distinct_error\": %s, \"expected_aae\": %s, \"expected_aae_error\": %s, ",
+                     info.distinct, real(info.distinct_error), real(info.expected_aae), real(info.expected_aae_error));
+    appendStringInfo(&json, "\"expected_are\": %s, \"expected_are_error\": %s, \"classes\": %s, ",
+                     real(info.expected_are), real(info.expected_are_error), classes(&info));
+    appendStringInfo(&json,
+                     "\"bytes\": " UINT64_FORMAT ", \"budget\": " UINT64_FORMAT
+                     ", \"blocks\": %u, \"columns\": %u, \"top_bytes\": " UINT64_FORMAT
+                     ", \"top_budget\": " UINT64_FORMAT ", \"top_total\": " INT64_FORMAT "}",
+                     info.bytes, info.budget, info.blocks, info.columns, info.top_bytes, info.top_budget,
+                     info.top_total);
+    return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }

@@ -1,8 +1,11 @@
-/* state: what an aggregate knows of the rows so far: a sketch, and items that are not in it yet.
+/* state: what an aggregate knows of the rows so far: a sketch, and items or sketches that are not in it yet.
  *
  * A row only appends its item to a buffer; the sketch takes a bufferful at once, which is many times faster than one by
  * one. Buffers start small and there is no sketch until one is full, so that a state of few rows takes little more than
  * its items: of GROUP BY there may be millions.
+ *
+ * A row that is a sketch is added at once while the sum can still grow. From then on the lightest items are let go, and
+ * who is light in every row may be heavy in all of them: so sketches wait, and are joined many at a time.
  *
  * SPDX-License-Identifier: MIT */
 #pragma once
@@ -22,9 +25,10 @@ struct state {
     struct buffer buffer;  /* none, where the rows are sketches */
     size_t most;           /* items of a buffer that takes as much memory as the sketch may */
     struct pool *pool;
-    size_t pooled; /* what is taken of it */
-    int64 rows;    /* of a moving window alone: how many are counted now */
-    bool uneven;   /* sketches of several budgets, or kinds of items, were merged */
+    size_t pooled;           /* what is taken of it */
+    int64 rows;              /* of a moving window alone: how many are counted now */
+    bool uneven;             /* sketches of several budgets, or kinds of items, were merged */
+    struct waiting *waiting; /* sketches; NULL if none ever had to wait */
 
     const struct varlena *saved; /* of a state that another process sent: its sketch, and there is nothing else */
 };
@@ -33,14 +37,14 @@ struct state {
 struct state *state_start(MemoryContext context, struct pool *pool, const lego_options *options, bool bytes,
                           bool counted);
 
-/* Of rows that are sketches: an empty one, and the first of them. */
+/* Of rows that are sketches: an empty one, and one more of them. */
 struct state *state_of_sketches(MemoryContext context);
 void state_merge(struct state *state, const struct varlena *value, bool same_shape);
 
 /* Makes room for one more item where there is none. */
 void state_make_room(struct state *state);
 
-/* What waits goes into the sketch. */
+/* All that waits goes into the sketch. */
 void state_flush(struct state *state);
 
 static inline void state_add(struct state *state, const struct item *item, int64_t count)

@@ -67,7 +67,7 @@ static Datum key_of(struct varlena *item, lego_kind kind)
     return Int64GetDatum((int64)key_in(item));
 }
 
-/* Rows of (item, estimate, lower, upper, exact), at most argument 1 of them. */
+/* Rows of (item, estimate, lower, upper, likely, exact), at most argument 1 of them. */
 static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena *item, lego_kind kind))
 {
     int64 most = PG_GETARG_INT64(1);
@@ -87,10 +87,10 @@ static Datum list_top(FunctionCallInfo fcinfo, Datum (*datum_of)(struct varlena 
 
     rows_start(fcinfo);
     for (const struct listed *next = list.first; next != NULL; next = next->next) {
-        Datum values[] = {datum_of(next->item, info.items), Float8GetDatum(next->estimate.value),
-                          Int64GetDatum(next->estimate.lower), Int64GetDatum(next->estimate.upper),
-                          BoolGetDatum(next->exact)};
-        bool nulls[] = {false, false, false, false, false};
+        Datum values[] = {datum_of(next->item, info.items),     Float8GetDatum(next->estimate.value),
+                          Int64GetDatum(next->estimate.lower),  Int64GetDatum(next->estimate.upper),
+                          Int64GetDatum(next->estimate.likely), BoolGetDatum(next->exact)};
+        bool nulls[] = {false, false, false, false, false, false};
         rows_add(fcinfo, values, nulls);
     }
     return (Datum)0;

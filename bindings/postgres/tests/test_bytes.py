@@ -100,7 +100,8 @@ def test_top(rows, column):
     listed = rows.execute(f"SELECT t.* FROM ({sketches}) a, {function}(s, 20) t", binary=True).fetchall()
     rows.execute("DROP TABLE counted")
     assert len(listed) == 20
-    assert listed == [(listed_item(top.item), top.estimate, top.lower, top.upper, top.exact) for top in counted.top(20)]
+    assert listed == [(listed_item(top.item), top.estimate, top.lower, top.upper, top.likely, top.exact)
+                      for top in counted.top(20)]
 
 
 def listed_item(item):
@@ -118,11 +119,10 @@ def test_answers(rows):
     value = "(SELECT lego_agg(key, 4096) FROM rows)"
     estimates = rows.execute(f"SELECT lego_estimates({value}, %s)", [items.tolist()]).fetchone()[0]
     assert estimates == sketch.estimate_many(items).tolist()
-    singles = rows.execute(f"SELECT lego_estimate(s, i), lower, upper FROM (SELECT {value} AS s) t, "
+    singles = rows.execute(f"SELECT lego_estimate(s, i), lower, upper, likely FROM (SELECT {value} AS s) t, "
                            "unnest(%s::bigint[]) WITH ORDINALITY u(i, o), lego_bounds(s, i) ORDER BY o",
                            [items.tolist()]).fetchall()
-    lower, upper = sketch.bounds_many(items)
-    assert singles == list(zip(estimates, lower.tolist(), upper.tolist()))
+    assert singles == list(zip(estimates, *(bound.tolist() for bound in sketch.bounds_many(items))))
 
 
 def test_parameters_without_a_type(connection):
@@ -177,7 +177,7 @@ def test_binary_protocol(connection):
 def test_files_of_earlier_formats(connection):
     """Refused by their number, whatever follows."""
     old = bytearray(Sketch(65536).to_bytes())
-    assert int.from_bytes(old[8:12], "little") == 4
+    assert int.from_bytes(old[8:12], "little") > 3
     for version in (1, 2, 3):
         old[8] = version
         with pytest.raises(psycopg.errors.InvalidBinaryRepresentation, match="version"):

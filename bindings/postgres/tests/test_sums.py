@@ -54,9 +54,9 @@ def holds(connection, i, model):
     _, total, estimates = state_of(connection, i)
     assert total == sum(model.counts.values())
     assert estimates == [float(model.counts.get(item, 0)) for item in range(ITEMS)]
-    bounds = connection.execute("SELECT lower, upper FROM sums, generate_series(0, %s) g, lego_bounds(s, g) WHERE id = %s "
+    bounds = connection.execute("SELECT lower, upper, likely FROM sums, generate_series(0, %s) g, lego_bounds(s, g) WHERE id = %s "
                                 "ORDER BY g", [ITEMS - 1, i]).fetchall()
-    assert bounds == [(model.counts.get(item, 0),) * 2 for item in range(ITEMS)]
+    assert bounds == [(model.counts.get(item, 0),) * 3 for item in range(ITEMS)]
 
 
 def attempt(connection, i, expression, parameters):

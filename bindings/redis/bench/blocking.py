@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """blocking.py [MODULE]: how long each command takes with a sketch of 100 MB, and how long another client waits then.
 
-Two streams: one whose items the sketch lists, with exact counts, and one of ten times as many, which share cells. The
-other client sends PING after PING from a process of its own; the table has the longest that it waited, beside that of an
-idle server. Run it with build/engines/environment/bin/python; MB=100 is the size, ROUNDS=3 the rounds, of which the
-median is shown.
+Two streams: one whose items the sketch lists, all of them, with exact counts, and one of ten times as many, of which its
+blocks keep the heaviest. The other client sends PING after PING from a process of its own; the table has the longest
+that it waited, beside that of an idle server. Run it with build/engines/environment/bin/python; MB=100 is the size,
+ROUNDS=3 the rounds, of which the median is shown.
 """
 
 import multiprocessing
@@ -74,7 +74,7 @@ def commands(server, data):
 
 
 def main():
-    for name, items in (("lists", SIZE // 16), ("shares", SIZE)):
+    for name, items in (("lists", SIZE // 16), ("keeps", SIZE)):
         rounds = {}
         with Server("proto-max-bulk-len 2gb", "client-query-buffer-limit 2gb") as server:
             for key, seed in (("key", 1), ("other", 2)):

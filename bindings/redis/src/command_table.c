@@ -97,8 +97,7 @@ static RedisModuleCommandArg items_arguments[] = {
 
 #define QUESTION                                                                                                       \
     {.name = "withbounds", .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, OPTION("WITHBOUNDS")},                             \
-        {.name = "absent", .type = REDISMODULE_ARG_TYPE_DOUBLE, OPTION("ABSENT")},                                     \
-        {.name = "relative", .type = REDISMODULE_ARG_TYPE_DOUBLE, OPTION("RELATIVE")}, MARKER,                         \
+        {.name = "absent", .type = REDISMODULE_ARG_TYPE_DOUBLE, OPTION("ABSENT")}, MARKER,                             \
     {                                                                                                                  \
         .name = "item", .type = REDISMODULE_ARG_TYPE_STRING, SEVERAL                                                   \
     }
@@ -194,7 +193,7 @@ static const struct command commands[] = {
      command_query,
      "readonly fast",
      {VERSION, .arity = -3, .key_specs = read_only, .args = query_arguments,
-      .summary = "How often each item was counted: an estimate, or estimate, lower and upper bound.",
+      .summary = "How often each item was counted: an estimate, or estimate, lower, upper and likely bound.",
       .complexity = "O(N) for N items"}},
     {"lego.top",
      command_top,
@@ -212,7 +211,7 @@ static const struct command commands[] = {
      command_merge,
      "write deny-oom getkeys-api",
      {VERSION, .arity = -4, .key_specs = merged, .args = merge_arguments,
-      .summary = "Makes the sketch of all streams together, each so many times, as if one had counted them.",
+      .summary = "Makes the sketch of all streams together, each so many times.",
       .complexity = "O(N) for N bytes in all sources"}},
     {"lego.union",
      command_union,
@@ -230,8 +229,9 @@ static const struct command commands[] = {
      command_info,
      "readonly",
      {VERSION, .arity = 2, .key_specs = read_only, .args = key_only,
-      .summary =
-          "What a sketch is made of: model, seed, total, bytes, blocks, and what TOP keeps; and the error to expect.",
+      .summary = "What a sketch is made of: model, seed, total, bytes, blocks, and what TOP keeps; the error to "
+                 "expect, and how "
+                 "many items come how often.",
       .complexity = "O(bytes)"}},
     {"lego.card",
      command_card,

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-enum { WITHBOUNDS, ABSENT, RELATIVE, ITEMS, WORDS };
-static const char *const words[WORDS] = {"WITHBOUNDS", "ABSENT", "RELATIVE", "ITEMS"};
+enum { WITHBOUNDS, ABSENT, ITEMS, WORDS };
+static const char *const words[WORDS] = {"WITHBOUNDS", "ABSENT", "ITEMS"};
 
 /* What is asked besides the items. */
 struct way {
@@ -23,7 +23,7 @@ int options_of_items(RedisModuleString **argv, int argc)
 {
     int i = 0, word = WITHBOUNDS;
     while (i < argc - 1 && word != ITEMS && (word = argument_among(argv[i], words, WORDS)) >= 0)
-        i += word == ABSENT || word == RELATIVE ? 2 : 1;
+        i += word == ABSENT ? 2 : 1;
     return word == ITEMS && i < argc ? i : 0;
 }
 
@@ -37,20 +37,20 @@ static int read_way(RedisModuleString **argv, int options, struct way *way)
         if (said & 1u << word) return word;
         said |= 1u << word;
         if (word == WITHBOUNDS) way->bounds = true;
-        if (word != ABSENT && word != RELATIVE) continue;
-        double *number = word == ABSENT ? &way->asking.absent : &way->asking.relative;
-        if (RedisModule_StringToDouble(argv[++i], number) != REDISMODULE_OK) *number = NAN;
+        if (word != ABSENT) continue;
+        if (RedisModule_StringToDouble(argv[++i], &way->asking.absent) != REDISMODULE_OK) way->asking.absent = NAN;
     }
     return -1;
 }
 
 static void reply_estimate(RedisModuleCtx *ctx, const lego_estimate *estimate, bool bounds)
 {
-    if (bounds) RedisModule_ReplyWithArray(ctx, 3);
+    if (bounds) RedisModule_ReplyWithArray(ctx, 4);
     RedisModule_ReplyWithLongLong(ctx, rounded(estimate));
     if (!bounds) return;
     RedisModule_ReplyWithLongLong(ctx, estimate->lower);
     RedisModule_ReplyWithLongLong(ctx, estimate->upper);
+    RedisModule_ReplyWithLongLong(ctx, estimate->likely);
 }
 
 void reply_estimates(RedisModuleCtx *ctx, const lego_estimate *estimates, size_t n, bool bounds)
@@ -93,10 +93,9 @@ void answer_items(RedisModuleCtx *ctx, const struct value *value, RedisModuleStr
     if (!batch_fits(ctx, value, argv + first, (size_t)(argc - first), 1)) return;
     lego_status status = argc - first == 1 ? ask_one(ctx, value->sketch, argv[first], &way)
                                            : ask_many(ctx, value->sketch, argv + first, (size_t)(argc - first), &way);
-    if (status == LEGO_ERR_ARGUMENT)
-        reply_refused(ctx, "ERR ABSENT is a number from 0 to below 1, and RELATIVE one from 0 to 1");
+    if (status == LEGO_ERR_ARGUMENT) reply_refused(ctx, "ERR ABSENT is a number from 0 to below 1");
     else if (status == LEGO_ERR_MODEL)
-        reply_refused(ctx, "ERR a sketch of the model paper has one way to answer: leave ABSENT and RELATIVE out");
+        reply_refused(ctx, "ERR a sketch of the model paper has one way to answer: leave ABSENT out");
     else if (status != LEGO_OK) reply_status(ctx, status);
 }
 

@@ -23,6 +23,30 @@ static void reply_real(RedisModuleCtx *ctx, const char *name, double number)
     else RedisModule_ReplyWithDouble(ctx, number);
 }
 
+/* Of each class that has items: from which count to which, how many items it has, about, and the standard error of
+ * that. null where it is not known. */
+static void reply_classes(RedisModuleCtx *ctx, const lego_info *info)
+{
+    long n = 0;
+    RedisModule_ReplyWithCString(ctx, "classes");
+    if (isnan(info->classes[0])) {
+        RedisModule_ReplyWithNull(ctx);
+        return;
+    }
+    RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+    for (int k = 0; k < LEGO_CLASSES; k++) {
+        if (info->classes[k] == 0) continue;
+        uint64_t most = (uint64_t)1 << k;
+        RedisModule_ReplyWithArray(ctx, 4);
+        RedisModule_ReplyWithLongLong(ctx, (int64_t)(most / 2 + 1));
+        RedisModule_ReplyWithLongLong(ctx, k == 63 ? INT64_MAX : (int64_t)most);
+        RedisModule_ReplyWithLongLong(ctx, llround(info->classes[k]));
+        RedisModule_ReplyWithDouble(ctx, info->class_errors[k]);
+        n++;
+    }
+    RedisModule_ReplySetArrayLength(ctx, n);
+}
+
 static void reply_info(RedisModuleCtx *ctx, struct job *job)
 {
     lego_info info;
@@ -33,7 +57,7 @@ static void reply_info(RedisModuleCtx *ctx, struct job *job)
     lego_model_describe(info.model, &model);
     if (info.secret) snprintf(seed, sizeof seed, "secret:%s", fingerprint_show(info.seed, fingerprint));
     else snprintf(seed, sizeof seed, "%" PRIu64, info.seed);
-    RedisModule_ReplyWithMap(ctx, 17);
+    RedisModule_ReplyWithMap(ctx, 21);
     RedisModule_ReplyWithCString(ctx, "model");
     RedisModule_ReplyWithCString(ctx, model.name);
     RedisModule_ReplyWithCString(ctx, "seed");
@@ -41,10 +65,14 @@ static void reply_info(RedisModuleCtx *ctx, struct job *job)
     RedisModule_ReplyWithCString(ctx, seed);
     reply_field(ctx, "total", info.total);
     reply_field(ctx, "distinct", llround(info.distinct));
+    reply_real(ctx, "distinct-error", info.distinct_error);
     reply_field(ctx, "exact", info.exact != 0);
-    reply_real(ctx, "listing", info.listing);
+    reply_real(ctx, "keeping", info.keeping);
     reply_real(ctx, "expected-aae", info.expected_aae);
+    reply_real(ctx, "expected-aae-error", info.expected_aae_error);
     reply_real(ctx, "expected-are", info.expected_are);
+    reply_real(ctx, "expected-are-error", info.expected_are_error);
+    reply_classes(ctx, &info);
     reply_field(ctx, "bytes", (int64_t)info.bytes);
     reply_field(ctx, "budget", (int64_t)info.budget);
     reply_field(ctx, "cache-bytes", (int64_t)info.cache_bytes);

@@ -24,26 +24,33 @@ static int64_t weight_of(const struct job *job, int i)
     return weight;
 }
 
-/* The sum is a copy of the first source, to which the others are added; so it has TOP if the first has. */
-static lego_status start_sum(struct job *job, const struct value *first, int64_t weight)
+/* Sources from number i on are added, all at once. Where sizes do not go together it is tried with one after the other,
+ * which finds the one that is to be named. */
+static lego_status add_sources(struct job *job, int i, const int64_t *weights)
 {
-    lego_status status = value_copy(first, &job->made);
-    if (status != LEGO_OK || weight == 1) return status;
-    lego_clear(job->made->sketch);
-    return value_add(job->made, first, weight);
+    lego_status status = value_merge(job->made, job->values + i, weights + i, job->n - i);
+    if (status != LEGO_ERR_SHAPE) return status;
+    for (status = LEGO_OK; i < job->n && status == LEGO_OK; i++) {
+        job->refused = job->values[i];
+        status = value_merge(job->made, job->values + i, weights + i, 1);
+    }
+    return status;
 }
 
-/* The sum of all sources that are there. */
+/* The sum of all sources that are there. It starts as a copy of the first of these, so it has TOP if that has. */
 static void sum_up(RedisModuleCtx *ctx, struct job *job)
 {
     (void)ctx;
-    job->status = LEGO_OK;
-    for (int i = 0; i < job->n && job->status == LEGO_OK; i++) {
-        if (job->values[i] == NULL) continue;
-        job->refused = job->values[i];
-        if (job->made == NULL) job->status = start_sum(job, job->values[i], weight_of(job, i));
-        else job->status = value_add(job->made, job->values[i], weight_of(job, i));
-    }
+    int first = 0;
+    while (job->values[first] == NULL) first++;
+    job->status = value_copy(job->values[first], &job->made);
+    if (job->status != LEGO_OK) return;
+    int64_t *weights = RedisModule_Alloc((size_t)job->n * sizeof *weights);
+    for (int i = 0; i < job->n; i++) weights[i] = weight_of(job, i);
+    if (weights[first] == 1) first++;
+    else lego_clear(job->made->sketch);
+    job->status = add_sources(job, first, weights);
+    RedisModule_Free(weights);
 }
 
 static int refuse_sum(RedisModuleCtx *ctx, const struct job *job)
@@ -177,7 +184,7 @@ int command_union(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     bool is_question = at < argc && (argument_is(argv[at], "TOP") || options_of_items(argv + at, argc - at) > 0);
     if (!is_question)
         return reply_refused(ctx, "ERR behind the keys there is TOP and its options, or ITEMS and items, with the "
-                                  "options WITHBOUNDS, ABSENT and RELATIVE before it");
+                                  "options WITHBOUNDS and ABSENT before it");
     struct job job = {.task = &task, .argv = argv, .argc = argc, .names = argv + UNION_FIRST, .n = n};
     return run_on_sources(ctx, &job, true);
 }

@@ -90,28 +90,24 @@ bool value_is_shared(const struct value *value)
 
 /* ---- sums and folds ---------------------------------------------------------------------------------------------- */
 
-/* weight times from, by the bits of the weight: a sketch is doubled by adding it to itself. */
-static lego_status add_times(lego_sketch *into, const lego_sketch *from, int64_t weight)
+lego_status value_merge(struct value *into, struct value *const from[], const int64_t weights[], int n)
 {
-    uint64_t left = weight < 0 ? -(uint64_t)weight : (uint64_t)weight;
-    lego_sketch *power;
-    lego_status status = lego_copy(from, &power);
-    if (status != LEGO_OK) return status;
-    while (status == LEGO_OK && left > 0) {
-        if (left & 1) status = weight < 0 ? lego_subtract(into, power) : lego_merge(into, power);
-        left >>= 1;
-        if (status == LEGO_OK && left > 0) status = lego_merge(power, power);
+    const lego_sketch **sketches = RedisModule_Alloc(((size_t)n + 1) * sizeof *sketches);
+    int64_t *times = RedisModule_Alloc(((size_t)n + 1) * sizeof *times);
+    size_t added = 0;
+    uint32_t top = into->top;
+    for (int i = 0; i < n; i++) {
+        if (from[i] == NULL) continue;
+        if (top != 0 && top < from[i]->top) top = from[i]->top;
+        if (weights[i] == 0) continue;
+        sketches[added] = from[i]->sketch;
+        times[added++] = weights[i];
     }
-    lego_destroy(power);
-    return status;
-}
-
-lego_status value_add(struct value *into, const struct value *from, int64_t weight)
-{
-    lego_status status =
-        weight == 1 ? lego_merge(into->sketch, from->sketch) : add_times(into->sketch, from->sketch, weight);
-    if (status == LEGO_OK && into->top != 0 && into->top < from->top) into->top = from->top;
+    lego_status status = lego_merge_many(into->sketch, sketches, times, added);
+    if (status == LEGO_OK) into->top = top;
     into->integers = counts_integers(into->sketch);
+    RedisModule_Free(sketches);
+    RedisModule_Free(times);
     return status;
 }
 

@@ -141,7 +141,6 @@ class Commands:
 
     def question(self):
         options = self.maybe("WITHBOUNDS") + self.maybe("ABSENT", self.random.choice([0, 0.5, 0.999, 1, *ODD]))
-        options += self.maybe("RELATIVE", self.random.choice([0, 0.5, 1, *ODD]))
         return [*options, "ITEMS", *self.several(self.item, 60)]
 
     def query(self):

@@ -34,18 +34,21 @@ def test_questions_are_meant_as_in_the_library(server, top):
     sketch = reserve(server, "key", 6000, top=top)
     counted = stream(20000)
     count(server, "key", sketch, counted)
-    assert sketch.listing < 1
+    assert sketch.keeping > 0
     items = sorted({item for item, _ in counted}) + [f"never {i}".encode() for i in range(500)]
-    for absent, relative in ((0.7, 0.5), (0, 0), (0, 1), (0.25, 0.75)):
-        answers = server("LEGO.QUERY", "key", "ABSENT", absent, "WITHBOUNDS", "RELATIVE", relative, "ITEMS", *items)
-        values = sketch.estimate_many(items, absent=absent, relative=relative)
-        lower, upper = sketch.bounds_many(items, absent=absent, relative=relative)
-        assert [tuple(answer[1:]) for answer in answers] == list(zip(lower, upper))
+    sums = set()
+    for absent in (0, 0.7):
+        answers = server("LEGO.QUERY", "key", "ABSENT", absent, "WITHBOUNDS", "ITEMS", *items)
+        values = sketch.estimate_many(items, absent=absent)
+        bounds = sketch.bounds_many(items, absent=absent)
+        assert [tuple(answer[1:]) for answer in answers] == list(zip(*bounds))
         assert all(abs(answer[0] - value) <= 0.5 for answer, value in zip(answers, values, strict=True))
-        words = ["LEGO.QUERY", "key", "RELATIVE", relative, "ABSENT", absent, "ITEMS"]
+        words = ["LEGO.QUERY", "key", "ABSENT", absent, "ITEMS"]
         assert server(*words, *items) == [answer[0] for answer in answers]
         singly = server.pipeline([[*words, item] for item in items[:300]])
         assert singly == [[answer[0]] for answer in answers[:300]]
+        sums.add(sum(values))
+    assert len(sums) == 2  # what may never have come is answered otherwise
 
 
 def test_the_default_model_is_compact(server):
@@ -68,7 +71,7 @@ def test_deleting_everything(server):
     count(server, "key", sketch, counted)
     count(server, "key", sketch, [(item, -number) for item, number in counted])
     assert server("LEGO.DUMP", "key") == sketch.to_bytes()
-    assert sketch.total == 0 and set(server("LEGO.QUERY", "key", *(item for item, _ in counted))) == {0}
+    assert sketch.exact and sketch.total == 0 and set(server("LEGO.QUERY", "key", *(item for item, _ in counted))) == {0}
 
 
 def test_top(server):
@@ -171,7 +174,8 @@ def test_info_of_a_crowded_sketch(server):
     count(server, "key", sketch, [(f"item{i}".encode(), 1) for i in range(5000)])
     told = info(server, "key")
     assert (told["exact"], told["total"]) == (0, 5000)
-    assert 0 <= float(told["listing"]) < 1 and abs(told["distinct"] - 5000) < 500
+    assert float(told["keeping"]) == pytest.approx(sketch.keeping) and 0 < sketch.keeping <= 1
+    assert told["distinct"] == round(sketch.distinct) and abs(told["distinct"] - 5000) < 2500
     assert float(told["expected-aae"]) == pytest.approx(sketch.expected_error().absolute)
     assert float(told["expected-are"]) == pytest.approx(sketch.expected_error().relative)
 
@@ -224,8 +228,37 @@ def test_the_command_reads_what_dump_gives(server, tmp_path):
 
 
 def info(server, key):
-    words = server("LEGO.INFO", key)
-    return {name.decode(): value for name, value in zip(words[::2], words[1::2], strict=True)}
+    return info_of(server.client, key)
+
+
+def info_of(client, key):
+    words = client.execute_command("LEGO.INFO", key)
+    pairs = words.items() if isinstance(words, dict) else zip(words[::2], words[1::2], strict=True)
+    return {name.decode(): value for name, value in pairs}
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_classes_of_counts(server, protocol):
+    """How many items come once, twice, 3 to 4, 5 to 8 times and so on: of an exact sketch as it is, of a crowded one about
+    so, with standard errors, all together about as many as are distinct."""
+    with server.connect(protocol=protocol) as client:
+        counts = [1] * 9 + [2] * 5 + [3, 4, 4, 1000, 2**40]
+        client.execute_command("LEGO.RESERVE", "key", "BUDGET", 40000)
+        client.execute_command("LEGO.INCRBY", "key", *(word for i, n in enumerate(counts) for word in (f"item {i}", n)))
+        told = info_of(client, "key")
+        classes = [(least, most, n, float(error)) for least, most, n, error in told["classes"]]
+        assert classes == [(1, 1, 9, 0), (2, 2, 5, 0), (3, 4, 3, 0), (513, 1024, 1, 0), (2**39 + 1, 2**40, 1, 0)]
+        assert [float(told[f"{of}-error"]) for of in ("distinct", "expected-aae", "expected-are")] == [0, 0, 0]
+        counts = [1 + (i % 4 == 0) for i in range(100_000)] + [10**6] * 8
+        client.execute_command("LEGO.RESERVE", "crowded", "BUDGET", 40000, "SEED", 0)
+        client.execute_command("LEGO.INCRBY", "crowded", *(word for i, n in enumerate(counts) for word in (f"item {i}", n)))
+        told = info_of(client, "crowded")
+        classes = {(least, most): (n, float(error)) for least, most, n, error in told["classes"]}
+        for bounds, truth in (((1, 1), 75_000), ((2, 2), 25_000), ((2**19 + 1, 2**20), 8)):
+            n, error = classes[bounds]
+            assert abs(n - truth) <= 5 * error + 0.5, bounds
+        assert classes[1, 1][1] > 0 and classes[2**19 + 1, 2**20] == (8, 0)
+        assert 0 < abs(told["distinct"] - 100_008) <= 5 * float(told["distinct-error"])
 
 
 def test_info(server):
@@ -234,7 +267,7 @@ def test_info(server):
     plain = info(server, "plain")
     assert plain["model"] == b"compact" and plain["seed"] == b"18446744073709551615"
     assert (plain["total"], plain["bytes"], plain["top"]) == (sketch.total, sketch.bytes, 0)
-    assert (plain["distinct"], plain["exact"], float(plain["listing"])) == (sketch.distinct, 1, 1) and sketch.exact
+    assert (plain["distinct"], plain["exact"], float(plain["keeping"])) == (sketch.distinct, 1, 0) and sketch.exact
     assert (float(plain["expected-aae"]), float(plain["expected-are"])) == (0, 0)
     assert (plain["budget"], plain["cache-bytes"]) == (sketch.budget, sketch.cache_bytes)
     assert (plain["blocks"], plain["columns"], plain["top-bytes"], plain["top-total"]) == (sketch.blocks, 0, 0, 0)
@@ -246,8 +279,11 @@ def test_info(server):
     assert 0 < kept["top-bytes"] < kept["bytes"] < 2000  # it is young
     with server.connect(protocol=3) as newer:
         shown = {k.encode(): v for k, v in plain.items()}
-        reals = {name.encode(): float(plain[name]) for name in ("listing", "expected-aae", "expected-are")}
-        assert newer.execute_command("LEGO.INFO", "plain") == {**shown, **reals}
+        names = ["keeping", *(f"{of}-error" for of in ("distinct", "expected-aae", "expected-are")), "expected-aae", "expected-are"]
+        reals = {name.encode(): plain[name] and float(plain[name]) for name in names}
+        told = newer.execute_command("LEGO.INFO", "plain")
+        del shown[b"classes"], told[b"classes"]
+        assert told == {**shown, **reals}
     # redis-cli 7.0 ends at a reply of a type that it does not know.
     shown = subprocess.run(["redis-cli", "-p", str(server.port), "-3", "LEGO.INFO", "plain"], capture_output=True)
     assert (shown.returncode, shown.stderr) == (0, b"") and b"seed 18446744073709551615" in shown.stdout

@@ -70,12 +70,12 @@ def test_info(connected):
     sketch.add_many(range(68000))
     for key, told in zip(sketch.keys, sketch.info(), strict=True):
         here = Sketch.from_bytes(server("LEGO.DUMP", key))
-        assert (told["listing"], told["exact"]) == (pytest.approx(here.listing), 0) and 0 < here.listing < 1
+        assert (told["keeping"], told["exact"]) == (pytest.approx(here.keeping), 0) and 0 < here.keeping <= 1
         assert told["expected-aae"] == pytest.approx(here.expected_error().absolute)
         assert told["expected-are"] == pytest.approx(here.expected_error().relative)
     bricks = SketchGroups.create(client, "bricks", 2, 60000, model="paper")
     for told in bricks.info():
-        assert (told["listing"], told["expected-aae"], told["expected-are"]) == (0, None, None)
+        assert (told["keeping"], told["expected-aae"], told["expected-are"], told["classes"]) == (0, None, None, None)
 
 
 def test_questions_are_asked_again(connected, monkeypatch):
@@ -175,7 +175,7 @@ def test_clients_as_users_make_them(server, options):
 def test_groups_may_be_one(server):
     sketch = SketchGroups.create(server.client, "one", 1, BUDGET)
     sketch.add_many(["apple", "pear"], [3, 4])
-    assert [sketch.estimate("apple"), sketch.bounds("pear"), group("apple", 1)] == [3, (4, 4), 0]
+    assert [sketch.estimate("apple"), sketch.bounds("pear"), group("apple", 1)] == [3, (4, 4, 4), 0]
 
 
 def test_secret_groups_of_one_server(server):

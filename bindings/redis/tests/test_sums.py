@@ -66,7 +66,7 @@ class Machine:
         words = self.server("LEGO.INFO", key)
         assert dict(zip(words[::2], words[1::2]))[b"total"] == sum(truth.counts.values())
         if truth.model == "compact":
-            exact = [[number] * 3 for number in truth.counts.values()]
+            exact = [[number] * 4 for number in truth.counts.values()]
             assert self.server("LEGO.QUERY", key, "WITHBOUNDS", "ITEMS", *truth.counts) == exact
 
     def attempt(self, key, made, words, expected=()):

@@ -16,11 +16,11 @@ SELECT lego_plus(a.sketch, b.sketch) = a.sketch + b.sketch AS plus,
 SELECT (lego_info(sketch)->'blocks')::int AS blocks FROM whole;
 SELECT (lego_info(f)->'blocks')::int AS blocks, lego_total(f), lego_estimate(f, 5)
     FROM (SELECT lego_fold(sketch, 19) AS f FROM whole) t;
-SELECT lego_fold(w.sketch, 13) = lego_merge_agg(lego_fold(p.sketch, 13)) AS same FROM parts p, whole w
+SELECT lego_fold(w.sketch, 19) = lego_merge_agg(lego_fold(p.sketch, 19)) AS same FROM parts p, whole w
     GROUP BY w.sketch;
 SELECT lego_fold(w.sketch, 19) + p.sketch = lego_fold(w.sketch + p.sketch, 19) AS same FROM parts p, whole w
     WHERE p = 0;
-SELECT lego_fold(lego_empty(65536), 1) + sketch = lego_fold(sketch, 1) AS same FROM whole;
+SELECT lego_fold(lego_empty(65536), 19) + sketch = lego_fold(sketch, 19) AS same FROM whole;
 SELECT lego_fold(lego_empty(131072), 19) + sketch = lego_fold(sketch, 19) AS same FROM whole;
 
 -- To a budget: the most blocks that fit it, all of them if it is large enough.
@@ -34,6 +34,16 @@ SELECT lego_fold_within(a, 65536) = b AS same, lego_fold_within(a + b, 65536) = 
 SELECT lego_total(a + b), lego_estimate(a + b, 5), lego_info(a + b)->'exact' AS exact,
     lego_info(a + b)->'budget' = lego_info(a)->'budget' AS first FROM (SELECT lego_agg(g % 777, 20000) AS a,
     lego_agg(g % 777, 30000) AS b FROM generate_series(1, 20000) g) t;
+
+-- So many, and so large, that lego_merge_agg joins them in several steps; and such as do not fit are named then.
+CREATE TABLE days AS SELECT lego_agg(g, 50, 4096) AS sketch FROM generate_series(1, 8000) g;
+SELECT lego_total(s), (SELECT count(*) FROM generate_series(1, 8000) g WHERE (lego_bounds(s, g)).upper < 5000) AS above
+    FROM (SELECT lego_merge_agg(sketch) AS s FROM days, generate_series(1, 100)) t;
+SELECT lego_total(s), lego_estimate(s, 77) FROM (SELECT lego_merge_agg(p) AS s FROM
+    (SELECT lego_agg(g, 8 << 20) AS p FROM generate_series(1, 600000) g) t, generate_series(1, 6)) u;
+SELECT lego_merge_agg(s ORDER BY place) FROM (SELECT place, sketch AS s FROM days, generate_series(1, 3) place
+    UNION ALL SELECT 4, lego_agg(g, 5000) FROM generate_series(1, 8000) g) t;
+DROP TABLE days;
 
 -- Sketches that keep their most frequent items add up too.
 SELECT lego_total(s), t.* FROM (SELECT lego_merge_agg(s) AS s FROM (
@@ -63,7 +73,7 @@ SELECT lego_total(lego_merge_agg(s)) FROM (SELECT plain FROM both_kinds UNION AL
 DROP TABLE both_kinds;
 
 -- The empty sketch.
-SELECT lego_info(lego_empty(4096)), lego_info(lego_empty(1 << 20, 5, 'paper'))->'model' AS model,
+SELECT lego_info(lego_empty(4096)) - '{classes, distinct_error, expected_aae_error, expected_are_error}'::text[] AS info, lego_info(lego_empty(1 << 20, 5, 'paper'))->'model' AS model,
     lego_estimate(lego_empty(4096), 'x');
 
 -- Loops that keep a running sum.

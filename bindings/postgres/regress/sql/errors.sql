@@ -76,12 +76,12 @@ SELECT lego_merge_agg(x) FROM (SELECT lego_top_agg(g, b) FROM unnest('{65536, 40
 SELECT lego_estimate(sketch, 1, 1) FROM s;
 SELECT lego_estimate(sketch, '1'::text, -0.1) FROM s;
 SELECT lego_estimate(sketch, '\x0100000000000000'::bytea, 'NaN') FROM s;
-SELECT lego_bounds(top, 1, 0, 1.1) FROM s;
-SELECT lego_estimates(sketch, '{1, 2}'::bigint[], 0, 'infinity') FROM s;
+SELECT lego_bounds(top, 1, 1.1) FROM s;
+SELECT lego_estimates(sketch, '{1, 2}'::bigint[], 'infinity') FROM s;
 SELECT lego_estimates(sketch, '{}'::text[], 2) FROM s;
 SELECT lego_estimate(lego_empty(65536, 0, 'paper'), 1, 0.5);
-SELECT lego_estimates(lego_empty(65536, 0, 'paper'), '{a}'::text[], relative => 1);
-SELECT lego_estimate(lego_empty(65536, 0, 'paper'), 1, 0, 0.5);
+SELECT lego_estimates(lego_empty(65536, 0, 'paper'), '{a}'::text[], absent => 0.1);
+SELECT lego_estimate(lego_empty(65536, 0, 'paper'), 1, 0);
 
 -- The most frequent items.
 SELECT lego_top(sketch) FROM s;

@@ -65,35 +65,36 @@ END $$;
 DROP TABLE compressed;
 
 -- How a question is meant: what is exact does not depend on it; the default can be said; a null has no answer.
-SELECT lego_estimate(words, 'w7', 0.5, 1), lego_estimate(words, 'w7'::bytea, absent => 0.9) AS bytes,
-    lego_estimate(numbers, 7, relative => 0) AS number, lego_estimates(words, '{w1, none}'::text[], 0.3) AS texts,
-    lego_estimates(words, '{w1}'::bytea[], relative => 1) AS byteas,
-    lego_estimates(numbers, '{1, 1000}'::bigint[], absent => 0.5, relative => 0.2) AS numbers,
-    lego_bounds(words, 'w7', 0.5) AS bounds, lego_bounds(numbers, 7, relative => 1) AS number_bounds,
+SELECT lego_estimate(words, 'w7', 0.5), lego_estimate(words, 'w7'::bytea, absent => 0.9) AS bytes,
+    lego_estimate(numbers, 7, absent => 0) AS number, lego_estimates(words, '{w1, none}'::text[], 0.3) AS texts,
+    lego_estimates(words, '{w1}'::bytea[], 0.25) AS byteas,
+    lego_estimates(numbers, '{1, 1000}'::bigint[], absent => 0.5) AS numbers,
+    lego_bounds(words, 'w7', 0.5) AS bounds, lego_bounds(numbers, 7, absent => 0.9) AS number_bounds,
     lego_estimate(top, 'w7', 0.5) AS top FROM s WHERE id = 1;
-SELECT lego_estimate(words, 'w7', NULL) IS NULL AS absent, lego_bounds(words, 'w7', 0, NULL) IS NULL AS relative
+SELECT lego_estimate(words, 'w7', NULL) IS NULL AS estimate, lego_bounds(words, 'w7', NULL) IS NULL AS bounds
     FROM s WHERE id = 1;
 CREATE TABLE crowded AS SELECT lego_agg(g, 1 + 1000 / g, 4096) AS sketch FROM generate_series(1, 8000) g;
 SELECT count(*) AS items, bool_and(plain = same) AS same, bool_and(absent <= plain) AS absent_is_less,
-    bool_and(small <= plain AND plain <= large) AS ordered, bool_and(plain = one AND absent = one_absent) AS singly,
+    bool_and(plain = one AND absent = one_absent) AS singly,
     bool_and(plain >= 1) FILTER (WHERE g <= 8000) AS come,
-    sum(absent) FILTER (WHERE g > 8000) < 0.5 * sum(plain) FILTER (WHERE g > 8000) AS absent_is_much_less,
-    sum(small) < sum(plain) AND sum(plain) < sum(large) AS weight_matters
+    sum(absent) FILTER (WHERE g > 8000) < 0.5 * sum(plain) FILTER (WHERE g > 8000) AS absent_is_much_less
     FROM (SELECT g, lego_estimate(sketch, g) AS one, lego_estimate(sketch, g, 0.7) AS one_absent,
-            (lego_estimates(sketch, a))[1] AS plain, (lego_estimates(sketch, a, 0, 0.5))[1] AS same,
-            (lego_estimates(sketch, a, 0.7))[1] AS absent, (lego_estimates(sketch, a, relative => 1))[1] AS small,
-            (lego_estimates(sketch, a, relative => 0))[1] AS large
+            (lego_estimates(sketch, a))[1] AS plain, (lego_estimates(sketch, a, 0))[1] AS same,
+            (lego_estimates(sketch, a, 0.7))[1] AS absent
         FROM crowded, generate_series(1, 10000, 7) g, LATERAL (SELECT ARRAY[g::bigint, 1, 2]) t(a)) t;
-SELECT (info->'expected_aae')::float > 0 AS aae, (info->'expected_are')::float > 0 AS are, info->'exact' AS exact
-    FROM crowded, lego_info(sketch) info;
-SELECT info->'expected_aae' AS aae, info->'expected_are' AS are -- too crowded to tell
-    FROM (SELECT lego_info(lego_agg(g, 4096)) FROM generate_series(1, 100000) g) t(info);
+SELECT (info->'expected_aae')::float > 0 AS aae, (info->'expected_are')::float > 0 AS are, info->'exact' AS exact,
+    (info->'keeping')::float BETWEEN 0.0001 AND 1 AS keeping FROM crowded, lego_info(sketch) info;
+-- Bounds: none is above upper, and 1 % at most above likely, or below lower.
+SELECT count(*) FILTER (WHERE n > upper) AS above, count(*) FILTER (WHERE n > likely) <= 80 AS likely,
+    count(*) FILTER (WHERE n < lower) <= 80 AS lower, bool_and(lower <= estimate AND estimate <= likely AND likely <= upper) AS ordered
+    FROM crowded, LATERAL lego_decode(sketch, (SELECT array_agg(g::bigint) FROM generate_series(1, 8000) g)) d,
+    LATERAL (SELECT 1 + 1000 / item AS n) t;
 DROP TABLE crowded;
 
 -- What a sketch is.
 SELECT lego_info(lego_empty(65536, 0, 'paper'));
-SELECT lego_info(words) FROM s ORDER BY id;
-SELECT lego_info(top) FROM s ORDER BY id;
+SELECT lego_info(words) - '{classes, distinct_error, expected_aae_error, expected_are_error}'::text[] AS words FROM s ORDER BY id;
+SELECT lego_info(top) - '{classes, distinct_error, expected_aae_error, expected_are_error}'::text[] AS top FROM s ORDER BY id;
 SELECT lego_total(words), lego_total(top) FROM s ORDER BY id;
 
 DROP TABLE s;

@@ -1,4 +1,4 @@
--- Parallel aggregation: the plan, and the same bytes as one process gives.
+-- Parallel aggregation: the plan, and, while there is room for all items, the same bytes as one process gives.
 CREATE TABLE rows AS SELECT g * g % 9973 AS number, 'word ' || g * g % 4999 AS word, (g % 3)::int AS grp
     FROM generate_series(1, 100000::bigint) g;
 ALTER TABLE rows SET (parallel_workers = 2);
@@ -16,6 +16,12 @@ SELECT p.numbers = s.numbers AS numbers, p.words = s.words AS words, lego_total(
 EXPLAIN (COSTS OFF) SELECT grp, lego_agg(number, 1 << 18) AS numbers FROM rows GROUP BY grp;
 SELECT count(*) FROM serial_groups s JOIN (SELECT grp, lego_agg(number, 1 << 18) AS numbers FROM rows
     GROUP BY grp) p USING (grp, numbers);
+
+-- With too little room for all items, bytes are those of the processes that took part; totals and bounds hold.
+SELECT lego_total(s), count(*) FILTER (WHERE upper < n) AS above, count(*) FILTER (WHERE likely < n) <= 0.01 * count(*) AS likely,
+    count(*) FILTER (WHERE lower > n) <= 0.01 * count(*) AS lower
+    FROM (SELECT lego_agg(number, 4096) AS s FROM rows) p, (SELECT number, count(*) AS n FROM rows GROUP BY number) r,
+    LATERAL lego_bounds(s, number) GROUP BY s;
 
 -- The leader alone, workers alone, and workers that find no rows.
 SET parallel_leader_participation = off;
