@@ -27,12 +27,18 @@ static int count_kept(void *context, const lego_top_item *item)
 
 static const char *const kinds[] = {"none", "bytes", "integers", "mixed"}; /* in the order of lego_kind */
 
-/* Up to the last class that has items; bricks do not tell. */
+/* Up to the last that has items; bricks, whose classes are not numbers, have none. */
 static int classes_of(const lego_info *info)
 {
     int classes = LEGO_CLASSES;
     while (classes > 0 && !(info->classes[classes - 1] > 0)) classes--;
     return classes;
+}
+
+static void put_classes(json_line *line, const char *name, const lego_info *info, const double *values)
+{
+    if (isnan(info->classes[0])) json_text(line, name, NULL);
+    else json_reals(line, name, values, classes_of(info));
 }
 
 static bool print_json(const lego_info *info, const lego_model_info *model, const kept *top)
@@ -53,8 +59,8 @@ static bool print_json(const lego_info *info, const lego_model_info *model, cons
     json_real(&line, "expected_aae_error", info->expected_aae_error);
     json_real(&line, "expected_are", info->expected_are);
     json_real(&line, "expected_are_error", info->expected_are_error);
-    json_reals(&line, "classes", info->classes, classes_of(info));
-    json_reals(&line, "class_errors", info->class_errors, classes_of(info));
+    put_classes(&line, "classes", info, info->classes);
+    put_classes(&line, "class_errors", info, info->class_errors);
     uint64_t good = advice_budget(info);
     json_real(&line, "good_budget", good > 0 ? (double)good : NAN); /* null where the budget is good */
     json_u64(&line, "bytes", info->bytes);
@@ -88,7 +94,7 @@ static void print_keeping(const lego_info *info)
     double share = 100 * info->keeping;
     if (share > 0 && share < 100) share = fmin(fmax(share, 0.1), 99.9);
     bool ordered = info->keeping > 0 || info->top_bytes > 0;
-    printf("keeping       %.1f %% of the blocks keep only their heaviest items: bytes follow from the %s\n", share,
+    printf("keeping       %.3g %% of the blocks keep only their heaviest items: bytes follow from the %s\n", share,
            ordered ? "order of additions, too" : "content alone");
 }
 
@@ -126,7 +132,7 @@ static void print_classes(const lego_info *info)
     for (int k = first; k < classes; k++)
         printf("%-13s %-*s  %*.0f%-10s %.*s\n", k == first ? "items come" : "", widest, class_range(range, k), digits,
                info->classes[k], say_deviation(deviation, info->class_errors[k]),
-               (int)lround((sizeof bar - 1) * info->classes[k] / most), bar);
+               (int)ceil((sizeof bar - 1) * info->classes[k] / most), bar);
 }
 
 static void print_shape(const lego_info *info, const lego_model_info *model)
