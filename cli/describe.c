@@ -88,14 +88,15 @@ static void print_memory(const lego_info *info)
     printf("\n");
 }
 
-/* Some of the blocks are neither none nor all of them, however rounded. A top depends on the order from the start. */
+/* Some of the blocks are neither none nor all of them, however rounded. */
 static void print_keeping(const lego_info *info)
 {
     double share = 100 * info->keeping;
     if (share > 0 && share < 100) share = fmin(fmax(share, 0.1), 99.9);
-    bool ordered = info->keeping > 0 || info->top_bytes > 0;
     printf("keeping       %.3g %% of the blocks keep only their heaviest items: bytes follow from the %s\n", share,
-           ordered ? "order of additions, too" : "content alone");
+           info->keeping > 0      ? "order of additions, too"
+           : info->top_bytes == 0 ? "content alone"
+                                  : "order of additions, too, since a top is kept");
 }
 
 static void print_answers(const lego_info *info)
