@@ -99,8 +99,8 @@ const command command_info = {
     .text = "Shows of a sketch the stream's length, about how many distinct items it has, the\n"
             "bytes used and its shape; which share of its blocks keep only their heaviest items;\n"
             "whether every count is exact, else about how far estimates are off, on average over\n"
-            "the items; and how many items come once, twice, 3 to 4 times, and so on. Behind +- is\n"
-            "the standard error of what is estimated. Of a model it shows the shape and the\n"
+            "the items; and how many items come once, twice, 3 to 4 times, and so on. What is\n"
+            "estimated has its standard error behind +-. Of a model it shows the shape and the\n"
             "fingerprint. FILE - reads standard input.",
     .examples = "  legosketch info words.sketch\n"
                 "  legosketch info --json words.sketch | jq .total\n",

@@ -122,14 +122,14 @@ const command command_merge = {
     .name = "merge",
     .summary = "add sketches up",
     .synopsis = "-o FILE [OPTION...] SKETCH...",
-    .text = "Writes the sketch of all the streams together. While no block keeps only its heaviest\n"
-            "items ('legosketch info' tells), it is byte for byte as if one sketch had counted\n"
-            "them; from then on, all that the sketches list of a block is joined, and its heaviest\n"
-            "stay. So it is better to merge many at once than one after the other; they are in\n"
-            "memory together. They need the same model and seed. As long as every count is exact,\n"
-            "budgets may be any; after that, one number of blocks has to be a multiple of the\n"
-            "other, and the result has the smaller. If the first was built with --top, so is the\n"
-            "result: what is most frequent in all stays in its list.",
+    .text = "Writes the sketch of all the streams together. While no block keeps only its\n"
+            "heaviest items ('legosketch info' tells), it is byte for byte as if one sketch had\n"
+            "counted them; from then on, all that the sketches list of a block is joined, and its\n"
+            "heaviest stay. So it is better to merge many at once than one after the other; they\n"
+            "are in memory together. They need the same model and seed. As long as every count is\n"
+            "exact, budgets may be any; after that, one number of blocks has to be a multiple of\n"
+            "the other, and the result has the smaller. If the first was built with --top, so is\n"
+            "the result: what is most frequent in all stays in its list.",
     .examples = "  legosketch merge -o week.sketch monday.sketch tuesday.sketch wednesday.sketch\n",
     .options = options,
     .output = &given.output,
