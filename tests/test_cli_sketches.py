@@ -155,7 +155,7 @@ class Sketches(Case):
         number = int.from_bytes(b"12345678", "little")  # is that item, too
         self.assertEqual(self.query("both", 6, 12345678), {b"6": 1, b"12345678": 1})
         self.assertEqual(self.query("both", 6, number, options=["-f", "u64"]), {b"6": 0, b"%d" % number: 1})
-        self.assertIn(b"12345678\t1\t1\t1\t", self.run_program("top", "both"))
+        self.assertIn(b"12345678\t1\t1\t1\t1\t", self.run_program("top", "both"))
         self.build("k", struct.pack("<Q", 6), "-f", "u64", "--top")
         self.run_program("merge", "-o", "sum", "both", "k")  # there is nothing left to mix up
         self.run_program("build", "--append", "-f", "u64", "-o", "both", data=struct.pack("<Q", 6))
