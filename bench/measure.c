@@ -1,6 +1,7 @@
 /* The times of paths.
  *
- * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it. A
+ * A store starts from an empty sketch: it has all that happens while a stream comes in, cells that grow among it; or
+ * from a full one, into which it is stored again and again. A
  * query is asked of the sketch of the whole stream, after one that is not timed, so that what a sketch caches is there.
  * Pairs start from the sketch of the whole stream, or of that and earlier pairs. */
 #include "bench.h"
@@ -13,14 +14,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { NOTHING = KEY_KINDS, MIXED };
+enum { NOTHING = KEY_KINDS, FULL, MIXED };
 
-/* One sketch of a method, and what is in it: the stream as a key_kind, nothing, or something else. */
+/* One sketch of a method, and what is in it: the stream as a key_kind, nothing, a crowd and some of the stream, or
+ * something else. */
 struct subject {
     const struct method *method;
     void *made;
-    lego_status status; /* why it could not be made */
-    uint64_t bytes;
+    lego_status status;    /* why it could not be made */
+    uint64_t bytes, total; /* total: before the work, of stores */
     int content;
     bool warm; /* it was asked for all the items since it was filled */
 };
@@ -100,12 +102,18 @@ static lego_status prepare(struct bench *self, struct subject *subject, const st
     lego_status status = LEGO_OK;
     /* A few pairs more or less do not matter to pairs; only numbers have any. */
     bool filled = subject->content == (int)work->keys || (work->operation == PAIRS && subject->content == MIXED);
-    if (work->operation == STORE || !filled) {
+    if (work->operation == STORE) filled = path->crowd > 0 && subject->content == FULL;
+    if (!filled) {
         subject->method->clear(subject->made);
         subject->content = NOTHING;
         subject->warm = false;
     }
-    if (work->operation == STORE) return LEGO_OK;
+    if (work->operation == STORE) {
+        subject->total = 0;
+        if (!filled) status = add_crowd(subject, path->crowd);
+        if (path->crowd > 0) subject->method->describe(subject->made, &subject->bytes, &subject->total);
+        return status;
+    }
     if (!filled) {
         struct span all = {&self->stream, STORE, BATCH, work->keys, 1, self->stream.length, 0, 0};
         status = add_crowd(subject, path->crowd);
@@ -147,7 +155,7 @@ static bool is_right(const struct bench *self, struct subject *subject, const st
     if (work->operation == STORE) {
         uint64_t total;
         subject->method->describe(subject->made, &subject->bytes, &total);
-        return total == weight_of(work);
+        return total - subject->total == weight_of(work);
     }
     size_t before = (work->n - 1) / batch * batch;
     struct span last = *work; /* batch, whose answers are there */
@@ -205,8 +213,8 @@ static lego_status time_part(struct bench *self, struct subject *subject, const 
     spent->wall += after.wall - before.wall;
     spent->cpu += after.cpu - before.cpu;
     if (path->operation == QUERY) return status;
-    bool whole = path->operation == STORE && part->n == path->length && path->crowd == 0 && path->keys != COUNTED;
-    subject->content = whole ? (int)path->keys : MIXED;
+    bool whole = path->operation == STORE && part->n == path->length && path->keys != COUNTED;
+    subject->content = path->operation == STORE && path->crowd > 0 ? FULL : whole ? (int)path->keys : MIXED;
     subject->warm = false;
     return status;
 }

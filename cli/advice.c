@@ -4,7 +4,6 @@
 #include "values.h"
 #include "zipf.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -25,14 +24,9 @@ static double skew_of(double distinct, double mean)
     return low;
 }
 
-static bool is_crowded(const lego_info *info)
-{
-    return isnan(info->expected_are) && (double)info->bytes < info->distinct;
-}
-
 uint64_t advice_budget(const lego_info *info)
 {
-    bool bad = info->columns == 0 && !info->exact && (info->expected_are > ADVICE_LIMIT || is_crowded(info));
+    bool bad = info->columns == 0 && !info->exact && info->expected_are > ADVICE_LIMIT;
     if (!bad || info->distinct < 1 || (double)info->total < info->distinct) return 0;
     lego_wish wish = {.skew = skew_of(info->distinct, (double)info->total / info->distinct),
                       .distinct = info->distinct,
@@ -48,7 +42,7 @@ const char *advice_say(char words[ADVICE_TEXT], const lego_info *info)
     char size[VALUE_TEXT];
     uint64_t budget = advice_budget(info);
     if (budget == 0) return NULL;
-    snprintf(words, ADVICE_TEXT, "an error below %g %% of a count takes a budget of about %s%s", 100 * ADVICE_ERROR,
-             value_print_size(size, budget), is_crowded(info) ? " or more" : "");
+    snprintf(words, ADVICE_TEXT, "an error below %g %% of a count takes a budget of about %s", 100 * ADVICE_ERROR,
+             value_print_size(size, budget));
     return words;
 }

@@ -7,11 +7,10 @@
 #define ADVICE_LIMIT 0.1
 #define ADVICE_ERROR 0.01
 
-/* 0 where the budget is good, or nothing tells: of bricks, and where counts were deleted. Where shared cells are
- * crowded the number of distinct items is too low, and so is the budget that is told. It takes a fraction of a
+/* 0 where the budget is good, or nothing tells: of bricks, and where counts were deleted. It takes a fraction of a
  * second. */
 uint64_t advice_budget(const lego_info *info);
 
-/* "an error below 1 % of a count takes a budget of about 1.5M", or NULL; where cells are crowded, "or more". */
+/* "an error below 1 % of a count takes a budget of about 1.5M", or NULL. */
 enum { ADVICE_TEXT = 96 };
 const char *advice_say(char words[ADVICE_TEXT], const lego_info *info);

@@ -112,7 +112,7 @@ static bool create_or_load(lego_sketch **sketch)
 static void say_made(const lego_sketch *sketch, uint64_t items)
 {
     lego_info info;
-    char distinct[SHAPE_TEXT], each[VALUE_TEXT], errors[ERRORS_TEXT], words[ADVICE_TEXT];
+    char distinct[DISTINCT_TEXT], each[VALUE_TEXT], errors[ERRORS_TEXT], words[ADVICE_TEXT];
     lego_describe(sketch, &info);
     say("%" PRIu64 " items counted, %s, in %" PRIu64 " bytes, %s a distinct item; %s", items,
         say_distinct(distinct, &info), info.bytes,

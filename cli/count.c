@@ -48,10 +48,10 @@ const command command_count = {
     .summary = "list the most frequent items of a stream",
     .synopsis = "[OPTION...] [INPUT...]",
     .text = "Counts the INPUT, which is read as by 'legosketch build', in one pass and a fixed\n"
-            "memory, and prints what 'legosketch top' would: item, estimate, lower, upper, share\n"
-            "and whether it is exact, separated by tabs, or aligned on a terminal, in falling\n"
-            "order. Nothing is written: 'legosketch build --top' makes a sketch to keep. Items of\n"
-            "more than 238 bytes are counted, but not listed.",
+            "memory, and prints what 'legosketch top' would: item, estimate, lower, upper,\n"
+            "likely, share and whether it is exact, separated by tabs, or aligned on a terminal,\n"
+            "in falling order. Nothing is written: 'legosketch build --top' makes a sketch to\n"
+            "keep. Items of more than 238 bytes are counted, but not listed.",
     .examples = "  legosketch count words.txt.xz\n"
                 "  legosketch count -k 5 --column city orders-*.csv.gz\n"
                 "  legosketch count --above 1% --json clicks.u64 | jq .item\n"

@@ -115,7 +115,7 @@ static lego_status print_answer(const show *made, const char *what, uint64_t ran
     if (status != LEGO_OK) return status;
     char value[VALUE_TEXT], range[2 * VALUE_TEXT];
     value_print_estimate(value, answer.value);
-    snprintf(range, sizeof range, "%" PRId64 " to %" PRId64, answer.lower, answer.upper);
+    snprintf(range, sizeof range, "%" PRId64 " to %" PRId64, answer.lower, answer.likely);
     printf("  %-9" PRIu64 " %-9s %9" PRId64 " %s%12s%s %19s %s%12.0f%s\n", rank, what,
            exact_count(made->truth, key, sizeof key), style.colours[0], value, style.plain, range, style.colours[1],
            cms, style.plain);
@@ -131,7 +131,7 @@ static lego_status print_answers(const show *made)
     } asked[] = {{"top", 1},      {"top", 10}, {"top", 100},      {"middle", n / 50}, {"middle", n / 10},
                  {"rare", n - 1}, {"rare", n}, {"absent", n + 1}, {"absent", n + 2}};
     printf("\n%sHow often did item x occur?%s\n\n", style.title, style.plain);
-    printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "legosketch", "bounds", "Count-Min");
+    printf("  %-9s %-9s %9s %12s %19s %12s\n", "item", "", "truth", "legosketch", "99 % lie in", "Count-Min");
     lego_status status = LEGO_OK;
     for (size_t i = 0; i < sizeof asked / sizeof *asked && status == LEGO_OK; i++)
         if (asked[i].rank > 0) status = print_answer(made, asked[i].what, asked[i].rank);

@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 static const char *methods = "lego,rule,lego-paper,cms,one,exact", *budgets = "1M", *model;
-static lego_asking asking = LEGO_ASKING_INIT;
-static lab_plan given = {.seeds = 1, .asking = &asking, .how = READING_INIT};
+static lab_plan given = {.seeds = 1, .how = READING_INIT};
 static bool json;
 
 static const option_entry options[] = {

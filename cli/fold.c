@@ -49,8 +49,9 @@ const command command_fold = {
     .summary = "make a sketch smaller",
     .synopsis = "-o FILE --budget SIZE [OPTION...] SKETCH",
     .text = "Adds blocks onto each other until what is left fits, full: the sketch becomes the\n"
-            "one that would have been built with so many. Nothing that was counted is lost.\n"
-            "What build --top kept has its share of the new budget; with --blocks, its bytes.",
+            "one that would have been built with so many, or, where blocks keep only their\n"
+            "heaviest items, one like it. Its total is what it was. What build --top kept has its\n"
+            "share of the new budget; with --blocks, its bytes.",
     .examples = "  legosketch fold -o small.sketch --budget 64K week.sketch\n",
     .options = options,
     .output = &given.output,

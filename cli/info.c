@@ -96,10 +96,12 @@ const command command_info = {
     .name = "info",
     .summary = "show what a sketch or a model is",
     .synopsis = "[OPTION...] FILE",
-    .text = "Shows of a sketch the stream's length, about how many distinct items it has, whether\n"
-            "every count is exact, else about how far estimates are off, on average over the\n"
-            "items; the bytes used and its shape; or the shape and the fingerprint of a\n"
-            "model. FILE - reads standard input.",
+    .text = "Shows of a sketch the stream's length, about how many distinct items it has, the\n"
+            "bytes used and its shape; which share of its blocks keep only their heaviest items;\n"
+            "whether every count is exact, else about how far estimates are off, on average over\n"
+            "the items; and how many items come once, twice, 3 to 4 times, and so on. What is\n"
+            "estimated has its standard error behind +-. Of a model it shows the shape and the\n"
+            "fingerprint. FILE - reads standard input.",
     .examples = "  legosketch info words.sketch\n"
                 "  legosketch info --json words.sketch | jq .total\n",
     .options = options,

@@ -18,7 +18,7 @@ void json_u64(json_line *line, const char *name, uint64_t value);
 void json_i64(json_line *line, const char *name, int64_t value);
 void json_real(json_line *line, const char *name, double value);
 void json_bool(json_line *line, const char *name, bool value);
-void json_reals(json_line *line, const char *name, const double *values, int n);
+void json_reals(json_line *line, const char *name, const double *values, int n); /* what is no number becomes null */
 
 /* As "item": "text" where the bytes are UTF-8 text, else as "item_hex": "00ff...", for JSON has no other bytes. */
 void json_item(json_line *line, const void *bytes, size_t size);

@@ -11,17 +11,13 @@
 #include <string.h>
 
 static const rows_column columns[] = {
-    {"item", "item"},
-    {"estimate", "count"},
-    {"lower", "at least"},
-    {"upper", "at most"},
-    {"share", "share"},
-    {"exact", NULL},
-    {0},
+    {"item", "item"},     {"estimate", "count"}, {"lower", "at least"}, {"upper", "at most"},
+    {"likely", "likely"}, {"share", "share"},    {"exact", NULL},       {0},
 };
 static const rows_column columns_above[] = {
-    {"item", "item"},   {"estimate", "count"}, {"lower", "at least"}, {"upper", "at most"},
-    {"share", "share"}, {"exact", NULL},       {"above", "above"},    {0},
+    {"item", "item"},     {"estimate", "count"}, {"lower", "at least"},
+    {"upper", "at most"}, {"likely", "likely"},  {"share", "share"},
+    {"exact", NULL},      {"above", "above"},    {0},
 };
 
 /* The count that items have to be above, in a stream of so many; false if the word is neither a share nor a count. */
@@ -51,7 +47,7 @@ typedef struct list {
     bool ok;
 } list;
 
-/* Lower bounds hold for 95 % of all items, but those that are too high are among the first to be above something. */
+/* Lower bounds hold for 99 % of all items, but those that are too high are among the first to be above something. */
 static const char *how_surely(const list *self, const lego_top_item *item)
 {
     if (!((double)item->estimate.lower > self->above)) return "possibly";
@@ -67,6 +63,7 @@ static int print_item(void *context, const lego_top_item *item)
     rows_estimate(&self->rows, e->value);
     rows_i64(&self->rows, e->lower);
     rows_i64(&self->rows, e->upper);
+    rows_i64(&self->rows, e->likely);
     rows_share(&self->rows, self->total > 0 ? e->value / self->total : NAN);
     rows_bool(&self->rows, self->exact || item->exact != 0);
     if (self->above >= 0) rows_word(&self->rows, how_surely(self, item));
@@ -83,7 +80,7 @@ static bool is_complete(const lego_info *info, const list *self)
 /* What people want to know below the list. */
 static void print_summary(const lego_info *info, const list *self)
 {
-    char distinct[SHAPE_TEXT], errors[ERRORS_TEXT];
+    char distinct[DISTINCT_TEXT], errors[ERRORS_TEXT];
     printf("\n%" PRId64 " items counted, %s; %s\n", info->total, say_distinct(distinct, info),
            say_errors(errors, info));
     if (self->above >= 0 && is_complete(info, self)) printf("no other item can be above\n");

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct {
     const char *output, *model;
@@ -64,37 +65,56 @@ static void find_remedy(char text[REMEDY_TEXT], const lego_sketch *into, const l
     }
 }
 
-static bool merge_file(lego_sketch *into, const char *first, const char *path)
+/* Merged one after the other, some file is the first that does not go into those before it: it is named. */
+static void say_refused(lego_sketch *const *sketches, char **paths, int count, lego_status status)
 {
-    lego_sketch *from;
-    if (!load_sketch(path, given.model, &from, NULL)) return false;
-    lego_info a, b;
-    lego_measure(into, &a);
-    lego_measure(from, &b);
-    bool alike = say_mixed(first, a.items, path, b.items);
-    lego_status status = alike ? lego_merge(into, from) : LEGO_OK;
-    if (status == LEGO_ERR_SHAPE) {
+    lego_sketch *into = NULL;
+    lego_status found = lego_copy(sketches[0], &into);
+    int at = 0;
+    while (found == LEGO_OK && ++at < count) found = lego_merge(into, sketches[at]);
+    if (found == LEGO_ERR_SHAPE) {
         char from_shape[SHAPE_TEXT], into_shape[SHAPE_TEXT], remedy[REMEDY_TEXT];
-        find_remedy(remedy, into, from);
-        say("cannot merge %s (%s) into %s (%s): neither folds to the other's size. %s", path,
-            say_shape(from_shape, from), first, say_shape(into_shape, into), remedy);
-    } else if (status != LEGO_OK) {
-        say("cannot merge %s into %s:", path, first);
-        say_status(path, status);
+        find_remedy(remedy, into, sketches[at]);
+        say("cannot merge %s (%s) into %s (%s): neither folds to the other's size. %s", paths[at],
+            say_shape(from_shape, sketches[at]), paths[0], say_shape(into_shape, into), remedy);
+    } else {
+        bool named = found != LEGO_OK && at > 0;
+        say("cannot merge %s into %s:", named ? paths[at] : "all the others", paths[0]);
+        say_status(named ? paths[at] : paths[0], named ? found : status);
     }
-    lego_destroy(from);
-    return alike && status == LEGO_OK;
+    lego_destroy(into);
+}
+
+/* All of them into the first, at once. */
+static bool merge(lego_sketch *const *sketches, char **paths, int count)
+{
+    const lego_sketch *const *others = (const lego_sketch *const *)sketches + 1;
+    lego_status status = lego_merge_many(sketches[0], others, NULL, (size_t)count - 1);
+    if (status != LEGO_OK) say_refused(sketches, paths, count, status);
+    return status == LEGO_OK;
+}
+
+static bool load(lego_sketch **sketches, char **paths, int count)
+{
+    lego_info info;
+    lego_kind before = LEGO_ITEMS_NONE;
+    for (int i = 0; i < count; i++) {
+        if (!load_sketch(paths[i], given.model, &sketches[i], NULL)) return false;
+        lego_measure(sketches[i], &info);
+        if (!say_mixed(paths[0], before, paths[i], info.items)) return false;
+        before |= info.items;
+    }
+    return true;
 }
 
 static int run(int count, char **operands)
 {
-    lego_sketch *into;
-    if (!output_check(given.output, given.model) || !load_sketch(operands[0], given.model, &into, NULL))
-        return EXIT_FAILED;
-    bool ok = true;
-    for (int i = 1; i < count && ok; i++) ok = merge_file(into, operands[0], operands[i]);
-    ok = ok && output_sketch(given.output, into);
-    lego_destroy(into);
+    if (!output_check(given.output, given.model)) return EXIT_FAILED;
+    lego_sketch **sketches = calloc((size_t)count, sizeof *sketches);
+    bool ok = (sketches != NULL || say_no_memory()) && load(sketches, operands, count) &&
+              merge(sketches, operands, count) && output_sketch(given.output, sketches[0]);
+    for (int i = 0; sketches != NULL && i < count; i++) lego_destroy(sketches[i]);
+    free(sketches);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -102,11 +122,14 @@ const command command_merge = {
     .name = "merge",
     .summary = "add sketches up",
     .synopsis = "-o FILE [OPTION...] SKETCH...",
-    .text = "Writes the sketch of all the streams together, byte for byte as if one sketch had\n"
-            "counted them. They need the same model and seed. As long as every count is exact\n"
-            "('legosketch info' tells), budgets may be any; after that, one number of blocks has\n"
-            "to be a multiple of the other, and the result has the smaller. If the first was\n"
-            "built with --top, so is the result: what is most frequent in all stays in its list.",
+    .text = "Writes the sketch of all the streams together. While no block keeps only its\n"
+            "heaviest items ('legosketch info' tells), it is byte for byte as if one sketch had\n"
+            "counted them; from then on, all that the sketches list of a block is joined, and its\n"
+            "heaviest stay. So it is better to merge many at once than one after the other; they\n"
+            "are in memory together. They need the same model and seed. As long as every count is\n"
+            "exact, budgets may be any; after that, one number of blocks has to be a multiple of\n"
+            "the other, and the result has the smaller. If the first was built with --top, so is\n"
+            "the result: what is most frequent in all stays in its list.",
     .examples = "  legosketch merge -o week.sketch monday.sketch tuesday.sketch wednesday.sketch\n",
     .options = options,
     .output = &given.output,

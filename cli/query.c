@@ -27,8 +27,8 @@ static const option_entry options[] = {
      "of standard input: an item a line, or raw little-endian keys (lines)"},
     OPTIONS_KEEP(given.how),
     {"absent", 0, OPTION_REAL, "P", &given.asking.absent,
-     "how likely it is that an item never came, from 0 to below 1; above 0, an estimate may be 0 where items share "
-     "(0)"},
+     "how likely it is that an item never came, from 0 to below 1; from 0.25 on, one that is not listed is answered "
+     "by 0 (0)"},
     OPTIONS_ROWS(given.rows),
     {OPTION_MODEL(&given.model)},
     {OPTION_SEED_FILE_READ},
@@ -158,16 +158,17 @@ const command command_query = {
     .name = "query",
     .summary = "ask how often items occurred",
     .synopsis = "[OPTION...] SKETCH [ITEM...]",
-    .text = "Prints item, estimate, lower and upper, separated by tabs, for each ITEM; without\n"
-            "any, for each item on standard input, at once as they come. A sketch of integers is\n"
-            "asked for whole numbers. The true count is never above upper if no count is\n"
-            "negative, and not below lower for 95 % of the items. Tabs, line ends, backslashes\n"
-            "and other control bytes of items are printed as \\t, \\n, \\r, \\\\ and \\x1b. SKETCH -\n"
-            "reads the sketch from standard input. Put -- before an ITEM that starts with a\n"
-            "dash.\n"
+    .text = "Prints item, estimate, lower, upper and likely, separated by tabs, for each ITEM;\n"
+            "without any, for each item on standard input, at once as they come. A sketch of\n"
+            "integers is asked for whole numbers. The true count is never above upper if no count\n"
+            "was ever negative; for 99 % of the items it is not above likely, and for 99 % not\n"
+            "below lower. Tabs, line ends, backslashes and other control bytes of items are\n"
+            "printed as \\t, \\n, \\r, \\\\ and \\x1b. SKETCH - reads the sketch from standard input.\n"
+            "Put -- before an ITEM that starts with a dash.\n"
             "\n"
-            "Where items share cells, an estimate takes an item for one that came. If it may\n"
-            "be one that never did, say how likely that is with --absent.",
+            "A block that is full lists its heaviest items, with their counts. Any other item is\n"
+            "answered by one number, what such items mostly count, often 1: it is taken for one\n"
+            "that came. If it may be one that never did, say how likely that is with --absent.",
     .examples = "  legosketch query words.sketch apple pear\n"
                 "  legosketch query --json words.sketch < questions.txt\n"
                 "  legosketch query day.sketch 42 1099511627776\n"

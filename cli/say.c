@@ -100,25 +100,34 @@ bool say_mixed(const char *first, lego_kind a, const char *second, lego_kind b)
     return say("%s has %s and %s has %s: they do not go into one sketch", first, say_kind(a), second, say_kind(b));
 }
 
-const char *say_errors(char text[ERRORS_TEXT], const lego_info *info)
+const char *say_deviation(char text[DEVIATION_TEXT], double standard_error)
 {
-    char absolute[VALUE_TEXT], relative[VALUE_TEXT];
-    if (info->exact) snprintf(text, ERRORS_TEXT, "every count is exact");
-    else if (info->columns > 0) snprintf(text, ERRORS_TEXT, "bricks do not tell what error to expect");
-    else if (isnan(info->expected_aae))
-        snprintf(text, ERRORS_TEXT, "expected error cannot be told where cells are crowded or have both signs");
-    else
-        snprintf(text, ERRORS_TEXT, "expected error %s an item, %s %% of a count",
-                 value_print_rough(absolute, info->expected_aae),
-                 value_print_rough(relative, 100 * info->expected_are));
+    char error[VALUE_TEXT];
+    bool shown = standard_error > 0; /* which is not true of NaN */
+    snprintf(text, DEVIATION_TEXT, "%s%s", shown ? " +- " : "", shown ? value_print_rough(error, standard_error) : "");
     return text;
 }
 
-const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info)
+const char *say_errors(char text[ERRORS_TEXT], const lego_info *info)
+{
+    char absolute[VALUE_TEXT], relative[VALUE_TEXT], a[DEVIATION_TEXT], r[DEVIATION_TEXT];
+    if (info->exact) snprintf(text, ERRORS_TEXT, "every count is exact");
+    else if (info->columns > 0) snprintf(text, ERRORS_TEXT, "bricks do not tell what error to expect");
+    else if (isnan(info->expected_aae)) snprintf(text, ERRORS_TEXT, "expected error cannot be told");
+    else
+        snprintf(text, ERRORS_TEXT, "expected error %s%s an item, %s%s %% of a count",
+                 value_print_rough(absolute, info->expected_aae), say_deviation(a, info->expected_aae_error),
+                 value_print_rough(relative, 100 * info->expected_are),
+                 say_deviation(r, 100 * info->expected_are_error));
+    return text;
+}
+
+const char *say_distinct(char text[DISTINCT_TEXT], const lego_info *info)
 {
     /* An item of the top may have been counted below it as well; then their number is not known exactly. */
     bool known = info->exact != 0 && (info->top_bytes == 0 || info->top_total == info->total);
-    bool crowded = info->columns == 0 && isnan(info->expected_aae); /* where some are not seen */
-    snprintf(text, SHAPE_TEXT, "%s%.0f distinct", known ? "" : crowded ? "at least " : "about ", info->distinct);
+    char deviation[DEVIATION_TEXT];
+    snprintf(text, DISTINCT_TEXT, "%s%.0f%s distinct", known ? "" : "about ", info->distinct,
+             say_deviation(deviation, info->distinct_error));
     return text;
 }

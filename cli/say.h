@@ -25,8 +25,12 @@ bool say_status(const char *what, lego_status status);
 enum { SHAPE_TEXT = 64 };
 const char *say_shape(char text[SHAPE_TEXT], const lego_sketch *sketch);
 
-/* "every count is exact", "expected error 3.8 an item, 82 % of a count", or that it cannot be told. */
-enum { ERRORS_TEXT = 128 };
+/* " +- 0.5": a standard error behind its number; "" where the number is known, or nothing tells. */
+enum { DEVIATION_TEXT = 36 };
+const char *say_deviation(char text[DEVIATION_TEXT], double standard_error);
+
+/* "every count is exact", "expected error 3.8 +- 0.2 an item, 82 +- 3 % of a count", or that it cannot be told. */
+enum { ERRORS_TEXT = 192 };
 const char *say_errors(char text[ERRORS_TEXT], const lego_info *info);
 
 /* "text", "integers", "text and integers" or "nothing". */
@@ -36,5 +40,6 @@ const char *say_kind(lego_kind kind);
  * Where one has nothing, or both already, there is nothing left to mix up. */
 bool say_mixed(const char *first, lego_kind a, const char *second, lego_kind b);
 
-/* "5 distinct", "about 5210 distinct", or where cells are crowded "at least". */
-const char *say_distinct(char text[SHAPE_TEXT], const lego_info *info);
+/* "5 distinct", or "about 5210 +- 40 distinct". */
+enum { DISTINCT_TEXT = 96 };
+const char *say_distinct(char text[DISTINCT_TEXT], const lego_info *info);

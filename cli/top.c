@@ -44,11 +44,11 @@ const command command_top = {
     .name = "top",
     .summary = "list the most frequent items",
     .synopsis = "[OPTION...] SKETCH",
-    .text = "Prints item, estimate, lower, upper, share and whether it is exact, separated by\n"
-            "tabs, or aligned on a terminal, for the most frequent items of a sketch that was\n"
-            "built with --top, in falling order. Tabs, line ends, backslashes and other control\n"
-            "bytes of items are printed as \\t, \\n, \\r, \\\\ and \\x1b. SKETCH - reads standard\n"
-            "input.",
+    .text = "Prints item, estimate, lower, upper, likely, share and whether it is exact,\n"
+            "separated by tabs, or aligned on a terminal, for the most frequent items of a sketch\n"
+            "that was built with --top, in falling order. Tabs, line ends, backslashes and other\n"
+            "control bytes of items are printed as \\t, \\n, \\r, \\\\ and \\x1b. SKETCH - reads\n"
+            "standard input.",
     .examples = "  legosketch build --top -o words.sketch --budget 100K words.txt\n"
                 "  legosketch top -k 20 words.sketch\n"
                 "  legosketch top --above 0.1% --csv --header words.sketch > frequent.csv\n"

@@ -20,7 +20,7 @@ _legosketch()
         build)
             options="-o --output -b --budget --top -m --model -s --seed --seed-file $input -a --append -t --threads --blocks
                 --columns --json -q --quiet -h --help" ;;
-        query) options="-f --format --absent --relative $rows --keep-cr --keep-nul -m --model --seed-file -h --help" ;;
+        query) options="-f --format --absent $rows --keep-cr --keep-nul -m --model --seed-file -h --help" ;;
         top) options="-k --items --above $rows -m --model --seed-file -h --help" ;;
         merge) options='-o --output -m --model --seed-file -h --help' ;;
         fold) options='-o --output -b --budget -k --blocks -m --model --seed-file -h --help' ;;
@@ -28,7 +28,7 @@ _legosketch()
         suggest) options="-n --distinct -e --error --skew $input $rows -q --quiet -h --help" ;;
         gen) options='-n --distinct -a --alpha -s --seed -f --format -q --quiet -h --help' ;;
         eval)
-            options="--methods -b --budget --seeds -s --seed -m --model --relative $input --json -q --quiet -h --help" ;;
+            options="--methods -b --budget --seeds -s --seed -m --model $input --json -q --quiet -h --help" ;;
         demo) options='-b --budget -n --distinct -a --alpha -s --seed -h --help' ;;
         train)
             options='-o --out -p --preset --tasks -s --seed --backend -t --threads --name -c --checkpoint --every -r
@@ -75,7 +75,7 @@ _legosketch()
             COMPREPLY=($(compgen -d -- "$word"))
             return ;;
         -s | --seed | --seeds | -t | --threads | --blocks | -k | --items | --columns | -n | --distinct | -a | --alpha \
-            | --column | --delimiter | --above | --absent | --relative | --tasks | --every | --name | --alphas | --scale | --models) return ;;
+            | --column | --delimiter | --above | --absent | --tasks | --every | --name | --alphas | --scale | --models) return ;;
     esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))

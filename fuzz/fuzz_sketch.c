@@ -38,8 +38,8 @@ static void reload(const lego_sketch *sketch)
 
 static void check_estimate(const lego_estimate *e)
 {
-    CHECK(e->lower <= e->upper);
-    CHECK((double)e->lower <= e->value && e->value <= (double)e->upper); /* so not NaN either */
+    CHECK((double)e->lower <= e->value && e->value <= (double)e->likely); /* so not NaN either */
+    CHECK(e->likely <= e->upper);
 }
 
 struct seen {
@@ -68,9 +68,15 @@ static void look(const lego_sketch *sketch)
     lego_info info;
     struct seen seen = {sketch, 0, 0};
     lego_describe(sketch, &info);
-    CHECK(info.distinct >= 0 && info.listing >= 0 && info.listing <= 1);
-    CHECK(isnan(info.expected_aae) == isnan(info.expected_are)); /* bricks, or too crowded to tell */
+    CHECK(info.distinct >= 0 && info.keeping >= 0 && info.keeping <= 1);
+    CHECK(!info.exact || info.keeping == 0);
+    CHECK(isnan(info.expected_aae) == isnan(info.expected_are)); /* bricks do not tell */
     CHECK(isnan(info.expected_aae) || (info.expected_aae >= 0 && info.expected_are >= 0));
+    CHECK(!(info.distinct_error < 0) && !(info.expected_aae_error < 0) && !(info.expected_are_error < 0));
+    for (unsigned k = 0; k < LEGO_CLASSES; k++) {
+        CHECK(isnan(info.classes[k]) == isnan(info.classes[0])); /* all of them, or none */
+        CHECK(!(info.classes[k] < 0) && !(info.class_errors[k] < 0));
+    }
     lego_status status = lego_top(sketch, SIZE_MAX, see, &seen);
     CHECK(status == (info.top_bytes > 0 ? LEGO_OK : LEGO_ERR_ARGUMENT));
     for (uint64_t item = 0; item < 20; item++) {
@@ -130,6 +136,25 @@ static void merge(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
         if (status == LEGO_OK) reload(copy);
     }
     lego_destroy(copy);
+}
+
+/* One at once is a merge, and several are a sketch like any other, or nothing has changed. */
+static void merge_many(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
+{
+    const lego_sketch *const both[] = {sketch, sketch};
+    const int64_t weights[] = {3, 2};
+    lego_sketch *one = copy_of(sketch), *many = copy_of(sketch);
+    lego_status status = lego_merge(one, sketch);
+    CHECK(lego_merge_many(many, both, NULL, 1) == status);
+    struct paper paper = saved(one);
+    CHECK(has_bytes(many, paper.bytes, paper.size));
+    if (lego_merge_many(one, both, weights, 2) != LEGO_OK) CHECK(has_bytes(one, paper.bytes, paper.size));
+    CHECK(status == LEGO_OK || has_bytes(many, bytes, size));
+    look(one);
+    reload(one);
+    free(paper.bytes);
+    lego_destroy(many);
+    lego_destroy(one);
 }
 
 static void add(const lego_sketch *sketch, const uint8_t *bytes, size_t size)
@@ -217,6 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     lego_describe(sketch, &info);
     if (info.budget <= 1 << 24) { /* a budget of gigabytes may be used, too, once something leaves a top */
         merge(sketch, bytes, size);
+        merge_many(sketch, bytes, size);
         add(sketch, bytes, size);
         mix(sketch, bytes, size);
         fold(sketch, bytes, size);

@@ -55,9 +55,9 @@ def build(lines, budget, seed=0):
 
 
 def ask(sketch, items, *options):
-    """[(estimate, lower, upper)] of the items."""
+    """[(estimate, lower, upper, likely)] of the items."""
     text = run("query", *options, sketch, input="".join(f"{item}\n" for item in items).encode())
-    return [tuple(map(float, line.rsplit("\t", 3)[1:])) for line in text.split("\n")[:-1]]
+    return [tuple(map(float, line.rsplit("\t", 4)[1:])) for line in text.split("\n")[:-1]]
 
 
 def errors_of(answers, counts, upper=False):

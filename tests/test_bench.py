@@ -110,7 +110,7 @@ class Asked(unittest.TestCase):
                 result = json.load(file)
         table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
         self.assertEqual(table[0], ["M/s at 256K / 1M", "asked", "measured", "x count-min"])
-        self.assertEqual(len(table), 2 + 15)
+        self.assertEqual(len(table), 2 + 17)
         for name, asked, measured, ratio in table[2:]:
             numbers, ratios = measured.split(" / "), ratio.split(" / ")
             absent = [] if "million" in name else ["-"] if "young" in name else []
@@ -119,8 +119,8 @@ class Asked(unittest.TestCase):
             self.assertEqual(ratios[0] == "-", "with counts" in name or "million" in name, name)
         self.assertEqual({row["right"] for row in result["rows"]}, {True})
         self.assertEqual({row["batch"] for row in result["rows"]}, {0, 1 << 20, 1 << 16})
-        crowded = [row for row in result["rows"] if row["crowd"] > 0]
-        self.assertEqual({(row["operation"], row["crowd"]) for row in crowded}, {("query", 256 << 10), ("query", 1 << 20)})
+        full = {(row["operation"], row["crowd"]) for row in result["rows"] if row["crowd"] > 0}
+        self.assertEqual(full, {(operation, size) for operation in ("query", "store") for size in (256 << 10, 1 << 20)})
         self.assertGreater(result["small_sketch_microseconds_an_item"], 0)
 
 

@@ -60,17 +60,33 @@ class Case(unittest.TestCase):
         self.run_program("build", "-o", name, *arguments, data=data, **more)
         return self.read(name)
 
-    def query(self, name, *items, **more):
-        """item -> its upper bound, which is its count in a sketch that is nearly empty"""
+    def answers(self, name, *items, **more):
+        """item -> (estimate, lower, upper, likely)"""
         lines = self.run_program("query", *more.pop("options", []), name, *items, **more).split(b"\n")
         self.assertEqual(lines.pop(), b"")
         answers = {}
-        for item, estimate, lower, upper in (line.split(b"\t") for line in lines):
-            item = unshown(item)
-            self.assertTrue(int(lower) <= float(estimate) <= int(upper), (item, estimate, lower, upper))
+        for item, estimate, *bounds in (line.split(b"\t") for line in lines):
+            lower, upper, likely = map(int, bounds)
+            self.assertTrue(lower <= float(estimate) <= likely <= upper, (item, estimate, bounds))
             self.assertNotRegex(estimate, rb"\.0*$")
-            answers[item] = int(upper)
+            answers[unshown(item)] = float(estimate), lower, upper, likely
         return answers
+
+    def query(self, name, *items, **more):
+        """item -> its upper bound, which is its count in a sketch that is nearly empty"""
+        return {item: upper for item, (_, _, upper, _) in self.answers(name, *items, **more).items()}
+
+    def info(self, *arguments):
+        return json.loads(self.run_program("info", "--json", *arguments))
+
+    def check_bounds(self, name, truth):
+        """upper is never below the count, likely not for 99 % of the items, lower not above it for 99 %."""
+        answers = self.answers(name, data=b"\n".join(truth) + b"\n")
+        self.assertEqual(set(answers), set(truth))
+        bounds = [(truth[item], *answer) for item, answer in answers.items()]
+        self.assertEqual([row for row in bounds if row[3] < row[0]], [])
+        self.assertLessEqual(sum(likely < count for count, _, _, _, likely in bounds), 0.01 * len(bounds))
+        self.assertLessEqual(sum(lower > count for count, _, lower, _, _ in bounds), 0.01 * len(bounds))
 
     def on_terminal(self, arguments, environment={}, feed=None):
         """Runs it with standard output and error on a terminal; returns the exit status and what it showed."""
@@ -154,9 +170,6 @@ class Usage(Case):
             (["query", "--absent", "1", "a.sketch"], "--absent is from 0 to below 1"),
             (["query", "--absent", "-0.1", "a.sketch"], "'-0.1' is not a number that is not negative"),
             (["query", "--absent", "nan", "a.sketch"], "'nan' is not a number that is not negative"),
-            (["query", "--relative", "1.01", "a.sketch"], "--relative is from 0 to 1"),
-            (["eval", "--relative", "1.01"], "--relative is from 0 to 1"),
-            (["eval", "--relative", "0.6", "--model", "paper"], "--relative is not for the paper's model"),
             (["merge", "a.sketch"], "-o FILE is missing"),
             (["merge", "-o", "x"], "none is named"),
             (["fold", "a.sketch"], "-o FILE is missing"),
@@ -312,40 +325,47 @@ class Formats(Case):
         self.assertEqual([list(row.items())[0] for row in rows],
                          [("item", "apple"), ("item", '"\\é'), ("item_hex", "ff"), ("item_hex", "eda080")])
         for row, count in zip(rows, (1, 1, 1, 0), strict=True):
-            self.assertEqual(list(row)[1:], ["estimate", "lower", "upper"])
+            self.assertEqual(list(row)[1:], ["estimate", "lower", "upper", "likely"])
             self.assertEqual(row["upper"], count)
         self.build("b", struct.pack("<Q", 2**64 - 1), "-f", "u64")
         line, = self.run_program("query", "--json", "b", 2**64 - 1).splitlines()
         self.assertIn(b'"item":18446744073709551615,', line)
 
     def test_how_a_question_is_meant(self):
+        """An item that is not listed is answered by one number, at least 1, or by 0 where it may never have come."""
         self.build("a", "apple\npear\napple\n")
-        for options in (["--absent", "0.5"], ["--relative", "0"], ["--relative=1", "--absent=.9"]):
+        for options in (["--absent", "0.5"], ["--absent=.9"], []):
             self.assertEqual(self.query("a", "apple", "plum", options=options), {b"apple": 2, b"plum": 0})
             self.assertEqual(self.query("a", data=b"apple\nplum", options=options), {b"apple": 2, b"plum": 0})
-        counts = b"\n".join(b"%d\t%d" % (i, 1 + 2000 // (i + 1)) for i in range(10000))
-        self.build("b", counts, "--format", "tsv", "--budget", "6K")
-        ways = []
-        for way in ("", "--absent 0 --relative 0.5", "--absent 0.7", "--relative 0", "--relative 1"):
-            asked = b"\n".join(b"%d" % i for i in [*range(3000), *range(20000, 23000)])
-            lines = self.run_program("query", "--json", *way.split(), "b", data=asked)
-            ways.append([json.loads(line)["estimate"] for line in lines.splitlines()])
-        self.assertEqual(ways[0], ways[1])
-        for plain, _, absent, high, low in zip(*ways, strict=True):
-            self.assertTrue(0 <= absent <= plain and low <= plain <= high, (plain, absent, high, low))
-        self.assertTrue(min(ways[0][:3000]) >= 1 and min(ways[2][:3000]) == 0)  # these have come
-        plain, _, absent, high, low = (sum(way[3000:]) for way in ways)  # and these have not
-        self.assertTrue(absent < 0.5 * plain and low < plain < high, (plain, absent, high, low))
+        truth = {b"%d" % i: 1 + 2000 // (i + 1) for i in range(10000)}
+        self.build("b", b"\n".join(b"%s\t%d" % pair for pair in truth.items()), "--format", "tsv", "--budget", "6K")
+        asked = b"\n".join([*truth, *(b"%d" % i for i in range(20000, 23000))]) + b"\n"
+        plain, at_0, below, above, high = (self.answers("b", data=asked, options=way.split())
+                                           for way in ("", "--absent 0", "--absent 0.24", "--absent 0.25", "--absent 0.9"))
+        self.assertEqual(plain, at_0)
+        self.assertEqual(plain, below)
+        self.assertEqual(above, high)
+        unlisted = [item for item in plain if above[item] != plain[item]]
+        self.assertEqual({above[item][0] for item in unlisted}, {0})
+        value, = {plain[item][0] for item in unlisted}  # the same for all of them
+        self.assertGreaterEqual(value, 1)
+        strangers = [item for item in plain if item not in truth]
+        self.assertGreater(sum(above[item][0] == 0 for item in strangers), 0.9 * len(strangers))
+        self.assertGreaterEqual(min(plain[item][0] for item in truth), 1)  # these have come
+        for i in range(20):  # and these most often: they are listed
+            self.assertEqual(plain[b"%d" % i], above[b"%d" % i])
+            self.assertLess(abs(plain[b"%d" % i][0] / truth[b"%d" % i] - 1), 0.05)
+        self.check_bounds("b", truth)
         self.build("c", "apple\n", "--model", "paper")
-        for words in (["--absent", "0.5", "c", "apple"], ["--relative", "1", "c"]):
-            self.fails("query", *words, data="", says="c was built with the paper's model, which has one way")
-        self.assertIn(b"apple", self.query("c", "apple", options=["--absent", "0", "--relative", "0.5"]))
+        self.fails("query", "--absent", "0.5", "c", "apple", data="", says="c was built with the paper's model, which has one way")
+        self.assertIn(b"apple", self.query("c", "apple", options=["--absent", "0"]))
+        self.run_program("query", "--relative", "1", "a", "apple", code=2, says="no option '--relative'")
 
     def test_answers_come_at_once(self):
         self.build("a", "apple\n")
         with subprocess.Popen([PROGRAM, "query", "a"], cwd=self.folder, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as asked:
-            for item, answer in [(b"apple\n", b"apple\t1\t1\t1\n"), (b"pear\n", b"pear\t0\t0\t0\n")]:
+            for item, answer in [(b"apple\n", b"apple\t1\t1\t1\t1\n"), (b"pear\n", b"pear\t0\t0\t0\t0\n")]:
                 asked.stdin.write(item)
                 asked.stdin.flush()
                 ready, _, _ = select.select([asked.stdout], [], [], 60)

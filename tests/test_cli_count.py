@@ -42,8 +42,8 @@ class Count(Case):
             rows = self.rows(*arguments, "in.txt")
             self.assertEqual(len(rows), n)
             counts = sorted(truth.values(), reverse=True)
-            for (item, estimate, lower, upper, share, exact), count in zip(rows, counts):
-                self.assertEqual([int(estimate), int(lower), int(upper)], [count] * 3)
+            for (item, *answer, share, exact), count in zip(rows, counts):
+                self.assertEqual([int(number) for number in answer], [count] * 4)
                 self.assertEqual((truth[item], exact), (count, b"true"))
                 self.assertAlmostEqual(float(share), count / 30000, 6)
         self.assertEqual(self.files(), ["in.txt"])
@@ -75,7 +75,7 @@ class Count(Case):
         for above, limit in (("990", 990), ("0.1%", total / 1000), ("0", 0), ("1e2", 100)):
             rows = self.rows("count", "-f", "tsv", "--above", above, data=data)
             self.assertEqual([int(row[1]) for row in rows], [n for n in range(1000, 0, -1) if n > limit])
-            self.assertEqual({row[6] for row in rows}, {b"certainly"})
+            self.assertEqual({row[7] for row in rows}, {b"certainly"})
         self.assertEqual(len(self.rows("count", "-f", "tsv", "--above", "0", "-k", "3", data=data)), 3)
         self.assertEqual(self.rows("count", "--above", "5%"), [])
         stream = words(30000) + [b"%d" % i for i in range(30000)]
@@ -84,14 +84,14 @@ class Count(Case):
         self.build("a", b"\n".join(stream), "--top=1K", "--budget", "8K")  # far too small
         found = {}
         for limit in (10, 20, 50, 100, 200):
-            for item, estimate, lower, upper, _, exact, above in self.rows("top", "--above", limit, "a", says="could be above"):
+            for item, estimate, lower, upper, likely, _, exact, above in self.rows("top", "--above", limit, "a", says="could be above"):
                 self.assertGreater(int(upper), limit)
                 self.assertEqual(above, b"possibly" if int(lower) <= limit else b"certainly" if exact == b"true" else b"probably")
                 self.assertTrue(above != b"certainly" or truth[item] > limit)
                 found.setdefault(above, set()).add(item)
         self.assertLessEqual({b"possibly", b"probably"}, set(found))
         row = json.loads(self.run_program("top", "--json", "--above", "1%", "-k", "1", "a", says="could be above"))
-        self.assertEqual(list(row), ["item", "estimate", "lower", "upper", "share", "exact", "above"])
+        self.assertEqual(list(row), ["item", "estimate", "lower", "upper", "likely", "share", "exact", "above"])
 
     def test_above_shares_and_words(self):
         """0.7 % of 1000 is 7, which is not above itself; a share has its sign, and a count is whole."""
@@ -126,17 +126,17 @@ class Count(Case):
         self.build("a", lines, "--top", *column)
         self.assertEqual({row[0] for row in self.rows("top", "a")}, {row[0] for row in rows})
         self.assertEqual([row[0] for row in self.rows("query", "a", *ODD)][:6], [row[0] for row in self.rows("query", "a", *ODD[:6])])
-        self.assertEqual(self.run_program("query", "a", b"c\nd", b"e\\f"), b"c\\nd\t1\t1\t1\ne\\\\f\t1\t1\t1\n")
+        self.assertEqual(self.run_program("query", "a", b"c\nd", b"e\\f"), b"c\\nd\t1\t1\t1\t1\ne\\\\f\t1\t1\t1\t1\n")
         for command in (["count", *column], ["top", "a"], ["query", "a", *ODD]):
             made = self.run_program(*command, "--csv", "--header", data=lines).decode("latin-1")
             header, *table = csv.reader(io.StringIO(made, newline=""))
-            self.assertEqual(header[:4], ["item", "estimate", "lower", "upper"])
+            self.assertEqual(header[:5], ["item", "estimate", "lower", "upper", "likely"])
             self.assertEqual({row[0].encode("latin-1") for row in table}, set(ODD))
             objects = [json.loads(line) for line in self.run_program(*command, "--json", data=lines).splitlines()]
             self.assertEqual({o["item"].encode() if "item" in o else bytes.fromhex(o["item_hex"]) for o in objects}, set(ODD))
         self.assertEqual(self.rows("count", "--header", data=b"x\n"),
-                         [[b"item", b"estimate", b"lower", b"upper", b"share", b"exact"], [b"x", b"1", b"1", b"1", b"1", b"true"]])
-        self.assertEqual(self.run_program("query", "--header", "a"), b"item\testimate\tlower\tupper\n")
+                         [[b"item", b"estimate", b"lower", b"upper", b"likely", b"share", b"exact"], [b"x", b"1", b"1", b"1", b"1", b"1", b"true"]])
+        self.assertEqual(self.run_program("query", "--header", "a"), b"item\testimate\tlower\tupper\tlikely\n")
 
 
 class OnTerminal(Case):
@@ -146,8 +146,8 @@ class OnTerminal(Case):
             code, shown = self.on_terminal(["count", "in", *more])
             self.assertEqual(code, 0)
             lines = shown.split("\r\n")
-            self.assertEqual(lines[0], "count  at least  at most     share  item")
-            self.assertEqual(lines[1], "12345     12345    12345     100 %  apple")
+            self.assertEqual(lines[0], "count  at least  at most  likely     share  item")
+            self.assertEqual(lines[1], "12345     12345    12345   12345     100 %  apple")
             self.assertEqual({line.split("  ")[-1] for line in lines[2:5]}, {"\\x1b[2Jpear", "\\xff", "é\\xc2\\x9b"})
             self.assertEqual(lines[5:], ["", "12348 items counted, 4 distinct; every count is exact", ""])
         self.run_program("build", "--top", "-o", "a", "in")
@@ -158,12 +158,12 @@ class OnTerminal(Case):
                 self.assertEqual(code, 0)
                 self.assertNotRegex(shown.replace("\r\n", ""), "[\\x00-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069]")
         code, shown = self.on_terminal(["count", "--csv", "in"])
-        self.assertIn("\\x1b[2Jpear,1,1,1,", shown)
+        self.assertIn("\\x1b[2Jpear,1,1,1,1,", shown)
         code, shown = self.on_terminal(["count", "--above", "50%", "in"])
         self.assertRegex(shown, r"\A.* above  item\r\n.* certainly  apple\r\n\r\n.*exact\r\nno other item can be above\r\n\Z")
         code, shown = self.on_terminal(["count", "--header", "in"])  # as for a program
         self.assertIn("apple\t12345\t", shown)
-        self.assertEqual(self.on_terminal(["query", "a", "apple"])[1], "apple\t12345\t12345\t12345\r\n")
+        self.assertEqual(self.on_terminal(["query", "a", "apple"])[1], "apple\t12345\t12345\t12345\t12345\r\n")
 
 
 class Append(Case):
@@ -201,8 +201,8 @@ class Kinds(Case):
         for word in ("apple", "-1", "", "6 ", "18446744073709551616", "6.0"):
             self.fails("query", "k", "--", word, says=f"'{word}' is not a whole number of 64 bits, as the items of k are")
         out = self.run_program("query", "k", data=b"6\napple\n7\n", code=1, says=r"\Astdin:2: not a whole number")
-        self.assertEqual(out, b"6\t3\t3\t3\n")
-        self.assertIn(b"6\t3\t3\t3\t", self.run_program("top", "k"))
+        self.assertEqual(out, b"6\t3\t3\t3\t3\n")
+        self.assertIn(b"6\t3\t3\t3\t3\t", self.run_program("top", "k"))
 
     def test_text(self):
         self.build("t", "6\n6\n")

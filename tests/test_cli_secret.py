@@ -55,7 +55,7 @@ class Secret(Case):
                 self.write("a", made)
                 self.assertEqual(given, self.with_seed(*command, data=made))
                 self.write("a", made)
-        self.assertEqual(self.with_seed("query", "a", "a", "b"), b"a\t2\t2\t2\nb\t1\t1\t1\n")
+        self.assertEqual(self.with_seed("query", "a", "a", "b"), b"a\t2\t2\t2\t2\nb\t1\t1\t1\t1\n")
         self.assertTrue(self.run_program("count", "--seed-file", "key", "in").startswith(b"a\t2\t2\t2\t"))
 
     def test_public_and_secret_do_not_mix(self):

@@ -16,19 +16,22 @@ class Top(Case):
         self.lines = b"\n".join(self.words) + b"\n"
 
     def top(self, name, *arguments, **more):
-        """[(item, estimate, lower, upper)]"""
+        """[(item, estimate, lower, upper, likely)]"""
         lines = self.run_program("top", *arguments, name, **more).split(b"\n")
         self.assertEqual(lines.pop(), b"")
-        return [(unshown(item), float(estimate), int(lower), int(upper))
-                for item, estimate, lower, upper, _, _ in (line.split(b"\t") for line in lines)]
+        rows = [(unshown(item), float(estimate), int(lower), int(upper), int(likely))
+                for item, estimate, lower, upper, likely, _, _ in (line.split(b"\t") for line in lines)]
+        for item, estimate, lower, upper, likely in rows:
+            self.assertTrue(lower <= estimate <= likely <= upper, (item, estimate, lower, upper, likely))
+        return rows
 
     def test_list(self):
         self.build("a", self.lines, "--top", "--budget", "100K")
         listed = self.top("a", "-k", "50")
         self.assertEqual(len(listed), 50)
         self.assertEqual([row[1] for row in listed], sorted((row[1] for row in listed), reverse=True))
-        for (item, estimate, lower, upper), (_, count) in zip(listed, self.truth.most_common(50)):
-            self.assertEqual((estimate, lower, upper), (count,) * 3)
+        for (item, *answer), (_, count) in zip(listed, self.truth.most_common(50)):
+            self.assertEqual(answer, [count] * 4)
             self.assertEqual(self.truth[item], count)
         self.assertEqual(len(self.top("a")), 100)
         every = self.top("a", "--items", "4294967295", says="more were counted")
@@ -43,8 +46,8 @@ class Top(Case):
     def test_json(self):
         self.build("a", "apple\napple\n\xff\n".encode("latin-1"), "--top")
         rows = [json.loads(line) for line in self.run_program("top", "--json", "a").splitlines()]
-        self.assertEqual(rows, [dict(item="apple", estimate=2, lower=2, upper=2, share=2 / 3, exact=True),
-                                dict(item_hex="ff", estimate=1, lower=1, upper=1, share=1 / 3, exact=True)])
+        self.assertEqual(rows, [dict(item="apple", estimate=2, lower=2, upper=2, likely=2, share=2 / 3, exact=True),
+                                dict(item_hex="ff", estimate=1, lower=1, upper=1, likely=1, share=1 / 3, exact=True)])
 
     def test_numbers(self):
         keys = [7] * 5 + [1 << 40] * 3 + [0] * 2
@@ -108,7 +111,7 @@ class Top(Case):
         told = json.loads(self.run_program("info", "--json", "sum"))
         self.assertEqual(told["total"], 20000)
         self.assertGreater(told["top_items"], 0)
-        for item, _, lower, upper in self.top("sum"):
+        for item, _, _, upper, _ in self.top("sum"):
             self.assertTrue(self.truth[item] <= upper, item)
 
     def test_fold(self):
