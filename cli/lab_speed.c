@@ -58,7 +58,6 @@ static const way batch_ways[] = {
     {"lego-paper, batches", &estimator_lego_paper, .batches = true},
     {"lego-paper, batches, all cores", &estimator_lego_paper, .batches = true, .all_threads = true},
 #ifdef HAVE_CUDA
-    {"lego, GPU", &estimator_lego, .all_threads = true, .gpu = true},
     {"lego-paper, GPU", &estimator_lego_paper, .all_threads = true, .gpu = true},
 #endif
 };
