@@ -125,19 +125,25 @@ static bool read_counts(struct old_block *old, struct content *content)
     return true;
 }
 
-/* Entries may be added up without a sum that overflows. */
+/* As if it had whole keys. */
 static bool read_list(struct old_block *old, unsigned whole, struct content *content)
 {
-    struct sums sums = {0};
-    content_start(content, old->step);
+    content_start(content, STEP_WHOLE);
     if (old->n > BLOCK_ENTRIES) return false; /* more than fit */
     if (old->n > 0 && !(read_keys(old, old_print(old, whole), content) && read_counts(old, content))) return false;
     content->n = old->n;
-    sums_add(&sums, content);
-    return old->fits && old->at == old->end && sums.magnitude <= INT64_MAX;
+    return old->fits && old->at == old->end;
 }
 
-/* ---- as a block of today ----------------------------------------------------------------------------------------- */
+/* ---- as blocks of today ------------------------------------------------------------------------------------------ */
+
+struct old_file {
+    struct rest *rest;
+    lego_sketch *sketch;
+    uint32_t blocks;
+    unsigned whole;
+    struct sums sums; /* of what was read so far: none that is smaller overflows */
+};
 
 /* A content that keeps, of prints of so many bits. */
 static void keep_list(struct content *content, unsigned print)
@@ -151,41 +157,71 @@ static void keep_list(struct content *content, unsigned print)
     keep_join(&joined, content);
 }
 
-static bool put_list(const struct blocks *blocks, uint32_t index, unsigned print, struct content *content)
+/* Counts of both signs may take a bit more than they did: so it may be at a later step. */
+static void put_list(const struct blocks *blocks, uint32_t index, unsigned print, struct content *content)
 {
-    const unsigned step = STEP_LIST + PRINT_MOST - print;
     if (print < PRINT_SAME) keep_list(content, print);
-    else if (content->step != STEP_WHOLE) content_lower(content, step, blocks->whole);
-    return blocks->kernels->close(&blocks->block[index], blocks->whole, content);
+    else if (print < blocks->whole) content_lower(content, STEP_LIST + PRINT_MOST - print, blocks->whole);
+    blocks->kernels->settle(&blocks->block[index], blocks->whole, content);
 }
 
-static lego_status read_block(struct rest *rest, const struct blocks *blocks, uint32_t index)
+/* The items of a block, into blocks that may become more by that. */
+static lego_status add_list(const struct old_file *file, uint32_t index, const struct content *content)
 {
+    lego_status status = LEGO_OK;
+    for (unsigned i = 0; status == LEGO_OK && i < content->n; i++) {
+        const struct hash hash = spot_hash(file->blocks, (struct spot){index, content->key[i]});
+        if (spot_of(file->blocks, hash).block != index) return LEGO_ERR_CORRUPT;
+        status = light_add(file->sketch, hash, content->value[i]);
+    }
+    return status;
+}
+
+static lego_status read_block(struct old_file *file, uint32_t index)
+{
+    const bool young = file->blocks < file->sketch->blocks.most;
     struct old_block old;
     struct content content;
-    const bool possible = read_old(rest, &old);
-    if (!rest->fits) return LEGO_ERR_TRUNCATED;
-    if (!possible || old.step >= OLD_CAP) return LEGO_ERR_CORRUPT;
-    const unsigned print = old_print(&old, blocks->whole) - (old_quarters(&old) > 0);
+    const bool possible = read_old(file->rest, &old);
+    if (!file->rest->fits) return LEGO_ERR_TRUNCATED;
+    if (!possible || old.step >= OLD_CAP || (young && old.step != STEP_WHOLE)) return LEGO_ERR_CORRUPT;
+    const unsigned print = old_print(&old, file->whole) - (old_quarters(&old) > 0);
     if (print < PRINT_FLOOR) return LEGO_ERR_VERSION;
-    if (!read_list(&old, blocks->whole, &content)) return LEGO_ERR_CORRUPT;
-    return put_list(blocks, index, print, &content) ? LEGO_OK : LEGO_ERR_CORRUPT;
+    if (!read_list(&old, file->whole, &content)) return LEGO_ERR_CORRUPT;
+    sums_add(&file->sums, &content);
+    if (file->sums.magnitude > INT64_MAX) return LEGO_ERR_CORRUPT;
+    if (young) return add_list(file, index, &content);
+    put_list(&file->sketch->blocks, index, print, &content);
+    return LEGO_OK;
 }
 
-static lego_status skip_cap(struct rest *rest)
+/* Blocks that were added to one by one, in their one form. */
+static void tidy_blocks(const struct blocks *blocks)
+{
+    struct content content;
+    for (uint32_t i = 0; i < blocks->blocks; i++) {
+        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+        blocks->kernels->settle(&blocks->block[i], blocks->whole, &content);
+    }
+}
+
+static lego_status skip_cap(const struct old_file *file)
 {
     struct old_block cap;
-    const bool possible = read_old(rest, &cap);
-    if (!rest->fits) return LEGO_ERR_TRUNCATED;
+    const bool possible = read_old(file->rest, &cap);
+    if (!file->rest->fits) return LEGO_ERR_TRUNCATED;
     const bool empty = cap.block.word[0] == 0, counts = cap.step >= OLD_CAP && cap.n == 0;
     return possible && (empty || counts) ? LEGO_OK : LEGO_ERR_CORRUPT;
 }
 
-lego_status format4_read(struct rest *rest, struct blocks *blocks)
+lego_status format4_read(struct rest *rest, lego_sketch *sketch)
 {
-    const uint32_t caps = blocks_grow(blocks) ? 0 : blocks->most < BLOCKS_A_CAP ? 1 : blocks->most / BLOCKS_A_CAP;
+    const uint32_t blocks = sketch->blocks.blocks, most = sketch->blocks.most;
+    const uint32_t caps = blocks < most ? 0 : most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
+    struct old_file file = {.rest = rest, .sketch = sketch, .blocks = blocks, .whole = key_bits(blocks)};
     lego_status status = LEGO_OK;
-    for (uint32_t i = 0; status == LEGO_OK && i < blocks->blocks; i++) status = read_block(rest, blocks, i);
-    for (uint32_t i = 0; status == LEGO_OK && i < caps; i++) status = skip_cap(rest);
+    for (uint32_t i = 0; status == LEGO_OK && i < blocks; i++) status = read_block(&file, i);
+    for (uint32_t i = 0; status == LEGO_OK && i < caps; i++) status = skip_cap(&file);
+    if (status == LEGO_OK && blocks < most) tidy_blocks(&sketch->blocks);
     return status;
 }

@@ -261,7 +261,7 @@ static lego_status read_blocks(struct rest *rest, struct blocks *blocks)
 static lego_status load_blocks(lego_sketch *sketch, int64_t total, bool today, struct rest *rest)
 {
     struct blocks *blocks = &sketch->blocks;
-    lego_status status = today ? read_blocks(rest, blocks) : format4_read(rest, blocks);
+    lego_status status = today ? read_blocks(rest, blocks) : format4_read(rest, sketch);
     if (status != LEGO_OK) return status;
     blocks->total = total;
     blocks->loose = true; /* something may be negative */
