@@ -1,5 +1,6 @@
 /* Bad bytes of sketches: every truncation, every flipped bit, every impossible field is a named error, and nothing
  * stays allocated. test_format_models.c has those of models. */
+#include "block/keep.h"
 #include "support.h"
 
 /* A refused file leaves nothing allocated; one whose damage shows in its magic, version or checksum allocates nothing
@@ -36,22 +37,35 @@ static lego_sketch *small_bricks(void)
     return sketch;
 }
 
-/* Sketches of blocks: young, with all blocks that list whole keys, or prints, or share; with something negative. */
-enum { EMPTY, YOUNG, GROWN, LISTING, SHARING, SIGNED, BLOCK_KINDS };
+static bool has_lost(const lego_sketch *sketch)
+{
+    struct content content;
+    bool lost = false;
+    for (uint32_t i = 0; i < sketch->blocks.blocks; i++) {
+        sketch->blocks.kernels->open(&sketch->blocks.block[i], sketch->blocks.whole, &content);
+        lost |= content.loss.plus > 0 || content.loss.minus > 0;
+    }
+    return lost;
+}
+
+/* Sketches of blocks: young, with all blocks that list whole keys, or prints, or keep, or have lost something; with counts
+ * of both signs. */
+enum { EMPTY, YOUNG, GROWN, LISTING, KEEPING, LOSING, SIGNED, SIGNED_LOSING, BLOCK_KINDS };
 static lego_sketch *blocks_of_kind(int kind)
 {
-    static const uint32_t most[] = {700, 64, 3, 3, 2, 2}, items[] = {0, 60, 80, 200, 3000, 400};
+    static const uint32_t most[] = {700, 64, 3, 3, 2, 2, 2, 2}, items[] = {0, 60, 80, 200, 210, 3000, 100, 400};
     lego_sketch *sketch = make(most[kind], 0, NULL);
     for (uint64_t i = 0; i < items[kind]; i++)
         assert_int_equal(lego_add_u64(sketch, i, (int64_t)(1 + i % 7 * i)), LEGO_OK);
-    if (kind == SIGNED)
+    if (kind == SIGNED || kind == SIGNED_LOSING)
         for (uint64_t i = 0; i < 9; i++) assert_int_equal(lego_add_u64(sketch, i, -500 * (int64_t)i), LEGO_OK);
     unsigned step = block_step(sketch->blocks.block);
     assert_int_equal(blocks_grow(&sketch->blocks), kind <= YOUNG);
     if (kind == GROWN) assert_int_equal(step, STEP_WHOLE);
-    if (kind == LISTING) assert_true(step > STEP_LIST && step < STEP_SHARE);
-    if (kind == SHARING) assert_true(step >= STEP_SHARE);
-    if (kind == SIGNED) assert_true(block_signs(sketch->blocks.block) || block_signs(sketch->blocks.block + 1));
+    if (kind == LISTING) assert_in_range(step, STEP_LIST + 1, STEP_KEEP - 1);
+    if (kind == KEEPING) assert_in_range(step, STEP_KEEP, STEP_LAST);
+    assert_int_equal(has_lost(sketch), kind == LOSING || kind == SIGNED_LOSING);
+    if (kind >= SIGNED) assert_true(block_signs(sketch->blocks.block) || block_signs(sketch->blocks.block + 1));
     return sketch;
 }
 
@@ -201,10 +215,10 @@ static void impossible_heads_are_refused(void **unused)
         memcpy(work.p, good.p, good.size);
         work.p[12] ^= 3; /* the kind of the other model */
         assert_load(&work, LEGO_ERR_CORRUPT);
-        for (unsigned version = 0; version < 6; version++) {
+        for (unsigned version = 0; version < 8; version++) {
             memcpy(work.p, good.p, good.size);
             work.p[8] = (unsigned char)version;
-            assert_load(&work, version == SKETCH_VERSION ? LEGO_OK : LEGO_ERR_VERSION);
+            if (version != SKETCH_OLDEST) assert_load(&work, version == SKETCH_VERSION ? LEGO_OK : LEGO_ERR_VERSION);
         }
         memcpy(work.p, good.p, good.size);
         put_number(work.p + 72, 1, 4); /* a bucket that is not there */
@@ -228,7 +242,7 @@ static void absurd_numbers_are_refused(void **unused)
                  {700, 700, 0, false},
                  {1 << 28, 1 << 28, 0, false},
                  {(1 << 28) - 1, 1 << 27, 0, false},
-                 {1 << 28, 1, 0, false}, /* beyond 64 GiB, with its caps */
+                 {1 << 28, 1, 0, false}, /* beyond 64 GiB, with its handle */
                  {UINT64_C(1) << 31, 1, 0, false},
                  {UINT32_MAX, UINT32_MAX, 0, false},
                  {700, 2, 0, false},
@@ -356,15 +370,15 @@ static void only_canonical_blocks_are_taken(void **unused)
     assert_true(block_g(&closed) != block_g(&block));              /* as it was added to: another g */
     assert_int_equal(load_block(&block, 9000), LEGO_ERR_CORRUPT);
     struct block wrong = closed;
-    wrong.word[0] |= UINT64_C(1) << 32; /* signed, with nothing negative */
+    wrong.word[0] |= UINT64_C(1) << 29; /* signed, with nothing negative */
     assert_int_not_equal(load_block(&wrong, 9000), LEGO_OK);
     content_lower(&content, STEP_LIST, whole); /* prints, where whole keys have room */
     assert_true(kernels->close(&wrong, whole, &content));
     assert_int_equal(load_block(&wrong, 9000), LEGO_ERR_CORRUPT);
-    content_lower(&content, STEP_SHARE, whole);
+    keep_start(&content); /* and so does a block that keeps */
     assert_true(kernels->close(&wrong, whole, &content));
     assert_int_equal(load_block(&wrong, 9000), LEGO_ERR_CORRUPT);
-    content_start(&content, STEP_CAP); /* a cap in the place of a block */
+    content_start(&content, STEP_LIST); /* an empty one that has lost bits */
     assert_true(kernels->close(&wrong, whole, &content));
     assert_int_equal(load_block(&wrong, 0), LEGO_ERR_CORRUPT);
 }
@@ -413,7 +427,8 @@ static void random_bytes_are_refused(void **unused)
         unsigned char p[256];
         size_t size = draw_below(&state, sizeof p);
         for (size_t j = 0; j < size; j++) p[j] = (unsigned char)draw(&state);
-        if (i % 2 && size >= 12) memcpy(p, i % 4 == 1 ? "LEGOSKCH\4\0\0\0" : "LEGOMODL\1\0\0\0", 12);
+        if (i % 2 && size >= 12)
+            memcpy(p, i % 4 == 1 ? i % 16 < 8 ? "LEGOSKCH\4\0\0\0" : "LEGOSKCH\5\0\0\0" : "LEGOMODL\1\0\0\0", 12);
         struct bytes b = {p, size};
         if (i % 8 > 3 && size >= 32) seal(&b);
         lego_sketch *sketch;

@@ -27,7 +27,7 @@ static void numbers_of_blocks_have_eight_bits(void **unused)
     uint32_t before = 0;
     for (uint64_t budget = LEGO_BUDGET_MIN; budget < UINT64_C(1) << 36; budget += 1 + budget / 97) {
         uint32_t blocks = blocks_within(budget);
-        uint64_t taken = blocks_bytes(blocks, blocks);
+        uint64_t taken = blocks_bytes(blocks);
         assert_true(has_eight_bits(blocks));
         assert_true(blocks >= before);
         assert_true(taken <= budget && taken + 1100 > budget - budget / 85); /* a 256th and the bits below eight */
@@ -172,7 +172,7 @@ static void impossible_options_are_refused(void **unused)
     assert_int_equal(try_shape("compact", 0, 0, 0), LEGO_ERR_ARGUMENT);
     assert_int_equal(try_shape("compact", 4, 128, 0), LEGO_ERR_ARGUMENT);
     assert_int_equal(try_shape("compact", (1u << 28) + 1, 0, 0), LEGO_ERR_ARGUMENT);
-    assert_int_equal(try_shape("compact", 1u << 28, 0, 0), LEGO_ERR_ARGUMENT); /* 64 GiB and caps */
+    assert_int_equal(try_shape("compact", 1u << 28, 0, 0), LEGO_ERR_ARGUMENT); /* 64 GiB and the handle */
     assert_int_equal(try_shape("compact", UINT32_MAX, 0, 0), LEGO_ERR_ARGUMENT);
     assert_int_equal(try_shape("compact", 1, 0, LEGO_TOP_MIN - 1), LEGO_ERR_BUDGET);
     assert_int_equal(try_shape("compact", 1, 0, LEGO_BUDGET_MAX + 1), LEGO_ERR_BUDGET);
@@ -358,7 +358,7 @@ static void assert_facts(const lego_sketch *sketch, int64_t total)
     assert_int_equal(info.top_bytes > 0, has_top(sketch));
     assert_in_range(info.top_total, 0, info.top_bytes ? total : 0);
     assert_int_equal(lego_total(sketch), total);
-    int64_t sum = 0; /* of all lists and rows 0, or of all bricks */
+    int64_t sum = 0; /* of all that blocks list or have lost, or of all bricks */
     for (uint32_t i = 0; i < (info.columns ? info.blocks : sketch->blocks.blocks); i++) {
         struct content content;
         if (info.columns) {
@@ -366,8 +366,8 @@ static void assert_facts(const lego_sketch *sketch, int64_t total)
             continue;
         }
         sketch->blocks.kernels->open(&sketch->blocks.block[i], sketch->blocks.whole, &content);
-        unsigned n = step_lists(content.step) ? content.n : step_row(content.step, 0).cells;
-        for (unsigned c = 0; c < n; c++) sum += content.value[c];
+        for (unsigned c = 0; c < content.n; c++) sum += content.value[c];
+        sum += (int64_t)(content.loss.plus - content.loss.minus);
     }
     assert_int_equal(sum + info.top_total, total);
 }
