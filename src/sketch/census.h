@@ -32,7 +32,7 @@ struct findings {
     double distinct, distinct_error;
     double losing; /* of the distinct items: those of losing blocks */
     struct bucket gone[CENSUS_BUCKETS], all_gone; /* of these: who is not listed */
-    double samples;                               /* how many of the sample stand for them */
+    double doubt[CENSUS_BUCKETS];                 /* the squares of the standard errors of how many these are */
 };
 
 /* Adds what a block holds. */

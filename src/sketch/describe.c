@@ -17,10 +17,10 @@ static void expect_gone(const struct census *census, const struct findings *foun
         const double part = fabs(some->n - value * some->inverse);
         absolute += fabs(some->sum - value * some->n);
         relative += part;
-        squares += some->n > 0 ? part * part / some->n : 0;
+        squares += some->n > 0 ? found->doubt[i] * (part / some->n) * (part / some->n) : 0;
     }
     if (gone->n == 0) return;
-    const double weight = gone->n / fmax(1, found->samples), each = gone->n / (double)census->losing;
+    const double each = gone->n / (double)census->losing;
     double twins_absolute = 0, twins_relative = 0;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
         const struct bucket *listed = &census->listed[i];
@@ -31,7 +31,7 @@ static void expect_gone(const struct census *census, const struct findings *foun
     }
     info->expected_aae += (absolute + twins_absolute) / found->distinct;
     info->expected_are += (relative + twins_relative) / found->distinct;
-    info->expected_are_error = sqrt(squares * weight) / found->distinct;
+    info->expected_are_error = sqrt(squares) / found->distinct;
     info->expected_aae_error = info->expected_aae * 0.2;
 }
 
@@ -46,15 +46,15 @@ static void expect_twins(const struct census *census, const struct findings *fou
 
 static void count_classes(const struct census *census, const struct findings *found, lego_info *info)
 {
-    const double weight = found->all_gone.n / fmax(1, found->samples);
     for (unsigned k = 0; k < CENSUS_CLASSES; k++) {
-        double seen = 0, gone = 0;
+        double seen = 0, gone = 0, doubt = 0;
         for (unsigned i = k * CENSUS_PARTS; i < (k + 1) * CENSUS_PARTS; i++) {
             seen += census->listed[i].n + census->others[i].n;
             gone += found->gone[i].n;
+            doubt += found->doubt[i];
         }
         info->classes[k] = seen + gone;
-        info->class_errors[k] = sqrt(gone * weight);
+        info->class_errors[k] = sqrt(doubt);
     }
 }
 

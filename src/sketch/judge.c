@@ -15,8 +15,10 @@ static const double beyond = 0.005;
  * than too high. */
 static uint64_t find_value(const struct findings *found)
 {
-    const double level = 0.5 - 1.5 / sqrt(fmax(1, found->samples));
-    double sum = 0;
+    if (found->all_gone.n == 0) return 1;
+    double sum = 0, doubt = 0;
+    for (unsigned i = 0; i < CENSUS_BUCKETS; i++) doubt += found->doubt[i];
+    const double level = 0.5 - 1.5 * sqrt(doubt) / found->all_gone.n;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
         const struct bucket *gone = &found->gone[i];
         sum += gone->inverse;
