@@ -26,17 +26,16 @@ static void add_item(struct bucket buckets[], int64_t value, unsigned print)
 
 void census_add(struct census *census, const struct block *block, unsigned whole, const struct content *content)
 {
-    const double n = content->n;
     const unsigned print = step_print(block_step(block), whole);
     const bool losing = (content->loss.plus | content->loss.minus) > 0 && content->n >= BLOCK_SAMPLE;
+    const bool keeps = block_keeps(block);
     for (unsigned i = 0; i < content->n; i++) {
-        add_item(losing ? census->listed : census->others, content->value[i], losing ? content->known[i] : print);
+        const unsigned known = keeps ? content->known[i] : print;
+        add_item(losing ? census->listed : census->others, content->value[i], known);
+        if (block_step(block) > STEP_WHOLE) census->twins += ldexp(content->n - 1., -(int)known - 1);
         if (losing && i < BLOCK_SAMPLE) add_item(census->sample, content->value[i], PRINT_SAME);
     }
-    if (!losing) {
-        census->twins += block_step(block) > STEP_WHOLE ? n * (n - 1) / 2 * ldexp(1, -(int)print) : 0;
-        return;
-    }
+    if (!losing) return;
     census->losing++;
     census->below |= content->loss.minus > 0;
     census->sampled += BLOCK_SAMPLE;
@@ -100,7 +99,7 @@ static void find_gone(const struct census *census, double weight, struct finding
     while (high > low * 1.001) {
         const double middle = sqrt(low * high);
         find_gone_at(census, weight, middle, findings);
-        *(findings->all_gone.sum < census->lost ? &low : &high) = middle;
+        *(findings->all_gone.sum < census->lost ? &low : &high) = findings->middle = middle;
     }
 }
 

@@ -23,7 +23,7 @@ struct census {
     double slots;    /* of these: where the fourth smallest of their prints are, in 2^20 */
     double sampled;  /* entries of their samples, deleted ones included */
     double lost;     /* by them, on both sides */
-    double twins;    /* pairs of items that share an entry, expected in the other blocks */
+    double twins;    /* pairs of items that share an entry, as far as can be expected; of all blocks */
     struct bucket others[CENSUS_BUCKETS], listed[CENSUS_BUCKETS], sample[CENSUS_BUCKETS]; /* of losing blocks: the last
                                                                                              two */
 };
@@ -31,6 +31,7 @@ struct census {
 struct findings {
     double distinct, distinct_error;
     double losing; /* of the distinct items: those of losing blocks */
+    double middle; /* half of the items of such a count are not listed */
     struct bucket gone[CENSUS_BUCKETS], all_gone; /* of these: who is not listed */
     double doubt[CENSUS_BUCKETS];                 /* the squares of the standard errors of how many these are */
 };

@@ -35,26 +35,42 @@ static void expect_gone(const struct census *census, const struct findings *foun
     info->expected_aae_error = info->expected_aae * 0.2;
 }
 
-/* Two items that share an entry have both counts. */
+/* Two items that share an entry have both counts. Those of shorter prints do so more often. */
 static void expect_twins(const struct census *census, const struct findings *found, lego_info *info)
 {
-    const struct bucket all = census_sum(census->others);
-    if (all.n == 0) return;
-    info->expected_aae += 2 * census->twins * all.sum / all.n / found->distinct;
-    info->expected_are += 2 * census->twins * (all.sum / all.n) * (all.inverse / all.n) / found->distinct;
+    double alike = 0, sum = 0, inverse = 0;
+    for (unsigned i = 0; i < CENSUS_BUCKETS; i++)
+        for (unsigned j = 0; j < 2; j++) {
+            const struct bucket *some = j ? &census->listed[i] : &census->others[i];
+            if (some->n == 0) continue;
+            alike += some->alike;
+            sum += some->alike * some->sum / some->n;
+            inverse += some->alike * some->inverse / some->n;
+        }
+    if (alike == 0) return;
+    info->expected_aae += 2 * census->twins * sum / alike / found->distinct;
+    info->expected_are += 2 * census->twins * (sum / alike) * (inverse / alike) / found->distinct;
 }
 
+/* Who came too late for about half of the middle count may be taken to be of a lower class; and twins for one of a
+ * higher one. Less than half an item of doubt is none. */
 static void count_classes(const struct census *census, const struct findings *found, lego_info *info)
 {
     for (unsigned k = 0; k < CENSUS_CLASSES; k++) {
-        double seen = 0, gone = 0, doubt = 0;
+        struct bucket listed = {0}, others = {0};
+        double gone = 0, doubt = 0;
         for (unsigned i = k * CENSUS_PARTS; i < (k + 1) * CENSUS_PARTS; i++) {
-            seen += census->listed[i].n + census->others[i].n;
+            listed.n += census->listed[i].n;
+            listed.inverse += census->listed[i].inverse;
+            others.n += census->others[i].n;
             gone += found->gone[i].n;
             doubt += found->doubt[i];
         }
+        const double seen = listed.n + others.n, late = found->middle / 2 * listed.inverse;
+        const double twins = 2 * census->twins * seen / found->distinct;
+        doubt += late * late + twins * twins;
         info->classes[k] = seen + gone;
-        info->class_errors[k] = sqrt(doubt);
+        info->class_errors[k] = doubt < 0.25 ? 0 : sqrt(doubt);
     }
 }
 

@@ -9,7 +9,7 @@ enum { LOOKS = 256 };
 
 /* What more than this share of all items count is above what is answered as likely: less than 1 %, as is said, and more
  * than 0.2 %. */
-static const double beyond = 0.005;
+static const double beyond = 0.006;
 
 /* The median of what is not listed, weighted by 1 / count, so that relative errors count as well; and rather too low
  * than too high. */
@@ -18,7 +18,7 @@ static uint64_t find_value(const struct findings *found)
     if (found->all_gone.n == 0) return 1;
     double sum = 0, doubt = 0;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) doubt += found->doubt[i];
-    const double level = 0.5 - 1.5 * sqrt(doubt) / found->all_gone.n;
+    const double level = 0.5 - 3 * sqrt(doubt) / found->all_gone.n;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
         const struct bucket *gone = &found->gone[i];
         sum += gone->inverse;
