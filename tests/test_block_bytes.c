@@ -72,14 +72,16 @@ static void check_valid(const struct block *block, unsigned whole)
     assert_content(&opened, &content);
 }
 
-/* Every bit of some blocks changed, any field of the head replaced, words replaced. */
+/* Every bit of some blocks changed, any field of the head or of the tail replaced, words replaced. */
 static void changed_blocks(void)
 {
     static struct content content;
     accepted = 0;
-    for (uint64_t seed = 1; seed <= ROUNDS(100); seed++) {
+    for (uint64_t seed = 1; seed <= ROUNDS(150); seed++) {
         struct trial t = make_trial(seed);
-        do trial_content(&t, &content);
+        do
+            if (seed % 2) trial_kept(&t, &content);
+            else trial_list(&t, &content);
         while (!slow_fits(&content, t.whole));
         struct block block = slow_canonical(&content, t.whole), changed;
         for (unsigned bit = 0; bit < 2048; bit += seed % 8 ? 1 + (unsigned)draw_below(&t.state, 30) : 1) {
@@ -87,13 +89,20 @@ static void changed_blocks(void)
             changed.word[bit / 64] ^= UINT64_C(1) << bit % 64;
             check_valid(&changed, t.whole);
         }
-        static const unsigned field[][2] = {{0, 11}, {11, 7}, {18, 9}, {27, 5}, {32, 1}, {33, 7}};
-        for (unsigned i = 0; i < 60; i++) {
+        static const unsigned field[][2] = {{0, 11}, {11, 4}, {15, 9}, {24, 5}, {29, 2}, {31, 4}, {35, 4}, {39, 1}};
+        for (unsigned i = 0; i < 80; i++) {
             changed = block;
-            unsigned at = field[i % 6][0];
-            uint64_t mask = (UINT64_C(1) << field[i % 6][1]) - 1;
+            unsigned at = field[i % 8][0];
+            uint64_t mask = (UINT64_C(1) << field[i % 8][1]) - 1;
             changed.word[0] = (changed.word[0] & ~(mask << at)) | (draw(&t.state) & mask) << at;
-            if (i >= 30) changed.word[draw_below(&t.state, 32)] = draw(&t.state);
+            if (i >= 40) changed.word[draw_below(&t.state, 32)] = draw(&t.state);
+            check_valid(&changed, t.whole);
+        }
+        for (unsigned i = 0, tail = slow_tail(&content); i < 40 && tail > 0; i++) {
+            changed = block;
+            unsigned bit = 2048 - 1 - (unsigned)draw_below(&t.state, tail);
+            for (unsigned n = 1 + (unsigned)draw_below(&t.state, 8); n > 0 && bit < 2048; n--, bit++)
+                changed.word[bit / 64] ^= (draw(&t.state) & 1) << bit % 64;
             check_valid(&changed, t.whole);
         }
     }
@@ -112,35 +121,82 @@ static void hostile_blocks(void)
                             : kind == 1 ? draw(&state) | draw(&state) | draw(&state)
                             : kind == 2 ? UINT64_MAX
                                         : draw(&state) & draw(&state) & draw(&state);
-        uint64_t used = draw_below(&state, 3) ? 2008 : draw_below(&state, 2048),
-                 g = draw_below(&state, 2) ? 31 : draw(&state);
-        uint64_t step = draw_below(&state, 2) ? draw_below(&state, 120) : SLOW_LAST + 25 * draw_below(&state, 2);
+        uint64_t used = draw_below(&state, 3) ? 1700 + draw_below(&state, 309) : draw_below(&state, 2048);
+        uint64_t step = draw_below(&state, 16), g = draw_below(&state, 2) ? 31 : draw_below(&state, 32);
         if (draw_below(&state, 2)) n %= 8;
-        block.word[0] = block.word[0] >> 40 << 40 | used | step << 11 | (uint64_t)n << 18 | (g & 31) << 27 |
-                        (draw(&state) & 1) << 32;
+        else if (draw_below(&state, 2)) n %= SLOW_ENTRIES;
+        block.word[0] =
+            block.word[0] >> 31 << 31 | used | step << 11 | (uint64_t)n << 15 | g << 24 | draw_below(&state, 4) << 29;
+        if (draw_below(&state, 2)) block.word[0] &= ~(UINT64_C(0x1ff) << 31);
         check_valid(&block, 34 + (unsigned)draw_below(&state, 29));
     }
 }
 
-/* Few cells, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for. */
+/* Few entries, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for. */
 static void deepest_levels(void)
 {
     for (unsigned g = 0; g < SLOW_G; g++)
-        for (unsigned step = SLOW_LAST; step < SLOW_END; step += SLOW_END - 1 - SLOW_LAST)
-            for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
+        for (unsigned step = 0; step <= SLOW_LAST; step++)
+            for (unsigned goes_on = 0; goes_on < 4; goes_on++) {
                 struct slow_bits bits = {.at = SLOW_HEAD};
-                unsigned n = step_cells(step);
+                unsigned n = 1 + goes_on / 2 * 7, q = slow_quotient(n), print = slow_print(step, 62);
+                slow_put(&bits, (1u << n) - 1, n + (1u << q));
+                for (unsigned i = 0; i < n; i++) slow_put(&bits, i, print - q);
                 slow_put(&bits, 1, n);
                 for (unsigned i = 0; i < n; i++) slow_put(&bits, 0, g);
                 for (unsigned l = 0; l < 8; l++) {
-                    slow_put(&bits, l < 7 || goes_on, 1);
-                    slow_put(&bits, goes_on ? UINT32_MAX : 0, slow_digit[l]);
+                    slow_put(&bits, l < 7 || goes_on % 2, 1);
+                    slow_put(&bits, goes_on % 2 ? UINT32_MAX : 0, slow_digit[l]);
                 }
+                if (step >= SLOW_KEEP) slow_put(&bits, 1, 25 - print);
                 uint64_t used = bits.at - SLOW_HEAD;
+                struct content tail = {.step = step, .n = n, .signs = 1, .loss = {.hand = step == SLOW_LAST}};
+                for (unsigned i = 0; i < n; i++) tail.value[i] = 1, tail.known[i] = (uint8_t)print;
+                if (step >= SLOW_KEEP) slow_put_tail(&bits, &tail);
                 bits.at = 0;
-                slow_put(&bits, used | (uint64_t)step << 11 | (uint64_t)g << 27, 40);
+                slow_put(&bits, used | (uint64_t)step << 11 | (uint64_t)n << 15 | (uint64_t)g << 24, 40);
+                check_valid(&bits.block, 62);
+                bits.at = 29;
+                slow_put(&bits, 1, 1);
                 check_valid(&bits.block, 62);
             }
+}
+
+/* What was accepted can be added to, whatever it is, and is a block again. */
+static void accepted_blocks_go_on(void)
+{
+    static struct content content, opened;
+    unsigned went = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(300); seed++) {
+        struct trial t = make_trial(seed);
+        t.left = UINT64_MAX / 16;
+        trial_kept(&t, &content);
+        struct block block = slow_canonical(&content, t.whole), changed;
+        for (unsigned i = 0; i < 40; i++) {
+            changed = block;
+            unsigned tail = slow_tail(&content), bit = i % 2 ? 2047 - (unsigned)draw_below(&t.state, tail) : 0;
+            if (bit == 0) bit = SLOW_HEAD + (unsigned)draw_below(&t.state, 2008);
+            for (unsigned n = 1 + (unsigned)draw_below(&t.state, 3); n > 0 && bit < 2048; n--, bit++)
+                changed.word[bit / 64] ^= UINT64_C(1) << bit % 64;
+            if (!kernels->valid(&changed, t.whole, &opened) || memcmp(&changed, &block, sizeof block) == 0) continue;
+            lego_u128 sum = (lego_u128)opened.loss.plus + opened.loss.minus;
+            for (unsigned k = 0; k < opened.n; k++)
+                sum += opened.value[k] < 0 ? -(uint64_t)opened.value[k] : (uint64_t)opened.value[k];
+            if (sum > UINT64_MAX / 8) continue;
+            went++;
+            for (unsigned k = 0; k < 50; k++) {
+                int64_t count;
+                uint64_t key = trial_item(&t, &opened, &count);
+                if (k % 3 == 0) count = t.is_signed ? -1 : 1;
+                kernels->add_on(&changed, t.whole, key, count);
+                keep_add(&opened, key, count);
+            }
+            struct block expected = slow_canonical(&opened, t.whole);
+            assert_block(&changed, &expected);
+            assert_true(kernels->valid(&changed, t.whole, &opened));
+        }
+    }
+    assert_true(went > ROUNDS(1000));
 }
 
 static void bytes_from_outside(void **unused)
@@ -149,6 +205,7 @@ static void bytes_from_outside(void **unused)
     each_kernels(deepest_levels);
     each_kernels(changed_blocks);
     each_kernels(hostile_blocks);
+    each_kernels(accepted_blocks_go_on);
 }
 
 int main(void)

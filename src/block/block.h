@@ -12,7 +12,8 @@
  *     1 to 5   prints of 24, 23, 22, 21, 20 bits. Entries whose prints became equal have added up. The step is the
  *              first at which the content fits, so that every byte follows from the content alone
  *     6 to 9   the block *keeps*: prints of p = 19, 18, 17, 16 bits, but longer ones for the heavy and for the sample.
- *              At the last step it lets go of its lightest entries. keep.h has the rule
+ *              From 9 on it lets go of its lightest entries. keep.h has the rule
+ *     10       the same at p = 16, but every entry counts as heavy
  *
  * The head, from bit 0: bits in use behind it (11), step (4), entries (9), g (5), signs (2), and of a block that keeps
  * the widths in its tail (9). An empty block is all zeros. Behind the head:
@@ -20,7 +21,7 @@
  *     quotients    for every value of the prints' leading q bits in turn, a one for each entry that has it, then a zero
  *     remainders   the other bits of each print, p - q of them
  *     counts       count - 1, in levels
- *     longer       of a block that keeps: for each heavy entry 25 - p bits, which are the bits of its print behind the
+ *     longer       of a block that keeps: for each heavy entry 23 - p bits, which are the bits of its print behind the
  *                  p-th as far as it knows them, below a one
  *
  * with q = the least for which 2^q is at least the number of entries, and at least 2.
@@ -39,7 +40,7 @@
  * map 0 and digit 0. Signs 2: no count is above 0 and one is below, and -c is coded in the place of c. Signs 1: there
  * are both, or a count of 0, and 2c is coded for c >= 0 and -2c - 1 else, without the 1 less.
  *
- * An entry is *heavy* if its integer has a digit on level 4: T is 15 or more.
+ * An entry is *heavy* if its integer has a digit on level 4 (T is 15 or more), or the step is the last.
  *
  * The tail, which only a block that keeps has, ends where the block ends. Its fields in the order of their bits, with
  * the widths that the head's 9 bits tell, a (4), b (4) and m (1):
@@ -47,8 +48,8 @@
  *     left, nursed   4a + 1 bits each
  *     press          4a + 3 bits
  *     lost           4b + 2 bits, and as many for what was lost below 0 if m is set
- *     sample         for each of the first four entries 21 - p bits, as the longer bits of the heavy are; 1 if the
- *                    entry is heavy, or is not there
+ *     sample         up to step 9: for each of the first four entries 21 - p bits, as the longer bits of the heavy are;
+ *                    1 if the entry is heavy, or is not there
  *     hand           8 bits
  *
  * (Rank-indexed levels are those of BRICK: Hua, Lin, Xu, Zhao, ANCS 2008. Quotients and remainders: Elias 1974.) */
@@ -69,12 +70,14 @@ enum {
 
 enum {
     PRINT_MOST = 24,  /* bits of a print */
+    PRINT_HEAVY = 22, /* what a heavy entry knows */
     PRINT_SAME = 20,  /* down to which all prints of a block are equally long; and what the sample knows */
     PRINT_FLOOR = 16, /* the fewest */
     STEP_WHOLE = 0,
     STEP_LIST = 1,
     STEP_KEEP = STEP_LIST + PRINT_MOST - PRINT_SAME + 1,
-    STEP_LAST = STEP_LIST + PRINT_MOST - PRINT_FLOOR
+    STEP_FLOOR = STEP_LIST + PRINT_MOST - PRINT_FLOOR, /* from here on entries go */
+    STEP_LAST = STEP_FLOOR + 1                         /* all of them are heavy */
 };
 
 struct block {
@@ -124,7 +127,8 @@ static inline bool block_keeps(const struct block *block)
  * of blocks. */
 static inline unsigned step_print(unsigned step, unsigned whole)
 {
-    return step == STEP_WHOLE ? whole : PRINT_MOST + STEP_LIST - step;
+    if (step == STEP_WHOLE) return whole;
+    return step >= STEP_FLOOR ? PRINT_FLOOR : PRINT_MOST + STEP_LIST - step;
 }
 
 static inline uint64_t key_cut(uint64_t key, unsigned length)
@@ -132,15 +136,16 @@ static inline uint64_t key_cut(uint64_t key, unsigned length)
     return key >> (64 - length) << (64 - length); /* 16 to 62 */
 }
 
-/* Bits of what a heavy entry, and one of the sample, may know beyond the p bits that all know: a one above them. */
+/* Bits of what a heavy entry, and one of the sample, may know beyond the p bits that all know: a one above them. At the
+ * last step, where all are heavy, the sample has none of its own. */
 static inline unsigned longer_width(unsigned print)
 {
-    return PRINT_MOST + 1 - print;
+    return PRINT_HEAVY + 1 - print;
 }
 
-static inline unsigned sample_width(unsigned print)
+static inline unsigned sample_bits(unsigned step)
 {
-    return PRINT_SAME + 1 - print;
+    return step == STEP_LAST ? 0 : PRINT_SAME + 1 - step_print(step, 0);
 }
 
 /* ---- the tail ---------------------------------------------------------------------------------------------------- */
@@ -160,7 +165,7 @@ static inline unsigned tail_bits(unsigned step, struct tail_widths w)
 {
     if (!step_keeps(step)) return 0;
     return 2 * (4 * w.press + 1) + 4 * w.press + 3 + (4 * w.lost + 2) * (1 + w.below) +
-           BLOCK_SAMPLE * sample_width(step_print(step, 0)) + 8;
+           BLOCK_SAMPLE * sample_bits(step) + 8;
 }
 
 /* How many bytes of a block a file has: all of one that keeps, which is full; else those with bits in use. */

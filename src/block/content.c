@@ -8,6 +8,7 @@ void content_start(struct content *content, unsigned step)
     content->step = step;
     content->n = 0;
     content->loss = (struct loss){0};
+    content->looked = false;
 }
 
 /* Cuts the keys to so many bits. Returns whether some have become equal. */

@@ -23,6 +23,10 @@ struct loss {
 struct content {
     unsigned step, n;
     unsigned g, signs, bits; /* of a block that keeps: how its counts are coded, and what they and longer prints take */
+    bool looked;             /* and whether the following is known of it: */
+    uint64_t listed;         /* the sum of all |counts| */
+    uint64_t smallest;       /* the smallest |count| outside the sample, */
+    unsigned smallests;      /* and how many have it */
     struct loss loss;
     uint64_t key[CONTENT_MOST];
     int64_t value[CONTENT_MOST]; /* none is 0, but in the sample of a block that keeps */

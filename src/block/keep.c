@@ -3,8 +3,9 @@
  * A block keeps when its prints would need fewer than 20 bits. From then on it takes its items one after the other:
  *
  *   Prints.    All entries know p bits of their prints. p falls to 16, bit by bit, as the block overflows. A *heavy*
- *              entry, whose count is at least 15 times the usual, may know all 24: so who shares a short print with a
- *              giant does not inherit its count. It takes the longer bits from the item that comes.
+ *              entry, whose count is at least 15 times the usual, may know 22: so who shares a short print with a
+ *              giant does not inherit its count. It takes the longer bits from the item that comes. Where 1,000 items
+ *              or more have come, who is listed is a giant beside most of them: then all may.
  *   Sample.    The first four entries, those of the smallest prints, are never let go, and know 20 bits. They are a
  *              uniform sample of the distinct items, with their exact counts; one that is deleted stays, as 0.
  *   Pressing.  At 16 bits an entry goes when the block overflows. A newcomer *presses*: its weight is added up, and
@@ -28,7 +29,7 @@
 #include "block/levels.h"
 #include "core/hash.h"
 
-enum { NOBODY = CONTENT_MOST, NURSERY = 8, PRESS = 8 };
+enum { NOBODY = CONTENT_MOST, NURSERY = 8, PRESS = 8, CROWD = 8 };
 #define PRESS_MOST (UINT64_C(1) << 62)
 
 static uint64_t magnitude(int64_t x)
@@ -45,13 +46,51 @@ static unsigned print_of(const struct content *c)
 
 static bool is_heavy(const struct content *c, int64_t value)
 {
-    return to_code(value, c->signs) >> c->g >= reach[LEVEL_HEAVY];
+    return to_code(value, c->signs) >> c->g >= reach[heavy_level(c->step)];
 }
 
 static unsigned entry_bits(const struct content *c, int64_t value)
 {
     const uint64_t t = to_code(value, c->signs) >> c->g;
-    return 1 + c->g + digit_bits(t) + (t >= reach[LEVEL_HEAVY] ? longer_width(print_of(c)) : 0);
+    return 1 + c->g + digit_bits(t) + (t >= reach[heavy_level(c->step)] ? longer_width(print_of(c)) : 0);
+}
+
+/* Looks at all counts. */
+static void look(struct content *c)
+{
+    if (c->looked) return;
+    c->looked = true;
+    c->listed = c->smallest = 0;
+    c->smallests = 0;
+    for (unsigned i = 0; i < c->n; i++) {
+        const uint64_t x = magnitude(c->value[i]);
+        c->listed += x;
+        if (i < BLOCK_SAMPLE || (c->smallests > 0 && x > c->smallest)) continue;
+        c->smallests = c->smallests > 0 && x == c->smallest ? c->smallests + 1 : 1;
+        c->smallest = x;
+    }
+}
+
+/* An entry that is not of the sample has come; one has gone; one has grown. */
+static void look_at_new(struct content *c, uint64_t x)
+{
+    c->listed += x;
+    c->looked = c->looked && x >= c->smallest && c->smallests > 0;
+    c->smallests += x == c->smallest;
+}
+
+static void look_at_gone(struct content *c, unsigned i, uint64_t x)
+{
+    c->listed -= x;
+    c->smallests -= i >= BLOCK_SAMPLE && x == c->smallest;
+    c->looked = c->looked && c->smallests > 0;
+}
+
+static void look_at_grown(struct content *c, unsigned i, uint64_t before, uint64_t more)
+{
+    c->listed += more;
+    c->smallests -= i >= BLOCK_SAMPLE && before == c->smallest;
+    c->looked = c->looked && c->smallests > 0;
 }
 
 static void count_bits(struct content *c)
@@ -81,7 +120,7 @@ unsigned keep_size(const struct content *c)
 /* Bits of its print that an entry may know. */
 static unsigned known_most(const struct content *c, unsigned i)
 {
-    return is_heavy(c, c->value[i]) ? PRINT_MOST : i < BLOCK_SAMPLE ? PRINT_SAME : print_of(c);
+    return is_heavy(c, c->value[i]) ? PRINT_HEAVY : i < BLOCK_SAMPLE ? PRINT_SAME : print_of(c);
 }
 
 static bool comes_before(const struct content *c, unsigned i, unsigned j)
@@ -162,6 +201,7 @@ static void tidy(struct content *c, unsigned *spared)
     do set_signs(c);
     while (tidy_once(c, spared));
     count_bits(c);
+    c->looked = false;
 }
 
 /* The entry that an item is counted in: of those that agree with it in all that they know, the one that knows most. */
@@ -182,7 +222,7 @@ static unsigned bits_with(struct content *c, unsigned g)
     unsigned sum = 0, longer = longer_width(print_of(c));
     for (unsigned i = 0; i < c->n; i++) {
         uint64_t t = to_code(c->value[i], c->signs) >> g;
-        sum += 1 + g + digit_bits(t) + (t >= reach[LEVEL_HEAVY] ? longer : 0);
+        sum += 1 + g + digit_bits(t) + (t >= reach[heavy_level(c->step)] ? longer : 0);
     }
     return sum;
 }
@@ -209,10 +249,12 @@ struct border {
     uint64_t smallest, nth;
 };
 
-static struct border find_border(const struct content *c, unsigned n, unsigned spared)
+static struct border find_border(struct content *c, unsigned n, unsigned spared)
 {
     uint64_t least[NURSERY << 3];
     unsigned some = 0;
+    look(c);
+    if (c->smallests > n) return (struct border){c->smallest, c->smallest}; /* whoever is spared */
     for (unsigned i = BLOCK_SAMPLE; i < c->n; i++) {
         uint64_t x = magnitude(c->value[i]);
         if (i == spared || (some == n && x >= least[n - 1])) continue;
@@ -223,12 +265,12 @@ static struct border find_border(const struct content *c, unsigned n, unsigned s
     return some ? (struct border){least[0], least[some - 1]} : (struct border){0, 0};
 }
 
-static unsigned nursery(const struct content *c)
+static unsigned nursery(struct content *c)
 {
-    lego_u128 listed = 0, lost = (lego_u128)c->loss.plus + c->loss.minus;
+    const lego_u128 lost = (lego_u128)c->loss.plus + c->loss.minus;
     unsigned n = NURSERY;
-    for (unsigned i = 0; i < c->n; i++) listed += magnitude(c->value[i]);
-    for (unsigned f = 4; f <= 16 && lost > f * listed; f *= 2) n *= 2;
+    look(c);
+    for (unsigned f = 4; f <= 16 && lost > (lego_u128)f * c->listed; f *= 2) n *= 2;
     return n;
 }
 
@@ -240,15 +282,12 @@ static uint64_t press_limit(const struct border *border)
 /* The entry of this |count| that comes next after the hand. */
 static unsigned next_victim(const struct content *c, uint64_t size, unsigned spared)
 {
-    unsigned victim = NOBODY;
-    uint8_t nearest = 0;
-    for (unsigned i = BLOCK_SAMPLE; i < c->n; i++) {
-        uint8_t far = (uint8_t)((c->key[i] >> 56) - c->loss.hand);
-        if (i == spared || magnitude(c->value[i]) != size || (victim != NOBODY && far >= nearest)) continue;
-        victim = i;
-        nearest = far;
-    }
-    return victim;
+    const unsigned hand = content_find(c, (uint64_t)c->loss.hand << 56);
+    for (unsigned i = hand; i < c->n; i++)
+        if (i >= BLOCK_SAMPLE && i != spared && magnitude(c->value[i]) == size) return i;
+    for (unsigned i = BLOCK_SAMPLE; i < hand; i++)
+        if (i != spared && magnitude(c->value[i]) == size) return i;
+    return NOBODY;
 }
 
 static void lose(struct content *c, int64_t count)
@@ -277,14 +316,17 @@ static unsigned press(struct content *c, unsigned newcomer)
 
 static void let_go(struct content *c, unsigned *spared, bool new)
 {
+    const uint8_t hand = c->loss.hand;
     unsigned victim;
-    if (new &&*spared >= BLOCK_SAMPLE) victim = press(c, *spared);
+    if (new && *spared >= BLOCK_SAMPLE) victim = press(c, *spared);
     else victim = next_victim(c, find_border(c, 1, *spared).smallest, *spared);
     if (victim == NOBODY) victim = *spared;
     if (victim != *spared) c->loss.hand = (uint8_t)((c->key[victim] >> 56) + 1);
     lose(c, c->value[victim]);
     c->bits -= entry_bits(c, c->value[victim]);
+    look_at_gone(c, victim, magnitude(c->value[victim]));
     remove_entry(c, victim, spared);
+    if (c->loss.hand < hand) choose_g(c, spared);
 }
 
 /* What newcomers may weigh until somebody has to look again, and how wide the sums are till then. */
@@ -292,7 +334,7 @@ static void settle(struct content *c)
 {
     struct loss *loss = &c->loss;
     loss->left = 0;
-    if (c->step < STEP_LAST) return;
+    if (c->step < STEP_FLOOR) return;
     const struct border border = find_border(c, nursery(c), NOBODY);
     const uint64_t limit = press_limit(&border);
     if (border.smallest == 0) loss->press = loss->nursed = loss->wide = 0; /* nobody can be pressed */
@@ -306,14 +348,23 @@ static void settle(struct content *c)
     if (border.smallest < border.nth && limit - loss->press < loss->left) loss->left = limit - loss->press;
 }
 
-/* `spared` has just come, if it is new, or its count has grown; or it is NOBODY. */
+/* About 1,000 items or more have come: the fourth smallest print is so small. (A block that overflows has more than
+ * four entries.) */
+static bool is_crowded(const struct content *c)
+{
+    return c->key[BLOCK_SAMPLE - 1] >> (64 - CROWD) == 0;
+}
+
+/* `spared` has just come, if it is new, or its count has grown; or it is NOBODY. Where newcomers come and others go, g is
+ * chosen anew when the hand has gone round. */
 static void fit(struct content *c, unsigned spared, bool new)
 {
     while (keep_size(c) > BLOCK_ROOM) {
-        choose_g(c, &spared);
+        const bool lets_go = c->step == STEP_LAST || (c->step == STEP_FLOOR && !is_crowded(c));
+        if (!(lets_go && new)) choose_g(c, &spared);
         if (keep_size(c) <= BLOCK_ROOM) break;
-        if (c->step < STEP_LAST) lower_print(c, &spared);
-        else let_go(c, &spared, new), new = false;
+        if (lets_go) let_go(c, &spared, new), new = false;
+        else lower_print(c, &spared);
     }
 }
 
@@ -343,6 +394,25 @@ static bool comes_off(struct loss *loss, int64_t count)
     return true;
 }
 
+/* Puts a newcomer where it belongs. Mostly that changes nothing for the others. */
+static unsigned insert(struct content *c, uint64_t key, int64_t count)
+{
+    const unsigned known = is_heavy(c, count) ? PRINT_HEAVY : print_of(c);
+    unsigned i = content_find(c, key_cut(key, known));
+    const bool alone = i >= BLOCK_SAMPLE && count > 0 && c->signs == SIGNS_ABOVE;
+    move_entries(c, i, i + 1);
+    c->known[i] = alone ? (uint8_t)known : PRINT_HEAVY;
+    c->key[i] = key_cut(key, c->known[i]);
+    c->value[i] = count;
+    if (alone) {
+        c->bits += entry_bits(c, count);
+        look_at_new(c, magnitude(count));
+    } else {
+        tidy(c, &i);
+    }
+    return i;
+}
+
 static void come(struct content *c, uint64_t key, int64_t count)
 {
     struct loss *loss = &c->loss;
@@ -357,12 +427,7 @@ static void come(struct content *c, uint64_t key, int64_t count)
         if (keep_size(c) > BLOCK_ROOM) fit_and_settle(c, NOBODY, false);
         return;
     }
-    move_entries(c, i, i + 1);
-    c->key[i] = key_cut(key, PRINT_MOST);
-    c->value[i] = count;
-    c->known[i] = PRINT_MOST;
-    tidy(c, &i);
-    fit_and_settle(c, i, true);
+    fit_and_settle(c, insert(c, key, count), true);
 }
 
 /* An entry whose count goes down, or beyond 0. */
@@ -389,8 +454,11 @@ void keep_add(struct content *c, uint64_t key, int64_t count)
         fall(c, i, now);
         return;
     }
-    c->bits += entry_bits(c, now) - entry_bits(c, before);
+    const unsigned more = entry_bits(c, now) - entry_bits(c, before);
     c->value[i] = now;
+    look_at_grown(c, i, magnitude(before), magnitude(count));
+    if (more == 0 && c->known[i] == known_most(c, i)) return;
+    c->bits += more;
     c->known[i] = (uint8_t)known_most(c, i);
     c->key[i] = key_cut(key, c->known[i]);
     unsigned at = put_in_order(c, i);
@@ -413,12 +481,12 @@ void keep_start(struct content *c)
     fit_and_settle(c, NOBODY, false);
 }
 
-bool keep_valid(const struct content *c)
+bool keep_valid(struct content *c)
 {
     const struct loss *loss = &c->loss;
     const uint64_t smallest = find_border(c, 1, NOBODY).smallest;
-    if (c->step < STEP_LAST && (loss->plus | loss->minus | loss->hand)) return false;
-    if (c->step < STEP_LAST || smallest == 0) return (loss->press | loss->nursed | loss->left | loss->wide) == 0;
+    if (c->step < STEP_FLOOR && (loss->plus | loss->minus | loss->hand)) return false;
+    if (c->step < STEP_FLOOR || smallest == 0) return (loss->press | loss->nursed | loss->left | loss->wide) == 0;
     if (loss->nursed >= smallest || loss->left > smallest - loss->nursed) return false;
     return loss->press + loss->left <= UINT64_C(1) << (4 * loss->wide + 3);
 }
@@ -440,7 +508,7 @@ static uint64_t add_press(uint64_t press, uint64_t often, uint64_t more)
 void keep_gather(struct joined *joined, const struct content *from, unsigned whole, int64_t times)
 {
     const bool keeps = step_keeps(from->step);
-    const unsigned print = step_print(from->step, whole) < PRINT_MOST ? step_print(from->step, whole) : PRINT_MOST;
+    const unsigned print = step_print(from->step, whole) < PRINT_HEAVY ? step_print(from->step, whole) : PRINT_HEAVY;
     const uint64_t often = magnitude(times);
     size_t i = joined->n, j = from->n, to = i + j;
     joined->n = to;
@@ -517,7 +585,7 @@ void keep_join(struct joined *joined, struct content *c)
     c->loss.hand = c->loss.wide = 0;
     join_prints(joined, print_of(c));
     if (joined->n > BLOCK_ENTRIES) { /* more than fit with prints of any length */
-        c->step = STEP_LAST;
+        c->step = STEP_FLOOR;
         join_prints(joined, PRINT_FLOOR);
         join_heaviest(joined, c);
     }

@@ -14,7 +14,7 @@ void keep_start(struct content *content);
 
 /* Whether a content from outside has a loss that a sequence of additions may have left, as far as one look can tell. Its
  * entries are in order, and of 0 only in the sample. */
-bool keep_valid(const struct content *content);
+bool keep_valid(struct content *content);
 
 /* The entries of several contents together, in the order of their keys. */
 struct entry {

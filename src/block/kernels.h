@@ -32,8 +32,7 @@ struct reading {
     uint8_t step;
 };
 
-/* `whole` is always the number of bits of a whole key. Behind a block that is read or added to there are 8 bytes that
- * may be read, and that nobody is writing. */
+/* `whole` is always the number of bits of a whole key. */
 struct block_kernels {
     const char *name;
     bool (*supported)(void);

@@ -73,16 +73,16 @@ static inline uint64_t get_bits(const struct block *block, unsigned at, unsigned
     return lowest(low | high << (63 - shift), n);
 }
 
-/* Bits from `at` on, at least so many; above them there may be others. Those behind the block are read, too: 8 bytes
- * there must be readable, and nobody may be writing them. */
+/* Bits from `at` on: at least so many, or those up to the end of the block; above them there may be others. */
 enum { AT_ONCE = 57 };
 
 static inline uint64_t peek(const struct block *block, unsigned at)
 {
 #ifdef __BMI2__
+    const unsigned last = sizeof *block - 8, byte = at / 8 < last ? at / 8 : last;
     uint64_t x; /* which may begin at any byte */
-    __builtin_memcpy(&x, (const unsigned char *)block + at / 8, sizeof x);
-    return x >> at % 8;
+    __builtin_memcpy(&x, (const unsigned char *)block + byte, sizeof x);
+    return x >> (at - 8 * byte);
 #else
     return get_bits(block, at, 64);
 #endif

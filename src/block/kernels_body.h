@@ -30,6 +30,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
         for (unsigned i = 0; i < list.n; i++) content->value[i] = from_code(code[i], signs);
     if (!step_keeps(step)) return;
     content->bits = block_used(block) - keys_size(list.n, step_print(step, whole));
+    content->looked = false;
     keep_decode(block, code, content);
 }
 
@@ -193,14 +194,14 @@ static bool lengths_within(const struct block *block, unsigned whole)
     if (n == 0) return block_used(block) == 0;
     if (n > BLOCK_ENTRIES || BLOCK_HEAD + keys_size(n, print) > end) return false;
     if (count_ones(block, BLOCK_HEAD, n + (1u << q)) != n) return false;
-    unsigned at = BLOCK_HEAD + keys_size(n, print), some = n, w = g, longer = 0;
-    for (unsigned l = 0; some > 0; w = width[l]) {
-        if (at + some * (1 + w) > end) return false;
-        if (l == LEVEL_HEAVY) longer = block_keeps(block) ? some * longer_width(print) : 0;
-        unsigned more = count_ones(block, at, some);
-        at += some * (1 + w);
-        some = more;
-        if (++l > LEVELS - (g == BLOCK_G_MAX) && some > 0) return false; /* 64 bits have no digit there */
+    unsigned at = BLOCK_HEAD + keys_size(n, print), longer = 0;
+    for (unsigned l = 0, some = n, more; some > 0; l++, some = more) {
+        if (l > LEVELS - (g == BLOCK_G_MAX)) return false; /* 64 bits have no digit there */
+        const unsigned length = some * (1 + (l ? width[l] : g));
+        if (at + length > end) return false;
+        if (block_keeps(block) && l == heavy_level(block_step(block))) longer = some * longer_width(print);
+        more = count_ones(block, at, some);
+        at += length;
     }
     return at + longer == end;
 }

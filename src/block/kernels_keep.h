@@ -49,7 +49,7 @@ static inline struct tail tail_of(unsigned step, struct tail_widths w)
                          .hand = BLOCK_BITS - HAND_BITS,
                          .short_bits = one,
                          .lost_bits = lost,
-                         .sample_bits = sample_width(step_print(step, 0)),
+                         .sample_bits = sample_bits(step),
                          .minus = w.below};
 }
 
@@ -78,7 +78,7 @@ static void keep_decode(const struct block *block, const uint64_t code[], struct
         content->known[i] = (uint8_t)(print + field_bits(field));
     }
     for (unsigned i = content->n; i-- > 0;) {
-        if (code[i] >> content->g < reach[LEVEL_HEAVY]) continue;
+        if (code[i] >> content->g < reach[heavy_level(content->step)]) continue;
         uint64_t field = get_bits(block, at -= bits, bits);
         content->key[i] = with_field(content->key[i], field, print);
         content->known[i] = (uint8_t)(print + field_bits(field));
@@ -89,7 +89,7 @@ static void longer_encode(struct draft *draft, unsigned at, const uint64_t code[
 {
     const unsigned print = step_print(content->step, 0), bits = longer_width(print);
     for (unsigned i = 0; i < content->n; i++) {
-        if (code[i] >> content->g < reach[LEVEL_HEAVY]) continue;
+        if (code[i] >> content->g < reach[heavy_level(content->step)]) continue;
         draft_bits(draft, at, field_of(content->key[i], content->known[i], print));
         at += bits;
     }
@@ -105,8 +105,8 @@ static void tail_encode(struct draft *draft, struct tail_widths w, const uint64_
     draft_bits(draft, tail.press, loss->press);
     draft_bits(draft, tail.lost, loss->plus);
     if (tail.minus) draft_bits(draft, tail.below, loss->minus);
-    for (unsigned i = 0; i < BLOCK_SAMPLE; i++) {
-        bool longer = i < content->n && code[i] >> content->g < reach[LEVEL_HEAVY];
+    for (unsigned i = 0; i < BLOCK_SAMPLE && tail.sample_bits > 0; i++) {
+        bool longer = i < content->n && code[i] >> content->g < reach[heavy_level(content->step)];
         draft_bits(draft, tail.sample + i * tail.sample_bits,
                    longer ? field_of(content->key[i], content->known[i], print) : 1);
     }
@@ -136,13 +136,13 @@ static inline __attribute__((always_inline)) struct kept find_kept(const struct 
     do {
         struct kept one = {.index = entry.index, .known = print, .there = true};
         struct heavy heavy;
-        one.code = levels_get(block, levels, entry.index, &heavy);
+        one.code = levels_get(block, levels, entry.index, heavy_level(list->step), &heavy);
         one.heavy = heavy.is;
         if (heavy.is) {
             one.field = end - (heavy.all - heavy.rank) * bits;
             one.field_bits = bits;
         } else if (entry.index < BLOCK_SAMPLE) {
-            one.field_bits = sample_width(print);
+            one.field_bits = sample_bits(list->step);
             one.field = BLOCK_BITS - HAND_BITS - (BLOCK_SAMPLE - entry.index) * one.field_bits;
         }
         found.alike += (uint64_t)from_code(one.code, block_signs(block));
@@ -181,11 +181,11 @@ static inline void lay_tail(struct block *block, unsigned start, const uint64_t 
 static inline bool grow_kept(struct block *block, const struct levels *levels, const struct kept *kept, int64_t count)
 {
     const unsigned signs = block_signs(block), step = block_step(block);
-    const unsigned most = kept->heavy ? PRINT_MOST : kept->index < BLOCK_SAMPLE ? PRINT_SAME : step_print(step, 0);
+    const unsigned most = kept->heavy ? PRINT_HEAVY : kept->index < BLOCK_SAMPLE ? PRINT_SAME : step_print(step, 0);
     const int64_t value = from_code(kept->code, signs);
     if (value == 0 || (value < 0) != (count < 0) || kept->known != most) return false;
     const uint64_t more = to_code(value + count, signs) - kept->code;
-    if (!kept->heavy && (kept->code + more) >> levels->g >= reach[LEVEL_HEAVY]) return false;
+    if (!kept->heavy && (kept->code + more) >> levels->g >= reach[heavy_level(step)]) return false;
     if (rise_low(block, levels, kept->index, more)) return true;
     struct rise rise;
     uint64_t words[TAIL_WORDS];

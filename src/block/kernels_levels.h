@@ -55,7 +55,7 @@ static __attribute__((noinline)) struct ranked rank_apart(const struct block *bl
     return rank_far(block, at, n, rank);
 }
 
-/* Of those that have a digit on level LEVEL_HEAVY: how many there are, and which of them an integer is, if it is one. */
+/* Of those that have a digit on the level of the heavy, where 0 is the integers themselves: how many there are, and which of them an integer is, if it is one. */
 struct heavy {
     unsigned all, rank;
     bool is;
@@ -64,9 +64,9 @@ struct heavy {
 /* Integer i: its low bits, and of T a digit of each level. The map of a level from the second on is mostly seen at
  * once. */
 static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
-                                                                 unsigned i, struct heavy *heavy)
+                                                                 unsigned i, unsigned heavy_at, struct heavy *heavy)
 {
-    heavy->is = false;
+    *heavy = (struct heavy){levels->n, i, heavy_at == 0};
     unsigned at = levels->at, n = levels->n, w = levels->g;
     uint64_t low = lowest(peek(block, at + n + i * w), w), t = 0;
     if (!get_bit(block, at + i)) return low;
@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) uint64_t levels_get(const struct bl
         w = width[l];
         n = ranked.all;
         i = ranked.before;
-        if (l == LEVEL_HEAVY) *heavy = (struct heavy){n, i, true};
+        if (l == heavy_at) *heavy = (struct heavy){n, i, true};
         t += (1 + lowest(peek(block, at + n + i * w), w)) << after[l];
         if (l > 1 && n <= AT_ONCE) {
             uint64_t map = peek(block, at);

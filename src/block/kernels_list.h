@@ -16,23 +16,14 @@ struct list {
 /* Number 0 of the zeros that the quotients are counted by is the head's last bit, whatever that is. */
 #define HEAD_ZERO (UINT64_C(1) << (BLOCK_HEAD - 1))
 
+/* The head and the quotients of any list are in so many words. */
+enum { QUOTIENT_WORDS = 8 };
+_Static_assert(BLOCK_HEAD + BLOCK_ENTRIES + 256 <= 64 * QUOTIENT_WORDS && BLOCK_ENTRIES <= 256, "8 words");
+
 /* Where the quotients, which end within so many words, have their zero number k. The words are gone through without
  * asking which is the one: that could not be foreseen. */
-static inline unsigned find_zero(const struct block *block, unsigned words, unsigned k)
-{
-    unsigned word = 0, before = 0, sum = 0;
-    uint64_t first = (~block->word[0] | HEAD_ZERO) & -HEAD_ZERO, zeros = first;
-    for (unsigned i = 0; i + 1 < words; zeros = ~block->word[++i]) {
-        sum += ones(zeros);
-        word += sum <= k;
-        before = sum <= k ? sum : before;
-    }
-    return 64 * word + select_one(word ? ~block->word[word] : first, k - before);
-}
-
 #ifdef __AVX512VPOPCNTDQ__
-/* The same in the first 8 words. */
-static inline unsigned near_zero(const struct block *block, unsigned k)
+static inline unsigned find_zero(const struct block *block, unsigned words, unsigned k)
 {
     _Alignas(64) uint64_t zeros[8], before[8];
     const __m512i none = _mm512_setzero_si512(), all = _mm512_set1_epi64(-1);
@@ -46,7 +37,20 @@ static inline unsigned near_zero(const struct block *block, unsigned k)
     _mm512_store_si512(zeros, word);
     _mm512_store_si512(before, _mm512_sub_epi64(sum, here));
     unsigned in = ones(_mm512_cmple_epu64_mask(sum, _mm512_set1_epi64(k)));
+    (void)words; /* all at once */
     return 64 * in + select_one(zeros[in], k - (unsigned)before[in]);
+}
+#else
+static inline unsigned find_zero(const struct block *block, unsigned words, unsigned k)
+{
+    unsigned word = 0, before = 0, sum = 0;
+    uint64_t first = (~block->word[0] | HEAD_ZERO) & -HEAD_ZERO, zeros = first;
+    for (unsigned i = 0; i + 1 < words; zeros = ~block->word[++i]) {
+        sum += ones(zeros);
+        word += sum <= k;
+        before = sum <= k ? sum : before;
+    }
+    return 64 * word + select_one(word ? ~block->word[word] : first, k - before);
 }
 #endif
 
@@ -56,11 +60,7 @@ static inline __attribute__((always_inline)) struct list list_of(const struct bl
     const unsigned step = block_step(block), n = block_entries(block), q = quotient_bits(n);
     const unsigned remainders = BLOCK_HEAD + n + (1u << q), words = (remainders + 63) / 64;
     const unsigned quotient = (unsigned)(key >> (64 - q));
-#ifdef __AVX512VPOPCNTDQ__
-    unsigned zero = words <= 8 ? near_zero(block, quotient) : find_zero(block, words, quotient);
-#else
-    unsigned zero = find_zero(block, words, quotient);
-#endif
+    const unsigned zero = find_zero(block, words, quotient);
     return (struct list){.step = step,
                          .n = n,
                          .q = q,
@@ -179,7 +179,7 @@ static void keys_decode(const struct block *block, const struct list *list, uint
 static inline void write_quotients(struct draft *draft, const uint64_t key[], unsigned n, unsigned q)
 {
 #ifdef __AVX512BW__
-    uint8_t at[2 * BLOCK_ENTRIES + 2 * 64]; /* not 0 where there is a one */
+    uint8_t at[QUOTIENT_WORDS * 64]; /* not 0 where there is a one */
     const unsigned words = (BLOCK_HEAD + n + (1u << q) + 63) / 64;
     memset(at, 0, words * 64);
     for (unsigned i = 0; i < n; i++) at[BLOCK_HEAD + i + (key[i] >> (64 - q))] = 1;

@@ -34,13 +34,13 @@ static void body_read(const struct block *block, unsigned whole, uint64_t key, s
     } else {
         struct heavy heavy;
         reading->listed = true;
-        reading->alike = reading->value = from_code(levels_get(block, &levels, entry.index, &heavy), signs);
+        reading->alike = reading->value = from_code(levels_get(block, &levels, entry.index, LEVELS + 1, &heavy), signs);
     }
 }
 
 /* ---- many keys --------------------------------------------------------------------------------------------------- */
 
-#if 0
+#if defined(__AVX512VPOPCNTDQ__) && defined(__AVX512CD__) && defined(__AVX512DQ__)
 
 /* Eight integers to be found: of n from bit `at` of each block on, coded with g, number i. */
 struct sought {
@@ -48,6 +48,9 @@ struct sought {
     __mmask8 mask; /* the lanes in use */
     __m512i at, n, g, i, v;
     __m512i w, shift, first; /* as they are gone through; the first bits of a level */
+    __mmask8 heavy;          /* those that have a digit on the level of the heavy, ... */
+    __mmask8 all;            /* (where all entries are) */
+    __m512i behind;          /* ... and of them how many are not before this one */
 };
 
 #define E8(x) _mm512_set1_epi64((long long)(x))
@@ -129,17 +132,30 @@ static inline __attribute__((always_inline)) void level8(const struct block *bas
     s->shift = _mm512_add_epi64(s->shift, s->w);
 }
 
+/* Notes who is heavy, but of those that all are. */
+static inline void heavy8(struct sought *s)
+{
+    const __mmask8 now = (__mmask8)~s->all;
+    s->heavy |= s->mask & now;
+    s->behind = _mm512_mask_sub_epi64(s->behind, now, s->n, s->i);
+}
+
 /* As levels_get(), of two at a time: what one waits for is time for the other. */
 static inline __attribute__((always_inline)) void levels8(const struct block *base, struct sought s[2])
 {
     for (unsigned k = 0; k < 2; k++) {
+        s[k].heavy = s[k].all;
+        s[k].behind = _mm512_sub_epi64(s[k].n, s[k].i);
         s[k].w = s[k].shift = s[k].g;
         s[k].first = bits8(base, s[k].byte, s[k].mask, s[k].at);
         s[k].v = digits8(base, &s[k]);
     }
     for (unsigned l = 1; l <= LEVELS && (s[0].mask | s[1].mask); l++)
         for (unsigned k = 0; k < 2; k++)
-            if (s[k].mask) level8(base, &s[k], width[l]);
+            if (s[k].mask) {
+                level8(base, &s[k], width[l]);
+                if (l == LEVEL_HEAVY) heavy8(&s[k]);
+            }
 }
 
 /* As select_one(): by halves. */
@@ -179,278 +195,195 @@ static inline __attribute__((always_inline)) void words8(const struct block *bas
     }
 }
 
-/* As find_zeros(), of two numbers at once. */
-static inline __attribute__((always_inline)) void zeros8(const struct block *base, __m512i byte, __mmask8 mask,
-                                                         const __m512i k[2], __m512i at[2])
+/* As find_zero(). */
+static inline __attribute__((always_inline)) __m512i zeros8(const struct block *base, __m512i byte, __mmask8 mask,
+                                                            __m512i k)
 {
-    __m512i word[8], zeros = E8(0), sum = zeros, before[2] = {zeros, zeros}, found[2] = {zeros, zeros};
-    __m512i start[2] = {zeros, zeros};
-    __mmask8 search[2] = {mask, mask};
+    __m512i word[8], zeros = E8(-1), sum = E8(0), before = sum, found = sum, start = sum;
     words8(base, byte, word);
-    word[0] = _mm512_or_si512(word[0], E8((UINT64_C(1) << (BLOCK_HEAD - 1)) - 1));
+    word[0] = _mm512_andnot_si512(E8(HEAD_ZERO), _mm512_or_si512(word[0], E8(HEAD_ZERO - 1)));
 #pragma GCC unroll 8
-    for (unsigned i = 0; i < BLOCK_WORDS; i++) {
-        if (i >= 5 && !(search[0] | search[1])) break;
-        __m512i words = i < 8 ? word[i % 8] : _mm512_mask_i64gather_epi64(E8(0), mask, byte, &base->word[i], 1);
-        zeros = _mm512_andnot_si512(words, E8(-1));
+    for (unsigned i = 0; i < QUOTIENT_WORDS; i++) {
+        if (i >= 5 && !mask) break;
+        zeros = _mm512_andnot_si512(word[i], E8(-1));
         sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(zeros));
-        for (unsigned j = 0; j < 2; j++) {
-            found[j] = take8(search[j], zeros, found[j]);
-            search[j] = _mm512_mask_cmple_epu64_mask(search[j], sum, k[j]);
-            before[j] = take8(search[j], sum, before[j]);
-            start[j] = _mm512_mask_add_epi64(start[j], search[j], start[j], E8(64));
-        }
+        found = take8(mask, zeros, found);
+        mask = _mm512_mask_cmple_epu64_mask(mask, sum, k);
+        before = take8(mask, sum, before);
+        start = _mm512_mask_add_epi64(start, mask, start, E8(64));
     }
-    for (unsigned j = 0; j < 2; j++)
-        at[j] = _mm512_add_epi64(start[j], select8(found[j], _mm512_sub_epi64(k[j], before[j])));
+    return _mm512_add_epi64(start, select8(found, _mm512_sub_epi64(k, before)));
 }
 
-/* Where the counts of keys are in lists, s->mask, of which those that are there stay; `rare` gets those that have yet
- * to be looked up. Returns how many keys one print is of. */
-static inline __attribute__((always_inline)) __m512i lists8(const struct block *base, struct sought *s, __m512i head,
-                                                            unsigned whole, __m512i key, __mmask8 *rare)
+/* Eight readings as they are made. */
+struct eight {
+    __mmask8 here, keeps, rare; /* of the lanes: all, those of blocks that keep, and those that are yet to be read */
+    __m512i key, head, print, index;
+};
+
+static inline __m512i bits_of8(__m512i x, unsigned at, unsigned n)
 {
-    __mmask8 mask = s->mask;
-    const __m512i one = E8(1), zero = E8(0);
-    __m512i step = step8(head);
-    __m512i n = _mm512_and_si512(_mm512_srli_epi64(head, 18), E8(511));
-    mask = _mm512_mask_test_epi64_mask(mask, n, n);
+    return _mm512_and_si512(_mm512_srli_epi64(x, at), E8((UINT64_C(1) << n) - 1));
+}
+
+/* Where the counts of keys are in lists: s->mask has those that are there. */
+static inline __attribute__((always_inline)) void lists8(const struct block *base, unsigned whole, struct eight *e,
+                                                         struct sought *s)
+{
+    const __m512i one = E8(1), zero = E8(0), key = e->key;
+    const __m512i step = bits_of8(e->head, 11, 4), n = bits_of8(e->head, 15, 9);
+    const __mmask8 mask = _mm512_mask_test_epi64_mask(e->here, n, n);
     __m512i q = _mm512_max_epi64(_mm512_sub_epi64(E8(64), _mm512_lzcnt_epi64(_mm512_sub_epi64(n, one))), E8(2));
-    __mmask8 cut = _mm512_test_epi64_mask(step, step);
-    __m512i fourths = _mm512_sub_epi64(step, E8(STEP_LIST));
-    __m512i print = take8(cut, _mm512_sub_epi64(E8(BLOCK_PRINT), _mm512_srli_epi64(fourths, 2)), E8(whole));
-    __m512i quarters = _mm512_maskz_and_epi64(cut, fourths, E8(3));
-    __m512i r = _mm512_sub_epi64(print, q);
-    __mmask8 shorter_here = _mm512_cmplt_epu64_mask(_mm512_srli_epi64(key, 62), quarters);
-    __m512i bits = _mm512_mask_sub_epi64(r, shorter_here, r, one);
+    e->print = _mm512_max_epi64(_mm512_sub_epi64(E8(PRINT_MOST + STEP_LIST), step), E8(PRINT_FLOOR));
+    e->print = take8(_mm512_test_epi64_mask(step, step), e->print, E8(whole));
+    s->all = heavy_level(STEP_LAST) == 0 ? _mm512_cmpeq_epi64_mask(step, E8(STEP_LAST)) : 0;
+    __m512i bits = _mm512_sub_epi64(e->print, q);
     __m512i quotient = _mm512_srlv_epi64(key, _mm512_sub_epi64(E8(64), q));
     __m512i remainder = _mm512_srlv_epi64(_mm512_sllv_epi64(key, q), _mm512_sub_epi64(E8(64), bits));
-    __m512i k[2] = {quotient, _mm512_sllv_epi64(quarters, _mm512_sub_epi64(q, E8(2)))}, at[2];
-    zeros8(base, s->byte, mask, k, at);
-    __m512i index = _mm512_sub_epi64(_mm512_sub_epi64(at[0], E8(BLOCK_HEAD - 1)), k[0]);
-    __m512i shorter = _mm512_sub_epi64(_mm512_sub_epi64(at[1], E8(BLOCK_HEAD - 1)), k[1]);
+    __m512i at = zeros8(base, s->byte, mask, quotient);
+    __m512i index = _mm512_sub_epi64(_mm512_sub_epi64(at, E8(BLOCK_HEAD - 1)), quotient);
     __m512i start = _mm512_add_epi64(_mm512_add_epi64(n, E8(BLOCK_HEAD)), _mm512_sllv_epi64(one, q));
 
     /* As find_field(). */
-    __m512i run = bits8(base, s->byte, mask, _mm512_add_epi64(at[0], one));
+    __m512i run = bits8(base, s->byte, mask, _mm512_add_epi64(at, one));
     run = _mm512_sub_epi64(_mm512_popcnt_epi64(_mm512_xor_si512(run, _mm512_add_epi64(run, one))), one);
     __m512i low = _mm512_i64gather_epi64(bits, every, 8), high = _mm512_sllv_epi64(low, _mm512_sub_epi64(bits, one));
     __m512i some = _mm512_popcnt_epi64(_mm512_and_si512(high, E8((UINT64_C(1) << AT_ONCE) - 1)));
-    __m512i place = _mm512_sub_epi64(_mm512_mul_epu32(index, r), _mm512_min_epu64(index, shorter));
-    __m512i window = bits8(base, s->byte, mask, _mm512_add_epi64(start, place));
+    __m512i window = bits8(base, s->byte, mask, _mm512_add_epi64(start, _mm512_mul_epu32(index, bits)));
     __m512i differ = _mm512_xor_si512(window, _mm512_mullo_epi64(remainder, low));
     __m512i none = _mm512_andnot_si512(differ, _mm512_and_si512(_mm512_sub_epi64(differ, low), high));
     none = _mm512_and_si512(none, ones8(_mm512_mul_epu32(_mm512_min_epu64(run, some), bits)));
     __mmask8 there = _mm512_mask_test_epi64_mask(mask, none, none);
     __m512i first = _mm512_and_si512(none, _mm512_sub_epi64(zero, none));
     __m512i field = _mm512_popcnt_epi64(_mm512_and_si512(low, _mm512_sub_epi64(first, one)));
-    index = _mm512_sub_epi64(_mm512_add_epi64(index, field), one);
-    *rare = _mm512_mask_cmpgt_epu64_mask(mask & (__mmask8)~there, run, some);
+    e->index = _mm512_sub_epi64(_mm512_add_epi64(index, field), one);
 
-    __m512i counts = _mm512_sub_epi64(_mm512_mul_epu32(n, r), _mm512_min_epu64(n, shorter));
-    s->mask = there;
-    s->at = _mm512_add_epi64(start, counts);
+    /* Where entries are not all seen, and where several that keep may have this print. (What match_fields() does above
+     * the first may be wrong, but leaves no such field out.) */
+    e->keeps = _mm512_mask_cmpge_epu64_mask(mask, step, E8(STEP_KEEP));
+    __mmask8 more = _mm512_mask_cmpgt_epu64_mask(mask, run, some);
+    e->rare = more & (e->keeps | (__mmask8)~there);
+    e->rare |= _mm512_mask_cmpneq_epu64_mask(there & e->keeps, none, first);
+
+    s->mask = there & (__mmask8)~e->rare;
+    s->at = _mm512_add_epi64(start, _mm512_mul_epu32(n, bits));
     s->n = n;
-    s->i = index;
-    return _mm512_sllv_epi64(one, _mm512_min_epu64(_mm512_add_epi64(bits, q), E8(BLOCK_PRINT)));
-}
-
-/* A row of cells that began with `start` of them, and the one of a hash. As row_folded(), step_cell() and
- * step_width(). */
-struct rows {
-    __m512i cells, cell, width;
-};
-
-static inline struct rows fold8(__m512i start, __m512i folded, __m512i hash)
-{
-    __m512i from = _mm512_srlv_epi64(start, _mm512_srli_epi64(folded, 2)), half = _mm512_srli_epi64(from, 1);
-    __m512i part = _mm512_mul_epu32(_mm512_srli_epi64(from, 3), _mm512_and_si512(folded, E8(3)));
-    __m512i cells = _mm512_sub_epi64(from, part), cell = _mm512_and_si512(hash, _mm512_sub_epi64(from, E8(1)));
-    cell = _mm512_mask_sub_epi64(cell, _mm512_cmpge_epu64_mask(cell, cells), cell, half);
-    __mmask8 one = _mm512_cmplt_epu64_mask(cell, _mm512_sub_epi64(cells, half)) | _mm512_cmpge_epu64_mask(cell, half);
-    return (struct rows){cells, cell, take8(one, from, half)};
-}
-
-/* The highest of 32 bits of a product. */
-static inline __m512i hash8(__m512i x, uint32_t factor, unsigned bits)
-{
-    return _mm512_srli_epi64(_mm512_slli_epi64(_mm512_mul_epu32(x, E8(factor)), 32), 64 - bits);
-}
-
-/* Where the cell of keys is in one of two rows, in the lanes of s->mask; its width. */
-static inline __m512i rows8(struct sought *s, __m512i head, __m512i key, unsigned row)
-{
-    __m512i shared = _mm512_srli_epi64(key, 64 - BLOCK_SHARED), step = _mm512_sub_epi64(step8(head), E8(STEP_SHARE));
-    __m512i turn = _mm512_srli_epi64(step, 2), part = _mm512_and_si512(step, E8(3));
-    __mmask8 odd = _mm512_test_epi64_mask(turn, E8(1));
-    __m512i folded[2] = {_mm512_slli_epi64(_mm512_srli_epi64(_mm512_add_epi64(turn, E8(1)), 1), 2),
-                         _mm512_slli_epi64(_mm512_srli_epi64(turn, 1), 2)};
-    folded[0] = _mm512_mask_add_epi64(folded[0], (__mmask8)~odd, folded[0], part);
-    folded[1] = _mm512_mask_add_epi64(folded[1], odd, folded[1], part);
-    struct rows first = fold8(E8(512), folded[0], hash8(shared, 0x9e3779b1u, 9));
-    struct rows second = fold8(E8(256), folded[1], hash8(shared, 0x85ebca6bu, 8));
-    s->at = _mm512_mask_mov_epi64(s->at, s->mask, E8(BLOCK_HEAD));
-    s->n = _mm512_mask_add_epi64(s->n, s->mask, first.cells, second.cells);
-    s->i = take8(s->mask, row ? _mm512_add_epi64(first.cells, second.cell) : first.cell, s->i);
-    return row ? second.width : first.width;
-}
-
-/* The same in caps. */
-static inline __m512i caps8(struct sought *s, __m512i head, __m512i key)
-{
-    __m512i print = _mm512_srli_epi64(key, 64 - BLOCK_PRINT), folded = _mm512_sub_epi64(step8(head), E8(STEP_CAP));
-    struct rows row = fold8(E8(512), folded, hash8(print, 0xc2b2ae35u, 9));
-    s->at = E8(BLOCK_HEAD);
-    s->n = row.cells;
-    s->i = row.cell;
-    return row.width;
+    s->i = e->index;
 }
 
 static inline __m512i counts8(__m512i head, __m512i code)
 {
-    __mmask8 both = _mm512_test_epi64_mask(head, E8((uint64_t)SIGNS_BOTH << 32));
-    __mmask8 below = _mm512_test_epi64_mask(head, E8((uint64_t)SIGNS_BELOW << 32));
-    __m512i odd = _mm512_sub_epi64(E8(0), _mm512_and_si512(code, E8(1)));
-    code = take8(both, _mm512_xor_si512(_mm512_srli_epi64(code, 1), odd), code);
-    return take8(below, _mm512_sub_epi64(E8(0), code), code);
+    __mmask8 both = _mm512_test_epi64_mask(head, E8((uint64_t)SIGNS_BOTH << 29));
+    __mmask8 below = _mm512_test_epi64_mask(head, E8((uint64_t)SIGNS_BELOW << 29));
+    __m512i odd = _mm512_sub_epi64(E8(0), _mm512_and_si512(code, E8(1))), count = _mm512_add_epi64(code, E8(1));
+    count = take8(both, _mm512_xor_si512(_mm512_srli_epi64(code, 1), odd), count);
+    return _mm512_mask_sub_epi64(count, below, E8(0), count);
 }
 
-/* The heads of the blocks, into whose lanes s is set. */
-static inline __m512i heads8(const struct block *base, const uint32_t block[8], __mmask8 here, struct sought *s)
+/* Whether fields, which begin at `at` and have so many bits, agree with keys. */
+static inline __mmask8 agree8(const struct block *base, const struct sought *s, const struct eight *e, __mmask8 mask,
+                              __m512i at, __m512i bits)
 {
-    s->byte = _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here, block)), 8);
-    __m512i head = _mm512_mask_i64gather_epi64(E8(0), here, s->byte, base, 1);
-    s->mask = here;
-    s->at = s->n = s->i = E8(0);
-    s->g = _mm512_and_si512(_mm512_srli_epi64(head, 27), E8(31));
-    return head;
+    __m512i field = _mm512_and_si512(bits8(base, s->byte, mask, at), ones8(bits));
+    __m512i more = _mm512_sub_epi64(E8(63), _mm512_lzcnt_epi64(field)), one = _mm512_sllv_epi64(E8(1), more);
+    __m512i known = _mm512_srlv_epi64(e->key, _mm512_sub_epi64(_mm512_sub_epi64(E8(64), e->print), more));
+    known = _mm512_or_si512(one, _mm512_and_si512(known, _mm512_sub_epi64(one, E8(1))));
+    return _mm512_mask_cmpeq_epu64_mask(mask, field, known);
 }
 
-/* Eight readings as they are made. */
-struct eight {
-    __mmask8 here, rows, capped, rare; /* of the lanes: all, those of rows, whose cap is part of it, yet to be read */
-    __m512i key, head, step, value[3], width[3];
-};
-
-/* Lists, and row 0. */
-static inline __attribute__((always_inline)) void
-eight_first(const struct block *base, unsigned whole, const struct asked *asked, struct eight *e, struct sought *s)
+/* Of entries that have the keys' prints, in blocks that keep: those that agree in all that they know. */
+static inline __attribute__((always_inline)) __mmask8 longer8(const struct block *base, const struct sought *s,
+                                                              const struct eight *e, __mmask8 there)
 {
-    e->key = _mm512_maskz_loadu_epi64(e->here, asked->key);
-    e->head = heads8(base, asked->block, e->here, s);
-    e->step = step8(e->head);
-    e->rare = 0;
-    __mmask8 lists = _mm512_mask_cmplt_epu64_mask(e->here, e->step, E8(STEP_SHARE)), there;
-    e->rows = e->here & (__mmask8)~lists;
-    s->mask = lists;
-    if (lists) e->width[0] = lists8(base, s, e->head, whole, e->key, &e->rare);
-    there = s->mask;
-    s->mask = e->rows;
-    if (e->rows) e->width[0] = take8(e->rows, rows8(s, e->head, e->key, 0), lists ? e->width[0] : E8(0));
-    s->mask |= there;
-}
-
-/* Row 1. */
-static inline __attribute__((always_inline)) void eight_second(const struct block *base, const struct asked *asked,
-                                                               struct eight *e, struct sought *s)
-{
-    heads8(base, asked->block, e->rows, s);
-    s->mask = _mm512_mask_cmplt_epu64_mask(e->rows, e->step, E8(STEP_CAP));
-    e->width[1] = rows8(s, e->head, e->key, 1);
-}
-
-/* Caps where they are part of the reading, and their heads. What is below 0 in a cap may hide a count of a list: then
- * it is no bound. */
-static inline __attribute__((always_inline)) __m512i eight_caps(const struct block *base, const struct asked *asked,
-                                                                struct eight *e, struct sought *s)
-{
-    __mmask8 large = _mm512_cmpge_epi64_mask(e->value[0], E8(BLOCKS_UNCAPPED));
-    __mmask8 wanted = _mm512_mask_cmpgt_epu64_mask(e->here, e->step, E8(STEP_LIST)) & (e->rows | large);
-    __m512i head = heads8(base, asked->cap, wanted, s);
-    __mmask8 above = _mm512_testn_epi64_mask(head, E8(UINT64_C(3) << 32));
-    e->capped = _mm512_mask_cmpge_epu64_mask(wanted & (e->rows | above), step8(head), E8(STEP_CAP));
-    s->mask = e->capped;
-    e->width[2] = caps8(s, head, e->key);
-    return head;
-}
-
-static inline void eight_tell(const struct block *base, unsigned whole, const struct asked *asked,
-                              const struct eight *e, struct reading reading[])
-{
-    uint64_t head[8], value[3][8], wide[3][8];
-    _mm512_storeu_si512(head, e->head);
-    for (unsigned i = 0; i < 3; i++) {
-        if (i == 1 ? !e->rows : i == 2 && !e->capped) continue;
-        _mm512_storeu_si512(value[i], e->value[i]);
-        _mm512_storeu_si512(wide[i], e->width[i]);
+    const __mmask8 kept = there & e->keeps, heavy = kept & s->heavy; /* of whom none has a field of the sample */
+    const __mmask8 sample = _mm512_mask_cmplt_epu64_mask(kept & (__mmask8)~heavy, e->index, E8(BLOCK_SAMPLE));
+    if (heavy) {
+        __m512i bits = _mm512_sub_epi64(E8(PRINT_HEAVY + 1), e->print);
+        __m512i end = _mm512_add_epi64(bits_of8(e->head, 0, 11), E8(BLOCK_HEAD));
+        there ^= heavy ^ agree8(base, s, e, heavy, _mm512_sub_epi64(end, _mm512_mul_epu32(s->behind, bits)), bits);
     }
-    for (unsigned i = 0; e->here >> i & 1; i++) {
-        struct reading *to = &reading[i];
-        to->step = head[i] >> 11 & 127;
-        to->entries = head[i] >> 18 & 511;
-        to->values = 1;
-        to->value[0] = (int64_t)value[0][i];
-        to->width[0] = (uint32_t)wide[0][i];
-        for (unsigned k = 1; k < 3; k++) {
-            if (!((k == 1 ? e->rows : e->capped) >> i & 1)) continue;
-            to->value[to->values] = (int64_t)value[k][i];
-            to->width[to->values++] = (uint32_t)wide[k][i];
-        }
+    if (sample) {
+        __m512i bits = _mm512_sub_epi64(E8(PRINT_SAME + 1), e->print), end = E8(BLOCK_BITS - HAND_BITS);
+        __m512i before = _mm512_mul_epu32(_mm512_sub_epi64(E8(BLOCK_SAMPLE), e->index), bits);
+        there ^= sample ^ agree8(base, s, e, sample, _mm512_sub_epi64(end, before), bits);
     }
-    for (unsigned rare = e->rare; rare; rare &= rare - 1) {
-        unsigned i = (unsigned)__builtin_ctz(rare);
-        body_read(&base[asked->block[i]], asked->cap ? &base[asked->cap[i]] : NULL, whole, asked->key[i], &reading[i]);
-    }
+    return there;
 }
 
-/* The codes that were sought, as counts. */
-static inline void eight_take(struct eight e[2], const struct sought s[2], const __mmask8 found[2], unsigned value,
-                              const __m512i head[2])
+/* What the blocks that keep have lost, above 0 and below. */
+static inline __attribute__((always_inline)) void losses8(const struct block *base, const struct sought *s,
+                                                          struct eight *e, __m512i lost[2])
 {
-    for (unsigned k = 0; k < 2; k++) e[k].value[value] = counts8(head[k], _mm512_maskz_mov_epi64(found[k], s[k].v));
+    const __m512i bits = _mm512_add_epi64(_mm512_slli_epi64(bits_of8(e->head, 35, 4), 2), E8(2));
+    const __mmask8 below = _mm512_mask_test_epi64_mask(e->keeps, e->head, E8(HEAD_ZERO));
+    __m512i longer = _mm512_slli_epi64(_mm512_sub_epi64(E8(PRINT_SAME + 1), e->print), 2);
+    longer = _mm512_maskz_mov_epi64((__mmask8)~s->all, longer);
+    __m512i at = _mm512_sub_epi64(_mm512_sub_epi64(E8(BLOCK_BITS - HAND_BITS), longer), bits);
+    e->rare |= _mm512_mask_cmpgt_epu64_mask(e->keeps, bits, E8(AT_ONCE));
+    lost[1] = below ? _mm512_and_si512(bits8(base, s->byte, below, at), ones8(bits)) : E8(0);
+    at = _mm512_mask_sub_epi64(at, below, at, bits);
+    lost[0] = _mm512_and_si512(bits8(base, s->byte, e->keeps, at), ones8(bits));
 }
 
-static void read_sixteen(const struct block *base, unsigned whole, const struct asked asked[2], const __mmask8 here[2],
+static inline void tell8(const struct eight *e, __m512i count, __mmask8 alike, __mmask8 listed, const __m512i lost[2],
                          struct reading reading[])
+{
+    int64_t value[8];
+    uint64_t plus[8] = {0}, minus[8] = {0}, step[8];
+    _mm512_storeu_si512(value, count);
+    _mm512_storeu_si512(step, bits_of8(e->head, 11, 4));
+    if (e->keeps) {
+        _mm512_storeu_si512(plus, lost[0]);
+        _mm512_storeu_si512(minus, lost[1]);
+    }
+    for (unsigned i = 0; e->here >> i & 1; i++)
+        reading[i] = (struct reading){.value = listed >> i & 1 ? value[i] : 0,
+                                      .alike = alike >> i & 1 ? value[i] : 0,
+                                      .plus = plus[i],
+                                      .minus = minus[i],
+                                      .listed = listed >> i & 1,
+                                      .step = (uint8_t)step[i]};
+}
+
+static void read_sixteen(const struct block *base, unsigned whole, const uint32_t *const block[2],
+                         const uint64_t *const key[2], const __mmask8 here[2], struct reading reading[])
 {
     struct eight e[2];
     struct sought s[2];
-    __m512i head[2];
-    __mmask8 found[2];
+    __mmask8 there[2];
     for (unsigned k = 0; k < 2; k++) {
         e[k].here = here[k];
-        e[k].capped = 0;
-        eight_first(base, whole, &asked[k], &e[k], &s[k]);
-        found[k] = s[k].mask;
-        head[k] = e[k].head;
+        e[k].key = _mm512_maskz_loadu_epi64(here[k], key[k]);
+        s[k].byte = _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(here[k], block[k])), 8);
+        e[k].head = _mm512_mask_i64gather_epi64(E8(0), here[k], s[k].byte, base, 1);
+        s[k].g = bits_of8(e[k].head, 24, 5);
+        lists8(base, whole, &e[k], &s[k]);
+        there[k] = s[k].mask;
     }
     levels8(base, s);
-    for (unsigned k = 0; k < 2; k++) s[k].v = _mm512_mask_add_epi64(s[k].v, (__mmask8)~e[k].rows, s[k].v, E8(1));
-    eight_take(e, s, found, 0, head);
-    if (e[0].rows | e[1].rows) {
-        for (unsigned k = 0; k < 2; k++) eight_second(base, &asked[k], &e[k], &s[k]);
-        for (unsigned k = 0; k < 2; k++) e[k].rows = found[k] = s[k].mask;
-        levels8(base, s);
-        eight_take(e, s, found, 1, head);
+    for (unsigned k = 0; k < 2; k++) {
+        __m512i count = counts8(e[k].head, s[k].v), lost[2];
+        __mmask8 listed = there[k];
+        if (e[k].keeps) {
+            listed = longer8(base, &s[k], &e[k], listed);
+            losses8(base, &s[k], &e[k], lost);
+        }
+        tell8(&e[k], count, there[k], listed, lost, reading + 8 * k);
+        for (unsigned rare = e[k].rare; rare; rare &= rare - 1) {
+            unsigned i = (unsigned)__builtin_ctz(rare);
+            body_read(&base[block[k][i]], whole, key[k][i], &reading[8 * k + i]);
+        }
     }
-    if (asked->cap) {
-        for (unsigned k = 0; k < 2; k++) head[k] = eight_caps(base, &asked[k], &e[k], &s[k]);
-        if (e[0].capped | e[1].capped) levels8(base, s);
-        for (unsigned k = 0; k < 2; k++) found[k] = e[k].capped;
-        eight_take(e, s, found, 2, head);
-    }
-    for (unsigned k = 0; k < 2; k++) eight_tell(base, whole, &asked[k], &e[k], reading + 8 * k);
 }
 
-static void body_read_many(const struct block *base, unsigned whole, const struct asked *asked, unsigned n,
-                           struct reading reading[])
+static void body_read_many(const struct block *base, unsigned whole, const uint32_t block[], const uint64_t key[],
+                           unsigned n, struct reading reading[])
 {
     for (unsigned i = 0; i < n; i += 16) {
         unsigned left = n - i < 16 ? (1u << (n - i)) - 1 : 0xffff, next = left > 255 ? i + 8 : i;
-        const uint32_t *cap = asked->cap;
-        struct asked two[2] = {{asked->block + i, cap ? cap + i : NULL, asked->key + i},
-                               {asked->block + next, cap ? cap + next : NULL, asked->key + next}};
-        read_sixteen(base, whole, two, (__mmask8[]){(__mmask8)left, (__mmask8)(left >> 8)}, reading + i);
+        read_sixteen(base, whole, (const uint32_t *[]){block + i, block + next},
+                     (const uint64_t *[]){key + i, key + next}, (__mmask8[]){(__mmask8)left, (__mmask8)(left >> 8)},
+                     reading + i);
     }
 }
 

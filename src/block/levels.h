@@ -18,6 +18,12 @@ static inline unsigned digit_bits(uint64_t t)
     return (unsigned)(9 + 5 * (t >= 47) + 9 * (t >= 559) + 17 * (t >= 131631) + 32 * (t >= UINT64_C(8590066223)));
 }
 
+/* The level on which the heavy have a digit; 0: all are heavy. */
+static inline unsigned heavy_level(unsigned step)
+{
+    return step == STEP_LAST ? 0 : LEVEL_HEAVY;
+}
+
 /* The integer that stands for a count in a list. */
 static inline uint64_t to_code(int64_t v, unsigned signs)
 {

@@ -73,12 +73,12 @@ static uint64_t fixed_bytes(bool top)
     return sizeof(struct lego_sketch) + BLOCKS_LINE + (top ? TOP_LINE : 0);
 }
 
-/* How many blocks a budget without its buckets gives. What has a fixed size is paid for with a 256th of it or what it
+/* How many blocks a budget without its buckets gives. What has a fixed size is paid for with a 128th of it or what it
  * takes: as a fixed part alone, it would give twice the budget not quite twice the blocks. */
 static uint32_t blocks_of(uint64_t budget, bool top)
 {
     uint64_t fixed = fixed_bytes(top);
-    const uint64_t bytes = budget / 256 < fixed ? budget - fixed : budget - (budget + 255) / 256;
+    const uint64_t bytes = budget / 128 < fixed ? budget - fixed : budget - (budget + 127) / 128;
     return whole_number(bytes / sizeof(struct block));
 }
 

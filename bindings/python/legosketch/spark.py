@@ -310,7 +310,7 @@ def _merge_once(sketches: DataFrame, model: str | bytes | None, secret: Secret) 
         if merged is not None:
             yield _rows(schema, types, {key: merged})
 
-    in_order = sketches.repartition(*(keys or [1])).sortWithinPartitions(*keys, _PLACE)
+    in_order = sketches.repartition(*keys).sortWithinPartitions(*keys, _PLACE)
     return in_order.groupBy(*keys).applyInArrow(merge, schema)
 
 
