@@ -52,4 +52,5 @@ void blocks_judge(struct blocks *blocks)
     census_find(&census, &found);
     blocks->unlisted.value = find_value(&found);
     blocks->unlisted.likely = find_likely(&found);
+    blocks->unlisted.entered = 0;
 }
