@@ -363,11 +363,12 @@ static void what_is_said_of_the_unlisted_is_read(void **unused)
     static const uint64_t some[] = {0, 1, 77, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
     for (int kind = 0; kind < BLOCK_KINDS; kind++) {
         lego_sketch *sketch = blocks_of_kind(kind), *loaded;
-        struct bytes good = sketch_to_bytes(sketch), work = {calloc(1, good.size + 16), 0};
+        enum { SIZE = 24 };
+        struct bytes good = sketch_to_bytes(sketch), work = {calloc(1, good.size + SIZE), 0};
         const bool keeps = info_of(sketch).keeping > 0;
-        const size_t at = good.size - 8 - 16;
+        const size_t at = good.size - 8 - SIZE;
         memcpy(work.p, good.p, good.size);
-        work.size = keeps ? good.size - 16 : good.size + 16; /* missing, or too much */
+        work.size = keeps ? good.size - SIZE : good.size + SIZE; /* missing, or too much */
         put_number(work.p + 16, work.size, 8);
         assert_load(&work, LEGO_ERR_TRUNCATED);
         memcpy(work.p, good.p, work.size = good.size);
@@ -376,11 +377,13 @@ static void what_is_said_of_the_unlisted_is_read(void **unused)
                 bool possible = some[i] > 0 && some[i] <= INT64_MAX;
                 put_number(work.p + at, some[i], 8);
                 put_number(work.p + at + 8, some[k], 8);
+                put_number(work.p + at + 16, some[(i + k) % 6], 8);
                 assert_int_equal(load_or_refuse(&work), possible);
                 if (!possible) continue;
                 assert_int_equal(load_sketch(work.p, work.size, &loaded), LEGO_OK);
                 assert_int_equal(loaded->blocks.unlisted.value, some[i]);
                 assert_int_equal(loaded->blocks.unlisted.likely, some[k]);
+                assert_int_equal(loaded->blocks.unlisted.entered, some[(i + k) % 6]);
                 lego_destroy(loaded);
             }
         free(work.p);

@@ -30,8 +30,8 @@ struct census {
 
 struct findings {
     double distinct, distinct_error;
-    double losing; /* of the distinct items: those of losing blocks */
-    double middle; /* half of the items of such a count are not listed */
+    double losing;                                /* of the distinct items: those of losing blocks */
+    double middle;                                /* half of the items of such a count are not listed */
     struct bucket gone[CENSUS_BUCKETS], all_gone; /* of these: who is not listed */
     double doubt[CENSUS_BUCKETS];                 /* the squares of the standard errors of how many these are */
 };

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "sketch/census.h"
+#include "sketch/judge.h"
 #include "sketch/sketch.h"
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
@@ -94,7 +95,7 @@ static void count_items(const lego_sketch *sketch, lego_info *info)
     info->expected_aae = info->expected_are = info->expected_aae_error = info->expected_are_error = 0;
     count_classes(&census, &found, info);
     if (found.distinct == 0) return;
-    expect_gone(&census, &found, census.below ? 0 : (double)blocks->unlisted.value, info);
+    expect_gone(&census, &found, census.below ? 0 : (double)unlisted_now(blocks).value, info);
     expect_twins(&census, &found, info);
 }
 

@@ -9,7 +9,7 @@ enum { LOOKS = 256 };
 
 /* What more than this share of all items count is above what is answered as likely: less than 1 %, as is said, and more
  * than 0.2 %. */
-static const double beyond = 0.006;
+static const double beyond = 0.0025;
 
 /* The median of what is not listed, weighted by 1 / count, so that relative errors count as well; and rather too low
  * than too high. */
@@ -52,4 +52,5 @@ void blocks_judge(struct blocks *blocks)
     census_find(&census, &found);
     blocks->unlisted.value = find_value(&found);
     blocks->unlisted.likely = find_likely(&found);
+    blocks->unlisted.entered = 0;
 }
