@@ -1,5 +1,5 @@
-/* Streams that are far from Zipf's law, from crowded cells to lists: the answers may gain nothing there, but must not
- * do harm. They are held against the bound `upper`, which is what the rule answers, and against the constant 1. */
+/* Streams that are far from Zipf's law, in a twentieth of a byte a key up to lists: what a sketch says of its answers holds
+ * there too, and they are no worse than the constant 1. */
 #include "support.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@ struct extreme {
     const char *name;
     uint64_t items;
     int64_t (*count)(uint64_t item); /* of items from 1 on */
-    double most;                     /* of its absolute error, over the rule's */
+    double most;                     /* the share of items that may count more than what is likely */
 };
 
-/* One stream is known to be above it, at 4 bytes a key (below). */
-#define LIMIT 1.06
+/* As legosketch.h says. Three streams are known to be above it (below), at 4 bytes a key or a twentieth. */
+#define LIMIT 0.01
 
 struct errors {
     double aae, are;
@@ -89,17 +89,17 @@ static int64_t prices(uint64_t item)
 /* Those that the issue has. */
 static const struct extreme known[] = {
     {"100 each", 50000, hundredfold, LIMIT},
-    {"1000 each", 100000, thousandfold, LIMIT},
+    {"1000 each", 100000, thousandfold, 0.04},
     {"one giant", 50000, one_giant, LIMIT},
     {"a tenth of 100", 50000, tenth_of_100, LIMIT},
     {"two heaps", 50000, two_heaps, LIMIT},
-    {"lognormal", 100000, lognormal, LIMIT},
+    {"lognormal", 100000, lognormal, 0.014},
     {"prices", 30000, prices, LIMIT},
     {"all once", 30000, once, LIMIT},
     {"a hundredth of 10000", 50000, hundredth_of_10000, LIMIT},
 };
 
-/* ---- counts that nobody looked at when the decoder was made ------------------------------------------------------ */
+/* ---- counts that nobody looked at when the rule was made ------------------------------------------------------ */
 
 static int64_t uniform(uint64_t item)
 {
@@ -155,7 +155,7 @@ static const struct extreme others[] = {
     {"three giants", 40000, three_giants, LIMIT},
     {"a thousandth of 300", 50000, thousandth_of_300, LIMIT},
     {"10^12 each", 20000, trillion_each, LIMIT},
-    {"a billion, Zipf 1", 30000, billion, 1.2},
+    {"a billion, Zipf 1", 30000, billion, 0.22},
 };
 
 /* ---- no harm ----------------------------------------------------------------------------------------------------- */
@@ -186,8 +186,7 @@ static lego_estimate *answers_of(const lego_sketch *sketch, const struct extreme
     return answers;
 }
 
-/* In both errors, by more than 2 % and a thousandth. (Where all counts are 1, it is right, and what lists are wrong by
- * nobody can help.) */
+/* In both errors, by more than 2 % and a thousandth. */
 static bool constant_is_better(const struct errors *model, const struct errors *constant)
 {
     return model->aae > 1.02 * constant->aae + 0.001 && model->are > 1.02 * constant->are + 0.001;
@@ -196,18 +195,24 @@ static bool constant_is_better(const struct errors *model, const struct errors *
 static void check_no_harm(const struct extreme *stream, double bytes_a_key, lego_sketch *sketch)
 {
     lego_estimate *answers = answers_of(sketch, stream, NULL);
-    struct errors model = {0}, rule = {0}, constant = {0};
+    struct errors model = {0}, constant = {0};
+    double above = 0, below = 0, none = 0;
     for (uint64_t i = 0; i < stream->items; i++) {
         int64_t count = stream->count(i + 1);
-        assert_true(answers[i].upper >= count && answers[i].value >= 1);
+        assert_true(answers[i].upper >= count);
+        above += answers[i].likely < count;
+        below += answers[i].lower > count;
+        none += answers[i].value < 1;
         add_error(&model, answers[i].value, count, stream->items);
-        add_error(&rule, (double)answers[i].upper, count, stream->items);
         add_error(&constant, 1, count, stream->items);
     }
-    print_message("%s, %g bytes a key: AAE %g, of the rule %g, of 1 %g; ARE %g, %g, %g\n", stream->name, bytes_a_key,
-                  model.aae, rule.aae, constant.aae, model.are, rule.are, constant.are);
-    assert_true(model.aae <= stream->most * rule.aae + 1e-9);
-    if (constant.aae > 0 || info_of(sketch).listing == 0) assert_false(constant_is_better(&model, &constant));
+    print_message("%s, %g bytes a key: AAE %g, of 1 %g; ARE %g, %g; %g above likely, %g below lower\n", stream->name,
+                  bytes_a_key, model.aae, constant.aae, model.are, constant.are, above, below);
+    assert_true(above <= stream->most * (double)stream->items);
+    assert_true(below <= LIMIT * (double)stream->items);
+    assert_true(none <= 0.0001 * (double)stream->items); /* whose entry a heavier item with the same print has taken */
+    if (constant.aae > 0) assert_false(constant_is_better(&model, &constant));
+    else assert_true(model.aae <= LIMIT);
     free(answers);
     lego_destroy(sketch);
 }
@@ -250,8 +255,8 @@ static void a_burst_comes_and_goes(void **unused)
     }
 }
 
-/* Counts below 0 take the same memory. Where cells are shared, answers are those above 0 with the other sign, and the
- * bounds change places. In a list a cap has no say below 0: counts that share a print may be less than they are. */
+/* Counts below 0 take the same memory, but for what tells of each block how much it lost below 0; and bounds change
+ * places. But an item that is not listed is not said to have come. */
 static void counts_below_0_mirror_those_above(void **unused)
 {
     (void)unused;
@@ -260,18 +265,16 @@ static void counts_below_0_mirror_those_above(void **unused)
         for (unsigned b = 0; b < 3; b++) {
             lego_sketch *plus = sketch_of(&known[s], some[b], 1), *minus = sketch_of(&known[s], some[b], -1);
             lego_estimate *above = answers_of(plus, &known[s], NULL), *below = answers_of(minus, &known[s], NULL);
-            bool shared = info_of(plus).listing == 0;
-            uint64_t held = 0;
-            assert_true(shared == (some[b] < 1));
+            uint64_t held = 0, mirrored = 0, listed = 0;
             for (uint64_t i = 0; i < known[s].items; i++) {
                 int64_t count = -known[s].count(i + 1);
                 assert_true(below[i].lower <= count);
                 held += below[i].upper >= count;
-                if (!shared) continue;
-                assert_true(below[i].value == -above[i].value);
-                assert_true(below[i].lower == -above[i].upper && below[i].upper == -above[i].lower);
+                listed += below[i].value < 0;
+                mirrored += below[i].value < 0 && below[i].value == -above[i].value;
             }
-            assert_true((double)held >= 0.95 * (double)known[s].items);
+            assert_true((double)held >= 0.99 * (double)known[s].items);
+            assert_true(listed > 0 || (double)mirrored >= 0.9 * (double)listed);
             free(above);
             free(below);
             lego_destroy(plus);

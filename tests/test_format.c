@@ -1,5 +1,6 @@
 /* Bad bytes of sketches: every truncation, every flipped bit, every impossible field is a named error, and nothing
  * stays allocated. test_format_models.c has those of models. */
+#include "block/keep.h"
 #include "support.h"
 
 /* A refused file leaves nothing allocated; one whose damage shows in its magic, version or checksum allocates nothing
@@ -36,22 +37,37 @@ static lego_sketch *small_bricks(void)
     return sketch;
 }
 
-/* Sketches of blocks: young, with all blocks that list whole keys, or prints, or share; with something negative. */
-enum { EMPTY, YOUNG, GROWN, LISTING, SHARING, SIGNED, BLOCK_KINDS };
+static bool has_lost(const lego_sketch *sketch)
+{
+    struct content content;
+    bool lost = false;
+    for (uint32_t i = 0; i < sketch->blocks.blocks; i++) {
+        sketch->blocks.kernels->open(&sketch->blocks.block[i], sketch->blocks.whole, &content);
+        lost |= content.loss.plus > 0 || content.loss.minus > 0;
+    }
+    return lost;
+}
+
+/* Sketches of blocks: young, with all blocks that list whole keys, or prints, or keep, or have lost some or most; with counts
+ * of both signs. */
+enum { EMPTY, YOUNG, GROWN, LISTING, KEEPING, LOSING, CROWDED, SIGNED, SIGNED_LOSING, BLOCK_KINDS };
 static lego_sketch *blocks_of_kind(int kind)
 {
-    static const uint32_t most[] = {700, 64, 3, 3, 2, 2}, items[] = {0, 60, 80, 200, 3000, 400};
+    static const uint32_t most[] = {700, 64, 3, 3, 3, 2, 2, 2, 2};
+    static const uint32_t items[] = {0, 60, 80, 200, 240, 250, 6000, 100, 400};
     lego_sketch *sketch = make(most[kind], 0, NULL);
+    if (kind == SIGNED || kind == SIGNED_LOSING)
+        for (uint64_t i = 0; i < 9; i++) assert_int_equal(lego_add_u64(sketch, i, -500 * (int64_t)i), LEGO_OK);
     for (uint64_t i = 0; i < items[kind]; i++)
         assert_int_equal(lego_add_u64(sketch, i, (int64_t)(1 + i % 7 * i)), LEGO_OK);
-    if (kind == SIGNED)
-        for (uint64_t i = 0; i < 9; i++) assert_int_equal(lego_add_u64(sketch, i, -500 * (int64_t)i), LEGO_OK);
     unsigned step = block_step(sketch->blocks.block);
     assert_int_equal(blocks_grow(&sketch->blocks), kind <= YOUNG);
     if (kind == GROWN) assert_int_equal(step, STEP_WHOLE);
-    if (kind == LISTING) assert_true(step > STEP_LIST && step < STEP_SHARE);
-    if (kind == SHARING) assert_true(step >= STEP_SHARE);
-    if (kind == SIGNED) assert_true(block_signs(sketch->blocks.block) || block_signs(sketch->blocks.block + 1));
+    if (kind == LISTING) assert_in_range(step, STEP_LIST + 1, STEP_KEEP - 1);
+    if (kind == KEEPING) assert_in_range(step, STEP_KEEP, STEP_LAST);
+    if (kind == CROWDED) assert_int_equal(step, STEP_LAST);
+    assert_int_equal(has_lost(sketch), kind == LOSING || kind == CROWDED || kind == SIGNED_LOSING);
+    if (kind >= SIGNED) assert_true(block_signs(sketch->blocks.block) || block_signs(sketch->blocks.block + 1));
     return sketch;
 }
 
@@ -108,8 +124,9 @@ static void refuse_damaged(const lego_sketch *sketch)
         bytes.p[bit / 8] ^= (unsigned char)(1 << bit % 8);
         lego_status status = load_sketch(bytes.p, bytes.size, &loaded);
         size_t at = bit / 8;
+        bool version = at >= 8 && at < 12 && (bytes.p[8] != SKETCH_OLDEST || at > 8);
         assert_int_equal(status, at < 8                ? LEGO_ERR_MAGIC
-                                 : at < 12             ? LEGO_ERR_VERSION
+                                 : version             ? LEGO_ERR_VERSION
                                  : at >= 16 && at < 24 ? LEGO_ERR_TRUNCATED
                                                        : LEGO_ERR_CHECKSUM);
         bytes.p[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -148,9 +165,36 @@ static const uint64_t edges[] = {0,          1,
                                  INT64_MAX,  UINT64_C(1) << 63,
                                  UINT64_MAX};
 
+/* Whatever it is, it can be used like any other; a sanitizer looks on. */
+static void use(lego_sketch *sketch)
+{
+    lego_sketch *copy, *again;
+    lego_estimate e;
+    assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
+    for (uint64_t i = 0; i < 40; i++) {
+        lego_status status = lego_add_u64(sketch, i * i, i % 5 ? 3 : -700);
+        assert_true(status == LEGO_OK || status == LEGO_ERR_RANGE);
+        assert_int_equal(lego_query_u64(sketch, i, &e), LEGO_OK);
+        assert_true((double)e.lower <= e.value && e.value <= (double)e.likely && e.likely <= e.upper);
+    }
+    lego_status status = lego_merge(sketch, copy);
+    assert_true(status == LEGO_OK || status == LEGO_ERR_RANGE);
+    lego_fold(copy, 1);
+    info_of(copy);
+    for (int i = 0; i < 2; i++) {
+        struct bytes bytes = sketch_to_bytes(i ? copy : sketch);
+        assert_int_equal(load_sketch(bytes.p, bytes.size, &again), LEGO_OK);
+        assert_same(again, i ? copy : sketch);
+        lego_destroy(again);
+        free(bytes.p);
+    }
+    lego_destroy(copy);
+}
+
 /* Whether the bytes, once sealed, are a sketch; then a canonical one. */
 static bool load_or_refuse(struct bytes *bytes)
 {
+    static unsigned turn;
     lego_sketch *loaded;
     seal(bytes);
     if (load_sketch(bytes->p, bytes->size, &loaded) != LEGO_OK) return false;
@@ -158,6 +202,7 @@ static bool load_or_refuse(struct bytes *bytes)
     assert_int_equal(again.size, bytes->size);
     assert_memory_equal(again.p, bytes->p, bytes->size);
     free(again.p);
+    if (turn++ % 8 == 0 && sketch_shape(loaded).blocks < 1000) use(loaded); /* and not what may grow to gigabytes */
     lego_destroy(loaded);
     return true;
 }
@@ -201,10 +246,10 @@ static void impossible_heads_are_refused(void **unused)
         memcpy(work.p, good.p, good.size);
         work.p[12] ^= 3; /* the kind of the other model */
         assert_load(&work, LEGO_ERR_CORRUPT);
-        for (unsigned version = 0; version < 6; version++) {
+        for (unsigned version = 0; version < 8; version++) {
             memcpy(work.p, good.p, good.size);
             work.p[8] = (unsigned char)version;
-            assert_load(&work, version == SKETCH_VERSION ? LEGO_OK : LEGO_ERR_VERSION);
+            if (version != SKETCH_OLDEST) assert_load(&work, version == SKETCH_VERSION ? LEGO_OK : LEGO_ERR_VERSION);
         }
         memcpy(work.p, good.p, good.size);
         put_number(work.p + 72, 1, 4); /* a bucket that is not there */
@@ -228,7 +273,7 @@ static void absurd_numbers_are_refused(void **unused)
                  {700, 700, 0, false},
                  {1 << 28, 1 << 28, 0, false},
                  {(1 << 28) - 1, 1 << 27, 0, false},
-                 {1 << 28, 1, 0, false}, /* beyond 64 GiB, with its caps */
+                 {1 << 28, 1, 0, false}, /* beyond 64 GiB, with its handle */
                  {UINT64_C(1) << 31, 1, 0, false},
                  {UINT32_MAX, UINT32_MAX, 0, false},
                  {700, 2, 0, false},
@@ -311,6 +356,42 @@ static void impossible_blocks_are_refused(void **unused)
     }
 }
 
+/* What is answered for the unlisted stands behind blocks if one of them keeps, and nowhere else. */
+static void what_is_said_of_the_unlisted_is_read(void **unused)
+{
+    (void)unused;
+    static const uint64_t some[] = {0, 1, 77, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        lego_sketch *sketch = blocks_of_kind(kind), *loaded;
+        enum { SIZE = 24 };
+        struct bytes good = sketch_to_bytes(sketch), work = {calloc(1, good.size + SIZE), 0};
+        const bool keeps = info_of(sketch).keeping > 0;
+        const size_t at = good.size - 8 - SIZE;
+        memcpy(work.p, good.p, good.size);
+        work.size = keeps ? good.size - SIZE : good.size + SIZE; /* missing, or too much */
+        put_number(work.p + 16, work.size, 8);
+        assert_load(&work, LEGO_ERR_TRUNCATED);
+        memcpy(work.p, good.p, work.size = good.size);
+        for (size_t i = 0; keeps && i < sizeof some / sizeof *some; i++)
+            for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+                bool possible = some[i] > 0 && some[i] <= INT64_MAX;
+                put_number(work.p + at, some[i], 8);
+                put_number(work.p + at + 8, some[k], 8);
+                put_number(work.p + at + 16, some[(i + k) % 6], 8);
+                assert_int_equal(load_or_refuse(&work), possible);
+                if (!possible) continue;
+                assert_int_equal(load_sketch(work.p, work.size, &loaded), LEGO_OK);
+                assert_int_equal(loaded->blocks.unlisted.value, some[i]);
+                assert_int_equal(loaded->blocks.unlisted.likely, some[k]);
+                assert_int_equal(loaded->blocks.unlisted.entered, some[(i + k) % 6]);
+                lego_destroy(loaded);
+            }
+        free(work.p);
+        free(good.p);
+        lego_destroy(sketch);
+    }
+}
+
 /* What follows 76 bytes of head is taken from another block; the rest is as it was. */
 static struct bytes with_block(const struct bytes *file, size_t block_at, size_t old, const struct block *block)
 {
@@ -356,15 +437,15 @@ static void only_canonical_blocks_are_taken(void **unused)
     assert_true(block_g(&closed) != block_g(&block));              /* as it was added to: another g */
     assert_int_equal(load_block(&block, 9000), LEGO_ERR_CORRUPT);
     struct block wrong = closed;
-    wrong.word[0] |= UINT64_C(1) << 32; /* signed, with nothing negative */
+    wrong.word[0] |= UINT64_C(1) << 29; /* signed, with nothing negative */
     assert_int_not_equal(load_block(&wrong, 9000), LEGO_OK);
     content_lower(&content, STEP_LIST, whole); /* prints, where whole keys have room */
     assert_true(kernels->close(&wrong, whole, &content));
     assert_int_equal(load_block(&wrong, 9000), LEGO_ERR_CORRUPT);
-    content_lower(&content, STEP_SHARE, whole);
+    keep_start(&content); /* and so does a block that keeps */
     assert_true(kernels->close(&wrong, whole, &content));
     assert_int_equal(load_block(&wrong, 9000), LEGO_ERR_CORRUPT);
-    content_start(&content, STEP_CAP); /* a cap in the place of a block */
+    content_start(&content, STEP_LIST); /* an empty one that has lost bits */
     assert_true(kernels->close(&wrong, whole, &content));
     assert_int_equal(load_block(&wrong, 0), LEGO_ERR_CORRUPT);
 }
@@ -413,7 +494,8 @@ static void random_bytes_are_refused(void **unused)
         unsigned char p[256];
         size_t size = draw_below(&state, sizeof p);
         for (size_t j = 0; j < size; j++) p[j] = (unsigned char)draw(&state);
-        if (i % 2 && size >= 12) memcpy(p, i % 4 == 1 ? "LEGOSKCH\4\0\0\0" : "LEGOMODL\1\0\0\0", 12);
+        if (i % 2 && size >= 12)
+            memcpy(p, i % 4 == 1 ? i % 16 < 8 ? "LEGOSKCH\4\0\0\0" : "LEGOSKCH\5\0\0\0" : "LEGOMODL\1\0\0\0", 12);
         struct bytes b = {p, size};
         if (i % 8 > 3 && size >= 32) seal(&b);
         lego_sketch *sketch;
@@ -513,6 +595,7 @@ int main(void)
         cmocka_unit_test(absurd_numbers_are_refused),
         cmocka_unit_test(impossible_bricks_are_refused),
         cmocka_unit_test(impossible_blocks_are_refused),
+        cmocka_unit_test(what_is_said_of_the_unlisted_is_read),
         cmocka_unit_test(only_canonical_blocks_are_taken),
         cmocka_unit_test(impossible_sums_are_refused),
         cmocka_unit_test(more_blocks_than_needed_are_refused),

@@ -27,10 +27,10 @@ static void numbers_of_blocks_have_eight_bits(void **unused)
     uint32_t before = 0;
     for (uint64_t budget = LEGO_BUDGET_MIN; budget < UINT64_C(1) << 36; budget += 1 + budget / 97) {
         uint32_t blocks = blocks_within(budget);
-        uint64_t taken = blocks_bytes(blocks, blocks);
+        uint64_t taken = blocks_bytes(blocks);
         assert_true(has_eight_bits(blocks));
         assert_true(blocks >= before);
-        assert_true(taken <= budget && taken + 1100 > budget - budget / 85); /* a 256th and the bits below eight */
+        assert_true(taken <= budget && taken + 1100 > budget - budget / 64); /* a 128th and the bits below eight */
         before = blocks;
     }
     for (uint64_t top = LEGO_TOP_MIN; top < 1 << 20; top += 1 + top / 97) {
@@ -172,7 +172,7 @@ static void impossible_options_are_refused(void **unused)
     assert_int_equal(try_shape("compact", 0, 0, 0), LEGO_ERR_ARGUMENT);
     assert_int_equal(try_shape("compact", 4, 128, 0), LEGO_ERR_ARGUMENT);
     assert_int_equal(try_shape("compact", (1u << 28) + 1, 0, 0), LEGO_ERR_ARGUMENT);
-    assert_int_equal(try_shape("compact", 1u << 28, 0, 0), LEGO_ERR_ARGUMENT); /* 64 GiB and caps */
+    assert_int_equal(try_shape("compact", 1u << 28, 0, 0), LEGO_ERR_ARGUMENT); /* 64 GiB and the handle */
     assert_int_equal(try_shape("compact", UINT32_MAX, 0, 0), LEGO_ERR_ARGUMENT);
     assert_int_equal(try_shape("compact", 1, 0, LEGO_TOP_MIN - 1), LEGO_ERR_BUDGET);
     assert_int_equal(try_shape("compact", 1, 0, LEGO_BUDGET_MAX + 1), LEGO_ERR_BUDGET);
@@ -188,28 +188,52 @@ static void impossible_options_are_refused(void **unused)
 
 /* ---- which budgets merge ----------------------------------------------------------------------------------------- */
 
-/* Half a stream in a sketch of each budget; merged either way it is the sketch of the whole in the smaller. */
-static void check_merge(const char *model, uint64_t small, uint64_t large)
+/* No count below what was added: of the first items, whose counts are `counts`. */
+static void check_upper(const lego_sketch *sketch, const int64_t counts[], size_t n)
+{
+    lego_estimate e;
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(lego_query_u64(sketch, i, &e), LEGO_OK);
+        assert_true(e.upper >= counts[i]);
+    }
+}
+
+static void count_stream(const struct stream_of *s, int64_t counts[])
+{
+    for (size_t i = 0; i < s->n; i++) counts[s->items[i]] += s->counts[i];
+}
+
+/* Half a stream in a sketch of each budget, merged either way. While nothing keeps, that is the sketch of the whole in
+ * the smaller, or, while all are exact, in its own. */
+static void check_merge(const char *model, uint64_t small, uint64_t large, size_t n, bool keeps)
 {
     uint64_t state = small ^ large;
-    size_t n = large / 4 < 300000 ? large / 4 : 300000; /* enough to fill the smaller, and mostly both */
     struct stream_of s = make_stream(&state, n, n, 3, false), r = make_stream(&state, n, n, 3, false);
+    int64_t *counts = calloc(n, sizeof *counts);
+    count_stream(&s, counts);
+    count_stream(&r, counts);
     for (int way = 0; way < 2; way++) {
         lego_sketch *a = make_within(model, way ? large : small, 0), *b = make_within(model, way ? small : large, 0);
-        lego_sketch *whole = make_within(model, small, 0);
         add_in_batches(a, &s, &state);
         add_in_batches(b, &r, &state);
+        const bool exact = info_of(a).exact && info_of(b).exact;
+        lego_sketch *whole = make_within(model, way && exact ? large : small, 0);
         add_in_batches(whole, &s, &state);
         add_in_batches(whole, &r, &state);
         if (lego_merge(a, b) != LEGO_OK)
             fail_msg("%s: %lu and %lu do not merge: %u and %u", model, small, large, info_of(a).blocks,
                      info_of(b).blocks);
-        assert_same(a, whole);
+        assert_int_equal(info_of(a).keeping > 0, keeps);
+        assert_int_equal(info_of(a).blocks, info_of(whole).blocks);
+        assert_int_equal(lego_total(a), lego_total(whole));
+        if (!keeps) assert_same(a, whole);
+        check_upper(a, counts, n);
         assert_int_equal(bytes_of(a), bytes_of(whole));
         lego_destroy(a);
         lego_destroy(b);
         lego_destroy(whole);
     }
+    free(counts);
     free_stream(&s);
     free_stream(&r);
 }
@@ -218,9 +242,15 @@ static void budgets_that_are_twice_each_other_merge(void **unused)
 {
     (void)unused;
     static const uint64_t kb[][2] = {{64, 128}, {512, 2048}, {300, 600}, {100, 200}, {77, 1232}, {64, 1024}};
-    for (size_t i = 0; i < sizeof kb / sizeof *kb; i++) check_merge("compact", kb[i][0] << 10, kb[i][1] << 10);
-    check_merge("paper", 300 << 10, 600 << 10); /* of bricks, whose columns must agree too, not all do */
-    check_merge("paper", 1 << 20, 2 << 20);
+    for (size_t i = 0; i < sizeof kb / sizeof *kb; i++) {
+        const uint64_t small = kb[i][0] << 10, large = kb[i][1] << 10;
+        check_merge("compact", small, large, small / 16, false); /* young, and with all blocks */
+        check_merge("compact", small, large, small / 6, false);
+        check_merge("compact", small, large, small, true);
+    }
+    check_merge("paper", 300 << 10, 600 << 10, 150 << 10,
+                false); /* of bricks, whose columns must agree too, not all do */
+    check_merge("paper", 1 << 20, 2 << 20, 300000, false);
     for (uint64_t budget = 128 << 10; budget < 3 << 20; budget += 1 + budget / 997)
         assert_int_equal(blocks_within(2 * budget), 2 * blocks_within(budget));
 }
@@ -250,31 +280,48 @@ static void numbers_that_do_not_nest_are_refused(void **unused)
 
 /* ---- folding ----------------------------------------------------------------------------------------------------- */
 
+/* Of blocks that list after a fold, and of bricks, it is what a smaller sketch would be; else it has all that was
+ * counted. */
+static void check_fold(const lego_sketch *sketch, uint32_t blocks, const struct stream_of *s, bool keeps)
+{
+    lego_info made = info_of(sketch);
+    bool divides = blocks > 0 && made.blocks % blocks == 0;
+    lego_options options = {0, 0, made.model, made.seed, NULL, NULL};
+    lego_sketch *copy, *same;
+    assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
+    assert_int_equal(lego_fold(copy, blocks), divides ? LEGO_OK : LEGO_ERR_SHAPE);
+    assert_int_equal(lego_lab_create(&options, divides ? blocks : made.blocks, made.columns, &same), LEGO_OK);
+    add_stream(same, s, 1);
+    assert_int_equal(info_of(copy).keeping > 0, info_of(same).keeping > 0);
+    if (keeps && blocks == 1) assert_true(info_of(copy).keeping > 0);
+    if (info_of(copy).keeping > 0 && divides) {
+        int64_t counts[2000] = {0};
+        count_stream(s, counts);
+        check_upper(copy, counts, 2000);
+        assert_int_equal(lego_total(copy), lego_total(same));
+        lego_sketch *loaded = reload(copy);
+        assert_same(loaded, copy);
+        lego_destroy(loaded);
+    } else assert_same(copy, same);
+    lego_destroy(copy);
+    lego_destroy(same);
+}
+
 static void fold_takes_divisors(void **unused)
 {
     (void)unused;
     uint64_t state = 4;
-    struct stream_of s = make_stream(&state, 3000, 2000, 3, false);
-    for (int m = 0; m < 2; m++) {
-        lego_sketch *sketch = m ? make(24, 64, NULL) : make_within("compact", 8192, 0);
-        lego_info made = info_of(sketch);
-        add_stream(sketch, &s, 1);
-        for (uint32_t blocks = 0; blocks <= 2 * made.blocks; blocks++) {
-            bool divides = blocks > 0 && made.blocks % blocks == 0;
-            lego_sketch *copy;
-            assert_int_equal(lego_copy(sketch, &copy), LEGO_OK);
-            assert_int_equal(lego_fold(copy, blocks), divides ? LEGO_OK : LEGO_ERR_SHAPE);
-            lego_options options = {0, 0, made.model, made.seed, NULL, NULL};
-            lego_sketch *same;
-            assert_int_equal(lego_lab_create(&options, divides ? blocks : made.blocks, made.columns, &same), LEGO_OK);
-            add_stream(same, &s, 1);
-            assert_same(copy, same);
-            lego_destroy(copy);
-            lego_destroy(same);
-        }
+    struct stream_of few = make_stream(&state, 100, 2000, 3, false), many = make_stream(&state, 3000, 2000, 3, false);
+    for (int way = 0; way < 4; way++) {
+        lego_sketch *sketch = way % 2 ? make(24, 64, NULL) : make_within("compact", 8192, 0);
+        const struct stream_of *s = way / 2 ? &many : &few;
+        add_stream(sketch, s, 1);
+        for (uint32_t blocks = 0; blocks <= 2 * info_of(sketch).blocks; blocks++)
+            check_fold(sketch, blocks, s, way == 2);
         lego_destroy(sketch);
     }
-    free_stream(&s);
+    free_stream(&few);
+    free_stream(&many);
 }
 
 /* What a sketch like this one takes when it has so many blocks or bricks and has grown. */
@@ -358,7 +405,7 @@ static void assert_facts(const lego_sketch *sketch, int64_t total)
     assert_int_equal(info.top_bytes > 0, has_top(sketch));
     assert_in_range(info.top_total, 0, info.top_bytes ? total : 0);
     assert_int_equal(lego_total(sketch), total);
-    int64_t sum = 0; /* of all lists and rows 0, or of all bricks */
+    int64_t sum = 0; /* of all that blocks list or have lost, or of all bricks */
     for (uint32_t i = 0; i < (info.columns ? info.blocks : sketch->blocks.blocks); i++) {
         struct content content;
         if (info.columns) {
@@ -366,8 +413,8 @@ static void assert_facts(const lego_sketch *sketch, int64_t total)
             continue;
         }
         sketch->blocks.kernels->open(&sketch->blocks.block[i], sketch->blocks.whole, &content);
-        unsigned n = step_lists(content.step) ? content.n : step_row(content.step, 0).cells;
-        for (unsigned c = 0; c < n; c++) sum += content.value[c];
+        for (unsigned c = 0; c < content.n; c++) sum += content.value[c];
+        sum += (int64_t)(content.loss.plus - content.loss.minus);
     }
     assert_int_equal(sum + info.top_total, total);
 }

@@ -217,12 +217,13 @@ static void read_block(struct rest *rest, struct block *block)
     rest->at = p + size;
 }
 
-static bool read_unlisted(struct rest *rest, struct unlisted *unlisted)
+static lego_status read_unlisted(struct rest *rest, struct unlisted *unlisted)
 {
     unlisted->value = take(rest, 8);
     unlisted->likely = take(rest, 8);
     unlisted->entered = take(rest, 8);
-    return rest->fits && unlisted->value > 0 && unlisted->value <= INT64_MAX;
+    if (!rest->fits) return LEGO_ERR_TRUNCATED;
+    return unlisted->value > 0 && unlisted->value <= INT64_MAX ? LEGO_OK : LEGO_ERR_CORRUPT;
 }
 
 /* Every bucket is possible, there are no more than it takes, their votes add up, and all of them could go to the
@@ -267,10 +268,11 @@ static lego_status load_blocks(lego_sketch *sketch, int64_t total, bool today, s
     if (status != LEGO_OK) return status;
     blocks->total = total;
     blocks->loose = true; /* something may be negative */
-    bool valid = check_blocks(blocks, sketch->model->quantum, &sketch->mass);
-    if (valid && blocks->keeps && today) valid = read_unlisted(rest, &blocks->unlisted);
-    else if (valid && blocks->keeps) blocks_judge(blocks);
-    return valid ? LEGO_OK : LEGO_ERR_CORRUPT;
+    if (!check_blocks(blocks, sketch->model->quantum, &sketch->mass)) return LEGO_ERR_CORRUPT;
+    if (!blocks->keeps) return LEGO_OK;
+    if (today) return read_unlisted(rest, &blocks->unlisted);
+    blocks_judge(blocks);
+    return LEGO_OK;
 }
 
 static lego_status read_light(lego_sketch *sketch, const unsigned char *p, bool today, struct rest *rest)
