@@ -15,6 +15,7 @@
 #include "file/envelope.h"
 #include "legosketch_lab.h"
 #include "paper/embed.h"
+#include "sketch/mass.h"
 #include "sketch/sketch.h"
 #include "support_draw.h"
 
@@ -194,6 +195,19 @@ static inline void add_in_batches(lego_sketch *sketch, const struct stream_of *s
 static inline bool is_whole(const lego_sketch *sketch)
 {
     return blocks_whole(&sketch->blocks);
+}
+
+/* What its blocks list and what they have lost come to their total. */
+static inline void assert_sums(const lego_sketch *sketch)
+{
+    const struct blocks *blocks = &sketch->blocks;
+    struct sums sums = {0};
+    for (uint32_t i = 0; i < blocks->blocks; i++) {
+        struct content content;
+        blocks->kernels->open(&blocks->block[i], blocks->whole, &content);
+        sums_add(&sums, &content);
+    }
+    assert_true(sums.sum == blocks->total);
 }
 
 /* What comes back from its bytes. */

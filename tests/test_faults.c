@@ -18,10 +18,11 @@ static lego_status make_pair(const lego_allocator *allocator, int model, struct 
     lego_status status = lego_lab_create(&options, 8, columns, &pair->large);
     if (status != LEGO_OK) return status;
     status = lego_lab_create(&options, 4, columns, &pair->small);
-    for (uint64_t i = 0; status == LEGO_OK && i < 300; i++) {
-        lego_add_u64(pair->large, i, 3);
-        lego_add_u64(pair->small, i, 5);
+    for (uint64_t i = 0; status == LEGO_OK && i < 2000; i++) { /* so many that blocks keep the heaviest */
+        status = lego_add_u64(pair->large, i, 3);
+        if (status == LEGO_OK) status = lego_add_u64(pair->small, i, 5);
     }
+    if (status == LEGO_OK && !columns) assert_true(info_of(pair->large).keeping == 1);
     return status;
 }
 
@@ -39,6 +40,20 @@ static lego_status do_merge(struct pair *pair)
 static lego_status do_self_merge(struct pair *pair)
 {
     return lego_merge(pair->large, pair->large);
+}
+
+/* Of shapes that are not into's, once and several times. */
+static lego_status do_merge_many(struct pair *pair)
+{
+    const lego_sketch *const from[] = {pair->small, pair->large, pair->small};
+    const int64_t weights[] = {2, 1, 3};
+    return lego_merge_many(pair->large, from, weights, 3);
+}
+
+static lego_status do_merge_into_small(struct pair *pair)
+{
+    const lego_sketch *const from[] = {pair->small, pair->small};
+    return lego_merge_many(pair->large, from, NULL, 2);
 }
 
 static lego_status do_fold(struct pair *pair)
@@ -122,8 +137,9 @@ static void refuse_allocations(int model, lego_status (*operation)(struct pair *
 static void every_allocation_may_fail(void **unused)
 {
     (void)unused;
-    static lego_status (*const operations[])(struct pair *) = {do_merge, do_self_merge, do_fold,      do_fold_within,
-                                                               do_copy,  do_load,       do_load_model};
+    static lego_status (*const operations[])(struct pair *) = {
+        do_merge,       do_self_merge, do_merge_many, do_merge_into_small, do_fold,
+        do_fold_within, do_copy,       do_load,       do_load_model};
     for (int model = 0; model < MODELS; model++)
         for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) refuse_allocations(model, operations[o]);
 }

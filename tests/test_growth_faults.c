@@ -79,6 +79,13 @@ static lego_status do_subtract(struct scene *scene)
                                   : lego_subtract(scene->sketch, scene->other);
 }
 
+static lego_status do_merge_many(struct scene *scene)
+{
+    const lego_sketch *const from[] = {scene->other, scene->sketch, scene->other};
+    const int64_t weights[] = {3, 2, 1};
+    return lego_merge_many(scene->sketch, from, weights, 3);
+}
+
 static lego_status do_fold(struct scene *scene)
 {
     return lego_fold(scene->other, info_of(scene->other).blocks / 4);
@@ -105,8 +112,9 @@ static lego_status do_load(struct scene *scene)
     return status;
 }
 
-static lego_status (*const operations[])(struct scene *) = {
-    do_batch, do_small_batch, do_batch_of_ones, do_merge, do_self_merge, do_subtract, do_fold, do_copy, do_load};
+static lego_status (*const operations[])(struct scene *) = {do_batch,      do_small_batch, do_batch_of_ones, do_merge,
+                                                            do_self_merge, do_subtract,    do_merge_many,    do_fold,
+                                                            do_copy,       do_load};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 static void assert_bytes(const lego_sketch *sketch, const struct bytes *before)

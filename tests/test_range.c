@@ -76,6 +76,42 @@ static void three_large_files_do_not_merge(void **unused)
     }
 }
 
+/* Weights count: what they come to is refused before anything has changed; and so is what has been let go. */
+static void weights_out_of_range_are_refused(void **unused)
+{
+    (void)unused;
+    lego_sketch *one = make(3, 0, NULL), *into = make(3, 0, NULL), *before;
+    for (uint64_t i = 0; i < 3000; i++) assert_int_equal(lego_add_u64(one, i, INT64_C(1) << 30), LEGO_OK);
+    assert_int_equal(lego_add_u64(into, 5, 7), LEGO_OK);
+    assert_int_equal(lego_copy(into, &before), LEGO_OK);
+    assert_true(info_of(one).keeping == 1);
+    const int64_t total = lego_total(one), most = INT64_MAX / (int64_t)one->model->quantum;
+    const lego_sketch *const two[] = {one, one};
+    const int64_t fits[] = {most / total - 1}, large[] = {most / total + 1}, below[] = {-(most / total) - 1},
+                  least[] = {INT64_MIN}, both[] = {most / total / 2 + 1, -(most / total / 2) - 1}, none[] = {1, 0};
+    assert_int_equal(lego_merge_many(into, two, large, 1), LEGO_ERR_RANGE);
+    assert_int_equal(lego_merge_many(into, two, below, 1), LEGO_ERR_RANGE);
+    assert_int_equal(lego_merge_many(into, two, least, 1), LEGO_ERR_RANGE);
+    assert_int_equal(lego_merge_many(into, two, both, 2), LEGO_ERR_RANGE);
+    assert_int_equal(lego_merge_many(into, two, none, 2), LEGO_ERR_ARGUMENT);
+    assert_same(into, before);
+    assert_int_equal(lego_merge_many(into, two, none, 0), LEGO_OK);
+    assert_same(into, before);
+    assert_int_equal(lego_merge_many(into, two, fits, 1), LEGO_OK);
+    assert_int_equal(lego_total(into), 7 + fits[0] * total);
+    assert_sums(into);
+    for (uint64_t i = 0; i < 3000; i++) {
+        lego_estimate e;
+        assert_int_equal(lego_query_u64(into, i, &e), LEGO_OK);
+        assert_true(e.upper >= fits[0] << 30 && e.lower <= e.upper);
+    }
+    assert_int_equal(lego_add_u64(into, 1, most / 2), LEGO_ERR_RANGE);
+    lego_destroy(reload(into));
+    lego_destroy(one);
+    lego_destroy(into);
+    lego_destroy(before);
+}
+
 /* The file of a sketch of `x`, with sums by hand that are right in themselves, and the checksum. */
 static struct bytes file_with(int64_t count)
 {
@@ -188,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_never_wrap),
         cmocka_unit_test(three_large_files_do_not_merge),
+        cmocka_unit_test(weights_out_of_range_are_refused),
         cmocka_unit_test(files_out_of_range_are_refused),
         cmocka_unit_test(what_is_refused_follows_from_the_content),
         cmocka_unit_test(bricks_out_of_range_are_refused),

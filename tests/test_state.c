@@ -54,7 +54,7 @@ static void check_estimate(const struct state *one, unsigned number, bool exact)
     const int64_t count = one->count[number];
     lego_estimate e;
     ask_number(one->sketch, number, &e);
-    assert_true((double)e.lower <= e.value && e.value <= (double)e.upper);
+    assert_true((double)e.lower <= e.value && e.value <= (double)e.likely && e.likely <= e.upper);
     if (!one->fell) assert_true(e.upper >= count);
     if (exact) assert_true(e.lower == count && e.upper == count && e.value == (double)count);
 }
@@ -86,6 +86,7 @@ static void check(const struct state *one)
     assert_int_equal(info.total, total);
     assert_int_equal(lego_total(one->sketch), total);
     assert_true(info.bytes <= one->budget);
+    if (info.columns == 0) assert_sums(one->sketch);
     const unsigned step = one->fell && !info.exact ? 97 : 1; /* counts of both signs take long to decode */
     for (unsigned i = (unsigned)draw_below(&state, step); i < DOMAIN; i += step) check_estimate(one, i, info.exact);
     if (info.top_budget > 0)
@@ -93,11 +94,12 @@ static void check(const struct state *one)
     lego_destroy(reload(one->sketch));
 }
 
-/* Without deletions, the bytes are those of an empty sketch of this shape that counts the same in any order. */
+/* Without deletions, and while no block keeps, the bytes are those of an empty sketch of this shape that counts the same
+ * in any order. */
 static void check_bytes(const struct state *one)
 {
     lego_sketch *fresh;
-    if (one->deleted) return;
+    if (one->deleted || info_of(one->sketch).keeping > 0) return;
     assert_int_equal(lego_copy(one->sketch, &fresh), LEGO_OK);
     lego_clear(fresh);
     static const unsigned steps[] = {1, 3, 7, 1733, 4999}; /* coprime to the domain, so that all come */
@@ -174,6 +176,16 @@ static void add_one(struct state *one)
     free(before.p);
 }
 
+/* Of bricks and of blocks: what many items made of a sketch is what they make of its twin, one by one. */
+static void check_singles(const lego_sketch *sketch, lego_sketch *twin, const lego_items *items,
+                          const unsigned numbers[])
+{
+    for (size_t i = 0; i < items->n; i++)
+        assert_int_equal(add_number(twin, numbers[i], items->counts ? items->counts[i] : 1), LEGO_OK);
+    twin->items = sketch->items; /* counts of 0 alone are none, but not in a call with others */
+    assert_same(sketch, twin);
+}
+
 /* Many at once: of integers, or of texts; by counts or once each; deletions may be among them. */
 static void add_many(struct state *one)
 {
@@ -198,15 +210,34 @@ static void add_many(struct state *one)
                               .offsets = texts ? offsets : NULL,
                               .counts = counted ? counts : NULL};
     struct bytes before = sketch_to_bytes(one->sketch);
+    lego_sketch *twin = has_top(one->sketch) ? NULL : reload(one->sketch); /* a top depends on calls */
     const lego_status status = lego_add_items(one->sketch, &items);
+    if (status == LEGO_OK && twin) check_singles(one->sketch, twin, &items, numbers);
     if (status == LEGO_OK) *one = trial;
     else check_refused(one, status, &before);
+    lego_destroy(twin);
     free(before.p);
+}
+
+/* Two of one size come to the same whichever goes into which, if none has a top. */
+static void check_direction(const struct state *one, const struct state *other)
+{
+    lego_sketch *a, *b;
+    const bool sizes = info_of(one->sketch).blocks == info_of(other->sketch).blocks;
+    if (has_top(one->sketch) || has_top(other->sketch) || !sizes) return;
+    assert_int_equal(lego_copy(one->sketch, &a), LEGO_OK);
+    assert_int_equal(lego_copy(other->sketch, &b), LEGO_OK);
+    const lego_status status = lego_merge(a, other->sketch);
+    assert_int_equal(lego_merge(b, one->sketch), status);
+    if (status == LEGO_OK) assert_same(a, b);
+    lego_destroy(a);
+    lego_destroy(b);
 }
 
 /* The other may be the same. */
 static void combine(struct state *one, const struct state *other, bool subtract)
 {
+    check_direction(one, other);
     struct bytes before = sketch_to_bytes(one->sketch);
     static struct state from;
     from = *other;

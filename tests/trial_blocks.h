@@ -2,12 +2,12 @@
 #pragma once
 
 #include "block/blocks.h"
-#include "slow_block.h"
+#include "support_draw.h"
 
 static inline struct blocks make_blocks(uint32_t number, uint32_t most)
 {
     struct blocks blocks;
-    void *bytes = aligned_alloc(BLOCKS_LINE, blocks_bytes(number, most)); /* a multiple of lines */
+    void *bytes = aligned_alloc(BLOCKS_LINE, blocks_bytes(number)); /* a multiple of lines */
     assert_non_null(bytes);
     blocks_init(&blocks, number, most, bytes);
     assert_ptr_equal(blocks.block, bytes);
@@ -19,16 +19,13 @@ static inline void free_blocks(struct blocks *blocks)
     free(blocks->block);
 }
 
-static inline uint32_t with_caps(const struct blocks *blocks)
-{
-    return blocks->blocks + blocks_caps(blocks->blocks, blocks->most);
-}
-
 static inline struct blocks copy_blocks(const struct blocks *blocks)
 {
     struct blocks copy = make_blocks(blocks->blocks, blocks->most);
     copy.kernels = blocks->kernels;
-    memcpy(copy.block, blocks->block, with_caps(blocks) * sizeof *blocks->block);
+    memcpy(copy.block, blocks->block, blocks->blocks * sizeof *blocks->block);
+    copy.keeps = blocks->keeps;
+    copy.loose = blocks->loose;
     return copy;
 }
 
@@ -45,8 +42,8 @@ static inline struct block canonical(const struct blocks *blocks, uint32_t i)
 static inline void assert_same_blocks(const struct blocks *a, const struct blocks *b)
 {
     assert_int_equal(a->blocks, b->blocks);
-    assert_int_equal(with_caps(a), with_caps(b));
-    for (uint32_t i = 0; i < with_caps(a); i++) {
+    assert_int_equal(a->keeps, b->keeps);
+    for (uint32_t i = 0; i < a->blocks; i++) {
         struct block x = canonical(a, i), y = canonical(b, i);
         assert_memory_equal(&x, &y, sizeof x);
     }

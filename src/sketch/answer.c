@@ -21,7 +21,8 @@ static inline lego_estimate answer_above(const struct blocks *blocks, const stru
     const uint64_t upper = (uint64_t)reading->alike + reading->plus, listed = (uint64_t)reading->value;
     const uint64_t usual = absent && !reading->listed ? 0 : least(unlisted.value, upper);
     const uint64_t value = listed > usual ? listed : usual;
-    const uint64_t likely = unlisted.likely > upper - listed ? upper : listed + unlisted.likely;
+    const uint64_t more = unlisted.likely; /* 0: nothing has been judged yet */
+    const uint64_t likely = more == 0 || more > upper - listed ? upper : listed + more;
     return (lego_estimate){(double)value, reading->value, (int64_t)upper, (int64_t)(likely > value ? likely : value)};
 }
 

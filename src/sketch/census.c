@@ -31,6 +31,7 @@ void census_add(struct census *census, const struct block *block, unsigned whole
     const bool keeps = block_keeps(block);
     for (unsigned i = 0; i < content->n; i++) {
         const unsigned known = keeps ? content->known[i] : print;
+        census->below |= losing && content->value[i] < 0;
         add_item(losing ? census->listed : census->others, content->value[i], known);
         if (block_step(block) > STEP_WHOLE) census->twins += ldexp(content->n - 1., -(int)known - 1);
         if (losing && i < BLOCK_SAMPLE) add_item(census->sample, content->value[i], PRINT_SAME);
@@ -92,14 +93,17 @@ static void find_gone_at(const struct census *census, double weight, double midd
 }
 
 /* As many as what was lost is worth. (What listed ones came too late for is taken to be of such items, too: it makes
- * about the same errors.) */
-static void find_gone(const struct census *census, double weight, struct findings *findings)
+ * about the same errors.) Where there are counts of both signs these cancel in what was lost: as many as are missing. */
+static void find_gone(const struct census *census, struct findings *findings)
 {
+    const double alive = census_sum(census->sample).n, weight = fmax(0, findings->losing / alive - 1);
+    const double missing = findings->losing - census_sum(census->listed).n;
     double low = 1. / 256, high = 0x1p62;
     while (high > low * 1.001) {
         const double middle = sqrt(low * high);
+        const struct bucket *all = &findings->all_gone;
         find_gone_at(census, weight, middle, findings);
-        *(findings->all_gone.sum < census->lost ? &low : &high) = findings->middle = middle;
+        *((census->below ? all->n < missing : all->sum < census->lost) ? &low : &high) = findings->middle = middle;
     }
 }
 
@@ -113,13 +117,13 @@ void census_find(const struct census *census, struct findings *findings)
     if (alive == 0) return;
     findings->losing = find_losing(census, alive);
     findings->distinct_error = findings->losing / sqrt(census->sampled);
-    find_gone(census, fmax(0, findings->losing / alive - 1), findings);
+    find_gone(census, findings);
     double doubt = 0;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) doubt += findings->doubt[i];
     if (!census->below && sqrt(doubt) < findings->distinct_error) {
         findings->losing = listed + findings->all_gone.n;
         findings->distinct_error = sqrt(doubt);
-        find_gone(census, findings->losing / alive - 1, findings);
+        find_gone(census, findings);
     }
     findings->distinct += findings->losing;
 }

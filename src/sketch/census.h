@@ -19,7 +19,7 @@ struct bucket {
 
 struct census {
     uint64_t losing; /* blocks that have let somebody go */
-    bool below;      /* they have lost something below 0 */
+    bool below;      /* in them something is below 0, or was lost there */
     double slots;    /* of these: where the fourth smallest of their prints are, in 2^20 */
     double sampled;  /* entries of their samples, deleted ones included */
     double lost;     /* by them, on both sides */

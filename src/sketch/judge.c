@@ -27,7 +27,7 @@ static uint64_t find_value(const struct findings *found)
     return 1;
 }
 
-/* What only so few of all items that are not listed exceed. */
+/* What only so few of all items that are not listed exceed. (While most blocks have lost nothing it is not known.) */
 static uint64_t find_likely(const struct findings *found)
 {
     double above = 0;
@@ -51,6 +51,6 @@ void blocks_judge(struct blocks *blocks)
     }
     census_find(&census, &found);
     blocks->unlisted.value = find_value(&found);
-    blocks->unlisted.likely = find_likely(&found);
+    blocks->unlisted.likely = 2 * census.losing < looks ? UINT64_MAX : find_likely(&found);
     blocks->unlisted.entered = 0;
 }

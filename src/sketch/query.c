@@ -1,4 +1,6 @@
 /* query: item -> hash -> top, if the sketch keeps one -> blocks or bricks -> estimate. */
+#include <math.h>
+
 #include "core/parallel.h"
 #include "sketch/sketch.h"
 
@@ -19,7 +21,8 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
     estimate.lower += light.lower;
     estimate.upper += light.upper;
     estimate.likely += light.likely;
-    estimate.value += light.value;
+    /* Counts beyond 2^53 are rounded, and rounded again as a sum. */
+    estimate.value = fmin(fmax(estimate.value + light.value, (double)estimate.lower), (double)estimate.likely);
     return estimate;
 }
 

@@ -1,13 +1,15 @@
 /* suggest: what budget a wish takes. Blocks are local, so errors depend on bytes a distinct item and on how counts are
  * distributed, and on nothing else; how they do is told by no formula, but soon found: sketches of a few ten thousand
- * such items are made, and asked. */
+ * such items are made, and asked. Blocks that keep depend on the order, too: the items of a trial come one by one, in
+ * random order. */
 #include <math.h>
 
 #include "core/allocate.h"
 #include "sketch/sketch.h"
 
 enum {
-    TRIAL_MOST = 1 << 16, /* items of a sketch that is tried */
+    TRIAL_MOST = 1 << 15, /* items of a sketch that is tried */
+    ARRIVALS = 4,         /* for each of them, at most: who comes more often comes in parts of several */
     ALL_ITEMS = 1 << 17,  /* ... and of those together that one budget is tried with, if so many runs are enough: */
     RUNS_LEAST = 2,
     RUNS_EXACT = 8, /* to be exact is up to the fullest of all blocks, in which runs differ more */
@@ -26,9 +28,9 @@ struct trial {
     const lego_allocator *allocator;
     size_t items; /* of a run */
     unsigned runs;
-    uint64_t *item;
-    int64_t *count;
     lego_estimate *estimate;
+    int64_t *count, *part;
+    uint64_t *item, *arrival; /* arrivals and their parts of the counts: of each item, and of all in random order */
 };
 
 /* The counts of a run: those of the sample, each as often or as seldom as it takes, every run others. */
@@ -44,11 +46,49 @@ static void draw_counts(const struct trial *trial, unsigned run)
     }
 }
 
-/* The mean relative error; where a wish is to be exact it only matters whether it is 0. */
-static lego_status run_error(const struct trial *trial, lego_sketch *sketch, double *error)
+static int64_t least(int64_t a, int64_t b)
 {
-    const lego_items items = {.n = trial->items, .integers = trial->item, .counts = trial->count};
-    lego_status status = lego_add_items(sketch, &items);
+    return a < b ? a : b;
+}
+
+/* In how many parts an item comes at most, so that all of them are few enough. */
+static int64_t parts_most(const struct trial *trial)
+{
+    int64_t most = 1, all = 0;
+    while (most < INT64_C(1) << 32 && all <= (int64_t)(ARRIVALS * trial->items)) {
+        most *= 2;
+        all = 0;
+        for (size_t i = 0; i < trial->items; i++) all += least(trial->count[i], most);
+    }
+    return most > 2 ? most / 2 : 1;
+}
+
+/* Has the items come in random order, each in parts as equal as can be; returns how many come. Every place may be that
+ * of any arrival (Durstenfeld 1964). */
+static size_t draw_arrivals(const struct trial *trial, unsigned run)
+{
+    const int64_t most = parts_most(trial);
+    size_t n = 0;
+    for (size_t i = 0; i < trial->items; i++) {
+        const int64_t count = trial->count[i], parts = least(count, most);
+        for (int64_t j = 0; j < parts; j++, n++) {
+            const size_t at = (size_t)((lego_u128)hash_u64(n, seed_of(run)).hi * (n + 1) >> 64);
+            trial->arrival[n] = trial->arrival[at];
+            trial->part[n] = trial->part[at];
+            trial->arrival[at] = trial->item[i];
+            trial->part[at] = count / parts + (j < count % parts);
+        }
+    }
+    return n;
+}
+
+/* The mean relative error; where a wish is to be exact it only matters whether it is 0. */
+static lego_status run_error(const struct trial *trial, unsigned run, lego_sketch *sketch, double *error)
+{
+    const size_t n = draw_arrivals(trial, run);
+    const lego_items arrivals = {.n = n, .integers = trial->arrival, .counts = trial->part};
+    const lego_items items = {.n = trial->items, .integers = trial->item};
+    lego_status status = lego_add_items(sketch, &arrivals);
     *error = 0;
     if (status == LEGO_OK && trial->wish->error == 0) {
         *error = !blocks_whole(&sketch->blocks);
@@ -60,7 +100,7 @@ static lego_status run_error(const struct trial *trial, lego_sketch *sketch, dou
         *error += fabs(trial->estimate[i].value - (double)trial->count[i]) / (double)trial->count[i];
     *error /= (double)trial->items;
     /* A giant that is mistaken for another item is so rare, and so far off, that some runs may not meet it. What a
-     * sketch expects of its lists knows that; where blocks share, it is the less reliable of the two. */
+     * sketch expects of its lists knows that; where blocks keep, giants have prints of their own. */
     lego_info info;
     lego_describe(sketch, &info);
     if (info.keeping == 0) *error = fmax(*error, info.expected_are);
@@ -82,7 +122,7 @@ static lego_status try_budget(const struct trial *trial, double budget, double *
         status = lego_create(&options, &sketch);
         if (status != LEGO_OK) return status;
         draw_counts(trial, run);
-        status = run_error(trial, sketch, &own);
+        status = run_error(trial, run, sketch, &own);
         lego_destroy(sketch);
         sum += own;
         if (trial->wish->error == 0 && own > 0) break;
@@ -91,8 +131,8 @@ static lego_status try_budget(const struct trial *trial, double budget, double *
     return status;
 }
 
-/* The least budget from which on the wish is granted, and the error there. Below a byte an item errors may fall again
- * with the budget, so the search goes down from where nearly all is exact, and ends where the wish fails first. */
+/* The least budget from which on the wish is granted, and the error there. The search goes down from where nearly all is
+ * exact, and ends where the wish fails first. */
 static lego_status search(const struct trial *trial, double *budget, double *error)
 {
     const double least = fmax(LEGO_BUDGET_MIN, (double)trial->items / PARTS_OF_BYTE);
@@ -134,11 +174,15 @@ lego_status lego_suggest(const lego_wish *wish, const lego_allocator *allocator,
     trial.runs = (unsigned)(ALL_ITEMS / trial.items < RUNS_MOST ? ALL_ITEMS / trial.items : RUNS_MOST);
     if (trial.runs < RUNS_LEAST) trial.runs = RUNS_LEAST;
     if (wish->error == 0) trial.runs = RUNS_EXACT;
-    const size_t size = trial.items * (sizeof *trial.estimate + sizeof *trial.item + sizeof *trial.count);
+    const size_t most = ARRIVALS * trial.items;
+    const size_t size = trial.items * (sizeof *trial.estimate + sizeof *trial.count + sizeof *trial.item) +
+                        most * (sizeof *trial.part + sizeof *trial.arrival);
     trial.estimate = a.alloc(a.context, size);
     if (!trial.estimate) return LEGO_ERR_MEMORY;
-    trial.item = (uint64_t *)(void *)(trial.estimate + trial.items);
-    trial.count = (int64_t *)(void *)(trial.item + trial.items);
+    trial.count = (int64_t *)(void *)(trial.estimate + trial.items);
+    trial.part = trial.count + trial.items;
+    trial.item = (uint64_t *)(void *)(trial.part + most);
+    trial.arrival = trial.item + trial.items;
     for (size_t i = 0; i < trial.items; i++) trial.item[i] = i;
 
     double least = 0, error = 0;
