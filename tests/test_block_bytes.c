@@ -150,7 +150,7 @@ static void deepest_levels(void)
                 }
                 if (step >= SLOW_KEEP) slow_put(&bits, 1, 25 - print);
                 uint64_t used = bits.at - SLOW_HEAD;
-                struct content tail = {.step = step, .n = n, .signs = 1, .loss = {.hand = step == SLOW_LAST}};
+                struct content tail = {.step = step, .n = n, .signs = 1, .loss = {.hand = step >= SLOW_FLOOR}};
                 for (unsigned i = 0; i < n; i++) tail.value[i] = 1, tail.known[i] = (uint8_t)print;
                 if (step >= SLOW_KEEP) slow_put_tail(&bits, &tail);
                 bits.at = 0;
