@@ -73,8 +73,7 @@ static size_t draw_arrivals(const struct trial *trial, unsigned run)
         const int64_t count = trial->count[i], parts = least(count, most);
         for (int64_t j = 0; j < parts; j++, n++) {
             const size_t at = (size_t)((lego_u128)hash_u64(n, seed_of(run)).hi * (n + 1) >> 64);
-            trial->arrival[n] = trial->arrival[at];
-            trial->part[n] = trial->part[at];
+            if (at < n) trial->arrival[n] = trial->arrival[at], trial->part[n] = trial->part[at];
             trial->arrival[at] = trial->item[i];
             trial->part[at] = count / parts + (j < count % parts);
         }
