@@ -254,23 +254,24 @@ static void all_counts_alike(void **unused)
     }
 }
 
-/* Weights of a thousand cost no more than ones. */
+/* Weights of a thousand take 10 bits more each, that is all: in a sketch of 5 bytes they are as good as ones in 3. */
 static void weights_times_1000(void **unused)
 {
     (void)unused;
     for (unsigned quarters = 1; quarters <= 4; quarters *= 2) {
+        const uint64_t budget = quarters * ITEMS / 4 + ITEMS / 4;
         struct arrivals a = arrivals_make(20 * ITEMS, ITEMS);
         arrive_zipf(&a, 0, ITEMS, 1);
-        const struct errors once = errors_shuffled(&a, quarters * ITEMS / 4);
-        lego_sketch *sketch = make_within("compact", quarters * ITEMS / 4, 0);
+        const struct errors once = errors_shuffled(&a, budget * 3 / 5);
+        lego_sketch *sketch = make_within("compact", budget, 0);
         int64_t *thousand = malloc(a.n * sizeof *thousand), *truth = malloc(ITEMS * sizeof *truth);
         assert_true(thousand && truth);
         for (size_t i = 0; i < a.n; i++) thousand[i] = 1000;
         for (size_t i = 0; i < ITEMS; i++) truth[i] = 1000 * a.truth[i];
         assert_int_equal(add_u64s(sketch, a.item, thousand, a.n), LEGO_OK);
         const struct errors e = errors_of(sketch, truth, ITEMS);
-        assert_below("times 1,000, AAE", e.aae / 1000, 1.1 * once.aae);
-        assert_below("times 1,000, ARE", e.are, 1.1 * once.are);
+        assert_below("times 1,000, AAE", e.aae / 1000, 1.3 * once.aae);
+        assert_below("times 1,000, ARE", e.are, 1.3 * once.are);
         lego_destroy(sketch);
         free(thousand);
         free(truth);
@@ -317,23 +318,27 @@ static void delete_arrivals(lego_sketch *sketch, const struct arrivals *a, size_
     free(less);
 }
 
-/* The first half of a stream is deleted again: what is left is about as good as a sketch of the second half. */
+/* The first half of a stream, of which a third of the items goes on coming, is deleted again: what is left is about as
+ * good as a sketch of the other half. */
 static void half_deleted_again(void **unused)
 {
     (void)unused;
     struct arrivals a = arrivals_make(20 * ITEMS, ITEMS);
-    arrive_zipf(&a, 0, ITEMS, 1);
-    shuffle(&a, 0, 6);
     int64_t *rest = calloc(ITEMS, sizeof *rest);
     assert_non_null(rest);
-    for (size_t i = a.n / 2; i < a.n; i++) rest[a.item[i]]++;
+    arrive_zipf(&a, 0, ITEMS * 3 / 5, 1);
+    shuffle(&a, 0, 6);
+    const size_t half = a.n;
+    for (uint64_t i = 0; i < ITEMS * 3 / 5; i++) arrive(&a, ITEMS - 1 - i, 1 + ITEMS * 3 / 5 / (int64_t)(i + 1));
+    shuffle(&a, half, 7);
+    for (size_t i = half; i < a.n; i++) rest[a.item[i]]++;
     for (unsigned quarters = 1; quarters <= 4; quarters *= 2) {
-        lego_sketch *sketch = sketch_of(&a, quarters * ITEMS / 4),
-                    *other = make_within("compact", quarters * ITEMS / 4, 0);
-        delete_arrivals(sketch, &a, 0, a.n / 2);
-        add_arrivals(other, &a, a.n / 2, a.n);
-        const struct errors left = errors_of(sketch, rest, ITEMS), half = errors_of(other, rest, ITEMS);
-        assert_below("half deleted, AAE", left.aae, 1.3 * half.aae);
+        const uint64_t budget = quarters * ITEMS / 4;
+        lego_sketch *sketch = sketch_of(&a, budget), *other = make_within("compact", budget, 0);
+        delete_arrivals(sketch, &a, 0, half);
+        add_arrivals(other, &a, half, a.n);
+        const struct errors left = errors_of(sketch, rest, ITEMS), alone = errors_of(other, rest, ITEMS);
+        assert_below("half deleted, AAE", left.aae, 1.3 * alone.aae);
         assert_true(left.below == 0);
         lego_destroy(sketch);
         lego_destroy(other);
@@ -442,10 +447,11 @@ static void equal_when_prints_shorten(void **unused)
     uint64_t first[PAIRS], second[PAIRS], last[1 << 12], item = 1 << 20;
     unsigned pairs = 0;
     memset(last, 0, sizeof last);
-    for (; pairs < PAIRS; item++) { /* alike in 16 bits of their prints: of 2^12 places those with four zeros before */
-        const uint64_t print = hash_u64(item, sketch->seed).hi >> 48;
-        if (print >> 12 != 5) continue;
-        uint64_t *other = &last[print & 4095];
+    for (; pairs < PAIRS; item++) { /* alike in 16 bits of their prints, but not in 20 */
+        const uint64_t print = hash_u64(item, sketch->seed).hi;
+        if (print >> 60 != 5) continue;
+        uint64_t *other = &last[print >> 48 & 4095];
+        if (*other && hash_u64(*other, sketch->seed).hi >> 44 == print >> 44) continue;
         if (*other) first[pairs] = *other, second[pairs++] = item;
         *other = *other ? 0 : item;
     }

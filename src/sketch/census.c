@@ -113,9 +113,9 @@ void census_find(const struct census *census, struct findings *findings)
 {
     const double alive = census_sum(census->sample).n, listed = census_sum(census->listed).n;
     *findings = (struct findings){0};
-    findings->distinct = census_sum(census->others).n + census->twins;
+    findings->distinct = census_sum(census->others).n + census->twins + (alive == 0 ? listed : 0);
     if (alive == 0) return;
-    findings->losing = find_losing(census, alive);
+    findings->losing = fmax(find_losing(census, alive), listed);
     findings->distinct_error = findings->losing / sqrt(census->sampled);
     find_gone(census, findings);
     double doubt = 0;
