@@ -8,9 +8,9 @@
 #include "sketch/sketch.h"
 
 enum {
-    TRIAL_MOST = 1 << 15, /* items of a sketch that is tried */
+    TRIAL_MOST = 1 << 14, /* items of a sketch that is tried */
     ARRIVALS = 4,         /* for each of them, at most: who comes more often comes in parts of several */
-    ALL_ITEMS = 1 << 17,  /* ... and of those together that one budget is tried with, if so many runs are enough: */
+    ALL_ITEMS = 1 << 16,  /* ... and of those together that one budget is tried with, if so many runs are enough: */
     RUNS_LEAST = 2,
     RUNS_EXACT = 8, /* to be exact is up to the fullest of all blocks, in which runs differ more */
     RUNS_MOST = 16,
