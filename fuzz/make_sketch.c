@@ -1,11 +1,12 @@
-/* make_sketch: real sketches, as files: lists of whole keys and of short prints, shared cells and caps, young and full
- * ones, with counts of both signs and near the limits, with a top, of the paper's model, and after deletions. */
+/* make_sketch: real sketches, as files: lists of whole keys and of prints, blocks that keep and have lost some or most,
+ * young and full ones, with counts of both signs and near the limits, with a top, of the paper's model, and after
+ * deletions. */
 #include "binary.h"
 #include "legosketch_lab.h"
 
 #include <stdbool.h>
 
-enum { ITEMS = 512, TEXT = 24 };
+enum { ITEMS = 2048, TEXT = 24 };
 
 struct stream {
     lego_items items;

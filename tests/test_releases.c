@@ -31,6 +31,7 @@ static const struct release cases[] = {
     {"full", "compact", 4096, 0, MOST, false, false, true, false},
     {"fuller", "compact", 4096, 0, 10 * MOST, false, false, false, false},
     {"signed", "compact", 4096, 0, 300, true, true, true, true},
+    {"ones", "compact", 1000000, 0, 82, true, true, true, true}, /* in 3 blocks then, in 7 now */
     {"signed-full", "compact", 4096, 0, MOST, true, false, true, false},
     {"top", "compact", 8192, 2048, MOST, false, false, true, false},
     {"top-young", "compact", 1 << 20, 4096, 20, false, true, true, false},
@@ -41,10 +42,11 @@ static const struct release cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases, FORMATS = sizeof formats / sizeof *formats };
 
-/* Zipf, or from -9 to 13. */
+/* Zipf, or from -9 to 13, or 1 and -1. */
 static int64_t count_of(const struct release *r, int i)
 {
     if (i >= r->items) return 0;
+    if (strcmp(r->name, "ones") == 0) return i % 2 ? 1 : -1;
     return r->both_signs ? i * 37 % 23 - 9 : 1 + r->items / (i + 1);
 }
 

@@ -165,21 +165,20 @@ static void put_list(const struct blocks *blocks, uint32_t index, unsigned print
     blocks->kernels->settle(&blocks->block[index], blocks->whole, content);
 }
 
-/* The items of a block, into blocks that may become more by that. */
+/* The items of a block of whole keys. LEGO_ERR_VERSION if it takes more blocks. */
 static lego_status add_list(const struct old_file *file, uint32_t index, const struct content *content)
 {
-    lego_status status = LEGO_OK;
-    for (unsigned i = 0; status == LEGO_OK && i < content->n; i++) {
+    for (unsigned i = 0; i < content->n; i++) {
         const struct hash hash = spot_hash(file->blocks, (struct spot){index, content->key[i]});
         if (spot_of(file->blocks, hash).block != index) return LEGO_ERR_CORRUPT;
-        status = light_add(file->sketch, hash, content->value[i]);
+        if (!blocks_add(&file->sketch->blocks, hash, content->value[i])) return LEGO_ERR_VERSION;
     }
-    return status;
+    return LEGO_OK;
 }
 
 static lego_status read_block(struct old_file *file, uint32_t index)
 {
-    const bool young = file->blocks < file->sketch->blocks.most;
+    const bool young = file->blocks < file->sketch->blocks.most; /* its keys are whole */
     struct old_block old;
     struct content content;
     const bool possible = read_old(file->rest, &old);
@@ -195,6 +194,37 @@ static lego_status read_block(struct old_file *file, uint32_t index)
     return LEGO_OK;
 }
 
+static lego_status skip_cap(const struct old_file *file)
+{
+    struct old_block cap;
+    const bool possible = read_old(file->rest, &cap);
+    if (!file->rest->fits) return LEGO_ERR_TRUNCATED;
+    const bool empty = cap.block.word[0] == 0, counts = cap.step >= OLD_CAP && cap.n == 0;
+    return possible && (empty || counts) ? LEGO_OK : LEGO_ERR_CORRUPT;
+}
+
+static lego_status read_blocks(struct rest *rest, lego_sketch *sketch, uint32_t blocks)
+{
+    const uint32_t most = sketch->blocks.most, caps = most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
+    struct old_file file = {.rest = rest, .sketch = sketch, .blocks = blocks, .whole = key_bits(blocks)};
+    lego_status status = LEGO_OK;
+    for (uint32_t i = 0; status == LEGO_OK && i < blocks; i++) status = read_block(&file, i);
+    for (uint32_t i = 0; status == LEGO_OK && blocks == most && i < caps; i++) status = skip_cap(&file);
+    return status;
+}
+
+/* The next number of blocks, all of them empty. */
+static lego_status make_more(lego_sketch *sketch)
+{
+    const struct shape shape = sketch_shape(sketch);
+    lego_sketch made = *sketch;
+    lego_status status = light_allocate(&made, &shape, blocks_after(sketch->blocks.blocks, shape.blocks));
+    if (status != LEGO_OK) return status;
+    light_free(sketch);
+    *sketch = made;
+    return LEGO_OK;
+}
+
 /* Blocks that were added to one by one, in their one form. */
 static void tidy_blocks(const struct blocks *blocks)
 {
@@ -205,23 +235,19 @@ static void tidy_blocks(const struct blocks *blocks)
     }
 }
 
-static lego_status skip_cap(const struct old_file *file)
-{
-    struct old_block cap;
-    const bool possible = read_old(file->rest, &cap);
-    if (!file->rest->fits) return LEGO_ERR_TRUNCATED;
-    const bool empty = cap.block.word[0] == 0, counts = cap.step >= OLD_CAP && cap.n == 0;
-    return possible && (empty || counts) ? LEGO_OK : LEGO_ERR_CORRUPT;
-}
-
+/* Of a young sketch with counts of both signs the next number of blocks always does, if nobody chose its items: so a
+ * file never takes more memory than that. */
 lego_status format4_read(struct rest *rest, lego_sketch *sketch)
 {
-    const uint32_t blocks = sketch->blocks.blocks, most = sketch->blocks.most;
-    const uint32_t caps = blocks < most ? 0 : most < BLOCKS_A_CAP ? 1 : most / BLOCKS_A_CAP;
-    struct old_file file = {.rest = rest, .sketch = sketch, .blocks = blocks, .whole = key_bits(blocks)};
-    lego_status status = LEGO_OK;
-    for (uint32_t i = 0; status == LEGO_OK && i < blocks; i++) status = read_block(&file, i);
-    for (uint32_t i = 0; status == LEGO_OK && i < caps; i++) status = skip_cap(&file);
-    if (status == LEGO_OK && blocks < most) tidy_blocks(&sketch->blocks);
+    const uint32_t blocks = sketch->blocks.blocks;
+    const bool young = blocks_grow(&sketch->blocks);
+    struct rest again = *rest;
+    lego_status status = read_blocks(rest, sketch, blocks);
+    if (status == LEGO_ERR_VERSION && young) {
+        status = make_more(sketch);
+        if (status == LEGO_OK) status = read_blocks(&again, sketch, blocks);
+        *rest = again;
+    }
+    if (status == LEGO_OK && young) tidy_blocks(&sketch->blocks);
     return status;
 }

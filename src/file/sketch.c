@@ -1,8 +1,8 @@
 /* sketch: bytes <-> sketches, as docs/format.md lays them out: a head, the blocks or bricks, the buckets of the top.
  *
  * Bytes from outside are read once, into the memory of a new sketch, at most 52 times as large as they are (an empty
- * block has 5 bytes in a file); all of it is checked there before anybody gets it. So it does no harm if another
- * thread writes to them meanwhile. */
+ * block has 5 bytes in a file; of format 4 it may be three times that for a moment); all of it is checked there before
+ * anybody gets it. So it does no harm if another thread writes to them meanwhile. */
 #include "file/envelope.h"
 #include "file/format4.h"
 #include "sketch/judge.h"
