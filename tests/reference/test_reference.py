@@ -158,14 +158,15 @@ class Options(ctypes.Structure):
 
 
 class Estimate(ctypes.Structure):
-    _fields_ = [("value", ctypes.c_double), ("lower", ctypes.c_int64), ("upper", ctypes.c_int64)]
+    _fields_ = [("value", ctypes.c_double), ("lower", ctypes.c_int64), ("upper", ctypes.c_int64),
+                ("likely", ctypes.c_int64)]
 
 
 class Info(ctypes.Structure):
     _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("secret", ctypes.c_int), ("total", ctypes.c_int64),
-                ("items", ctypes.c_int), ("distinct", ctypes.c_double), ("exact", ctypes.c_int),
-                ("listing", ctypes.c_double), ("expected_aae", ctypes.c_double), ("expected_are", ctypes.c_double),
-                ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
+                ("items", ctypes.c_int), ("exact", ctypes.c_int), ("keeping", ctypes.c_double),
+                ("distinct", ctypes.c_double), ("distinct_error", ctypes.c_double), ("errors", 4 * ctypes.c_double),
+                ("classes", 64 * ctypes.c_double), ("class_errors", 64 * ctypes.c_double), ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
                 ("top_budget", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
 
