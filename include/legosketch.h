@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define LEGO_VERSION "0.2.0"
+#define LEGO_VERSION "0.3.0"
 
 /* The smallest budget in bytes, and the largest: 64 GiB. */
 #define LEGO_BUDGET_MIN 4096u

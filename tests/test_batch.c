@@ -1,5 +1,6 @@
 /* Batches: whatever their size, the kind of items, the counts and the threads, the sketch is that of single calls. And
- * what many items go through at once: hashes and parts. test_sketch_laws.c has batches of all sizes in all orders. */
+ * what many items go through at once: hashes and parts. test_order.c has batches of
+ * all sizes, one after the other. */
 #include "sketch/tally.h"
 #include "support.h"
 
@@ -146,18 +147,20 @@ static void negative_blocks_are_added_to_as_items_come(void **unused)
 static void long_batches(void **unused)
 {
     (void)unused;
-    enum { N = FULL ? 5000000 : 600000, BLOCKS = 10240, FEW = 5000 };
+    enum { N = FULL ? 4600000 : 600000, LATE = N / 46 * 42, FEW = 5000 };
     for (int kind = 0; kind < 8; kind++) {
         uint64_t state = 3;
+        const uint32_t blocks = !FULL && kind & 1 ? 300 : kind % 4 == 3 ? 2048 : kind & 1 ? 6000 : 10240;
         struct stream_of s = make_stream(&state, N, kind & 1 ? N / 4 : FEW, 2, false);
+        for (size_t i = 0; kind % 4 == 3 && i < LATE; i++) s.items[i] %= FEW;
         lego_items items = {.n = N, .integers = s.items, .counts = kind & 2 ? s.counts : NULL};
         unsigned char *bytes = malloc(8 * (size_t)N);
         uint64_t *offsets = malloc((N + 1) * sizeof *offsets);
         keys_as_bytes(s.items, N, bytes, offsets);
         if (kind & 4) items = (lego_items){.n = N, .bytes = bytes, .offsets = offsets, .counts = items.counts};
-        lego_sketch *whole, *young = blocks_of(BLOCKS, NULL), *parts = blocks_of(BLOCKS, NULL);
+        lego_sketch *whole, *young = blocks_of(blocks, NULL), *parts = blocks_of(blocks, NULL);
         const struct shape shape = sketch_shape(parts);
-        assert_int_equal(sketch_make(parts->model, parts->seed, &shape, BLOCKS, 0, NULL, &whole), LEGO_OK);
+        assert_int_equal(sketch_make(parts->model, parts->seed, &shape, blocks, 0, NULL, &whole), LEGO_OK);
         whole->blocks.loose = true;
         lego_set_threads(whole, 3);
         lego_set_threads(young, 3);
@@ -168,6 +171,7 @@ static void long_batches(void **unused)
         parts->items = whole->items;
         assert_same(whole, parts);
         assert_same(young, parts);
+        assert_int_equal(whole->blocks.keeps, kind & 1);
         lego_destroy(whole);
         lego_destroy(young);
         lego_destroy(parts);
@@ -245,43 +249,49 @@ static void many_keys_hash_as_one(void **unused)
         }
 }
 
-/* Every item is in the part of its block, once, with its count; and its word is all that blocks know of it. */
-static void parts_have_all_items(void **unused)
+/* A part has the items of its blocks, in the order in which they came, with their counts; and an item's word is all that
+ * blocks know of it. */
+static void check_part(const struct parts *parts, uint32_t part, const struct stream_of *s, size_t taken,
+                       struct seed seed)
+{
+    uint32_t at = parts_begin(parts, part);
+    const uint64_t *word;
+    unsigned words;
+    size_t i = 0;
+    for (; (word = parts_walk(parts, part, &at, &words)); assert_true(words > 0))
+        for (unsigned k = 0; k < words; k += 1 + parts->counted, i++) {
+            while (i < taken && parts_index(parts, hash_word(hash_u64(s->items[i], seed))) != part) i++;
+            assert_in_range(i, 0, taken - 1);
+            const struct hash hash = hash_u64(s->items[i], seed);
+            const struct spot own = spot_of(parts->blocks, hash), spot = spot_of(parts->blocks, word_hash(word[k]));
+            assert_true(word[k] == hash_word(hash));
+            assert_true(spot.block == own.block && (spot.key ^ own.key) >> (64 - key_bits(parts->blocks)) == 0);
+            assert_in_range(spot.block, parts_first(parts, part), parts_first(parts, part + 1) - 1);
+            if (parts->counted) assert_true(word[k + 1] == (uint64_t)s->counts[i]);
+        }
+    for (; i < taken; i++) assert_true(parts_index(parts, hash_word(hash_u64(s->items[i], seed))) != part);
+}
+
+static void parts_have_all_items_in_order(void **unused)
 {
     (void)unused;
     static const uint32_t numbers[] = {1, 12, 33, 1000, 40000};
-    for (uint64_t seed = 0; seed < 20; seed++) {
-        uint64_t state = seed, sum = 0, wanted = 0, chunks = parts_chunks(1000, true);
-        uint32_t blocks = numbers[seed % 5];
-        struct stream_of s = make_stream(&state, 1500, 1000, 4, false);
-        struct parts parts = {.counted = true, .chunks = (uint32_t)chunks};
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        uint64_t state = seed;
+        struct stream_of s = make_stream(&state, 1500, 1000, 4, seed % 3 == 0);
+        struct parts parts = {.counted = seed % 4 > 0};
+        const uint64_t chunks = parts_chunks(1000, parts.counted);
+        parts.chunks = (uint32_t)chunks;
         parts.pool = malloc(chunks * PART_CHUNK * sizeof *parts.pool);
-        parts.before = malloc(chunks * sizeof *parts.before);
+        parts.next = malloc(chunks * sizeof *parts.next);
+        assert_true(parts.pool && parts.next);
         const lego_items items = {.n = s.n, .integers = s.items, .counts = s.counts};
-        size_t n = 0;
-        parts_start(&parts, blocks, seed % 2 ? 1000 : 1000000);
+        parts_start(&parts, numbers[seed % 5], seed % 2 ? 1000 : 1000000);
         size_t taken = parts_take(&parts, &items, 0, s.n, seed_of(seed), block_kernels_best());
         assert_in_range(taken, 1000, s.n);
-        for (size_t i = 0; i < taken; i++) {
-            struct spot spot = spot_of(blocks, hash_u64(s.items[i], seed_of(seed)));
-            wanted += (spot.key ^ spot.block) * (uint64_t)s.counts[i];
-        }
-        for (uint32_t part = 0; part <= parts_last(&parts); part++) {
-            uint32_t end = parts.end[part];
-            const uint64_t *word;
-            unsigned words;
-            while ((word = parts_walk(&parts, &end, &words)))
-                for (unsigned i = 0; i < words; i += 2, n++) {
-                    struct spot spot = spot_of(blocks, word_hash(word[i]));
-                    uint32_t own = spot.block >> parts.shift;
-                    assert_int_equal(own < parts_last(&parts) ? own : parts_last(&parts), part);
-                    sum += (spot.key ^ spot.block) * word[i + 1];
-                }
-        }
-        assert_int_equal(n, taken);
-        assert_true(sum == wanted);
+        for (uint32_t part = 0; part <= parts_last(&parts); part++) check_part(&parts, part, &s, taken, seed_of(seed));
         free(parts.pool);
-        free(parts.before);
+        free(parts.next);
         free_stream(&s);
     }
 }
@@ -298,7 +308,7 @@ int main(void)
         cmocka_unit_test(parts_of_uneven_blocks),
         cmocka_unit_test(memory_may_be_short),
         cmocka_unit_test(many_keys_hash_as_one),
-        cmocka_unit_test(parts_have_all_items),
+        cmocka_unit_test(parts_have_all_items_in_order),
     };
     return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
 }

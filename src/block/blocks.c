@@ -12,7 +12,7 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
                               .blocks = number,
                               .most = most,
                               .whole = key_bits(number),
-                              .unlisted = {1, 0},
+                              .unlisted = {.value = 1},
                               .kernels = block_kernels_best()};
     memset(blocks->block, 0, (size_t)number * sizeof(struct block));
 }
@@ -24,7 +24,7 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
     block_prefetch(block);
     blocks->loose |= count < 0;
     if (blocks_grow(blocks)) return blocks->kernels->add(block, blocks->whole, spot.key, count);
-    blocks->kernels->add_on(block, blocks->whole, spot.key, count);
+    blocks->unlisted.entered += blocks->kernels->add_on(block, blocks->whole, spot.key, count);
     blocks->keeps |= block_keeps(block);
     return true;
 }
@@ -59,6 +59,7 @@ struct arrivals {
     const uint64_t *key;
     const int64_t *count;
     size_t n;
+    uint64_t *entered;
 };
 
 /* Adds the first n of them to a block that lists, if it does so then; else nothing has changed. */
@@ -78,7 +79,7 @@ static size_t add_one_by_one(const struct blocks *blocks, struct block *block, c
 {
     size_t i = 0;
     for (; i < arrivals->n && !block_keeps(block); i++)
-        blocks->kernels->add_on(block, blocks->whole, arrivals->key[i], arrivals->count[i]);
+        *arrivals->entered += blocks->kernels->add_on(block, blocks->whole, arrivals->key[i], arrivals->count[i]);
     return i;
 }
 
@@ -121,15 +122,17 @@ static void add_to_keeper(const struct blocks *blocks, struct block *block, cons
     blocks->kernels->open(block, blocks->whole, &content);
     for (; i < arrivals->n; i++) keep_add(&content, arrivals->key[i], arrivals->count[i]);
     blocks->kernels->close(block, blocks->whole, &content);
+    *arrivals->entered += content.entered;
 }
 
-bool blocks_take(struct blocks *blocks, uint32_t index, const uint64_t key[], const int64_t count[], size_t n)
+bool blocks_take(const struct blocks *blocks, uint32_t index, const uint64_t key[], const int64_t count[], size_t n,
+                 uint64_t *entered)
 {
     struct block *block = &blocks->block[index];
-    struct arrivals all = {key, count, n};
+    const struct arrivals all = {key, count, n, entered};
     const size_t listed = block_keeps(block) ? 0 : add_until_it_keeps(blocks, block, &all);
     if (listed == n) return block_keeps(block);
-    const struct arrivals rest = {key + listed, count + listed, n - listed};
+    const struct arrivals rest = {key + listed, count + listed, n - listed, entered};
     add_to_keeper(blocks, block, &rest);
     return true;
 }

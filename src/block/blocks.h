@@ -23,8 +23,9 @@ enum { BLOCKS_LINE = 64, BLOCKS_LIMIT = 1 << 28 };
 
 /* What is answered for items that a block which let some go does not list: one number for the whole sketch. */
 struct unlisted {
-    uint64_t value;  /* what most of them count, about: 1 in most streams */
-    uint64_t likely; /* what 99 % of all items count at most beyond what is listed of them */
+    uint64_t value;   /* what most of them count, about: 1 in most streams */
+    uint64_t likely;  /* what 99 % of all items count at most beyond what is listed of them */
+    uint64_t entered; /* newcomers in the samples since this was told: if they are many, it is told no more */
 };
 
 struct blocks {
@@ -126,9 +127,10 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
  * first; or if there can not be, and the block would come to keep, or does: then order matters. */
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from);
 
-/* Adds n items of one block in their order. There are as many blocks as there can be. Returns whether the block
- * keeps. */
-bool blocks_take(struct blocks *blocks, uint32_t block, const uint64_t key[], const int64_t count[], size_t n);
+/* Adds n items of one block in their order. There are as many blocks as there can be. Returns whether the block keeps;
+ * *entered rises by the newcomers in its sample. */
+bool blocks_take(const struct blocks *blocks, uint32_t block, const uint64_t key[], const int64_t count[], size_t n,
+                 uint64_t *entered);
 
 /* Writes a content that does not keep into a block, at the first step from its own on at which it fits; false if it
  * would have to keep. */

@@ -9,6 +9,7 @@ void content_start(struct content *content, unsigned step)
     content->n = 0;
     content->loss = (struct loss){0};
     content->looked = false;
+    content->entered = 0;
 }
 
 /* Cuts the keys to so many bits. Returns whether some have become equal. */

@@ -27,6 +27,7 @@ struct content {
     uint64_t listed;         /* the sum of all |counts| */
     uint64_t smallest;       /* the smallest |count| outside the sample, */
     unsigned smallests;      /* and how many have it */
+    unsigned entered;        /* newcomers that came into the sample since it was opened */
     struct loss loss;
     uint64_t key[CONTENT_MOST];
     int64_t value[CONTENT_MOST]; /* none is 0, but in the sample of a block that keeps */

@@ -24,6 +24,7 @@
  * (Yang et al. 2018), CLOCK; Sublime (SIGMOD 2026) sheds bits of fingerprints as it grows. */
 #include "block/keep.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "block/levels.h"
@@ -318,7 +319,7 @@ static void let_go(struct content *c, unsigned *spared, bool new)
 {
     const uint8_t hand = c->loss.hand;
     unsigned victim;
-    if (new && *spared >= BLOCK_SAMPLE) victim = press(c, *spared);
+    if (new &&*spared >= BLOCK_SAMPLE) victim = press(c, *spared);
     else victim = next_victim(c, find_border(c, 1, *spared).smallest, *spared);
     if (victim == NOBODY) victim = *spared;
     if (victim != *spared) c->loss.hand = (uint8_t)((c->key[victim] >> 56) + 1);
@@ -410,6 +411,7 @@ static unsigned insert(struct content *c, uint64_t key, int64_t count)
     } else {
         tidy(c, &i);
     }
+    c->entered += i < BLOCK_SAMPLE;
     return i;
 }
 
@@ -493,9 +495,11 @@ bool keep_valid(struct content *c)
 
 /* ---- several lists ----------------------------------------------------------------------------------------------- */
 
-static bool entry_before(const struct entry *x, const struct entry *y)
+static int compare_entries(const void *one, const void *other)
 {
-    return x->key < y->key || (x->key == y->key && x->known < y->known);
+    const struct entry *x = one, *y = other;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (int)x->known - (int)y->known;
 }
 
 static uint64_t add_press(uint64_t press, uint64_t often, uint64_t more)
@@ -504,21 +508,15 @@ static uint64_t add_press(uint64_t press, uint64_t often, uint64_t more)
     return sum > PRESS_MOST ? PRESS_MOST : (uint64_t)sum;
 }
 
-/* From the end, so that what is there is moved at most once. */
 void keep_gather(struct joined *joined, const struct content *from, unsigned whole, int64_t times)
 {
     const bool keeps = step_keeps(from->step);
     const unsigned print = step_print(from->step, whole) < PRINT_HEAVY ? step_print(from->step, whole) : PRINT_HEAVY;
     const uint64_t often = magnitude(times);
-    size_t i = joined->n, j = from->n, to = i + j;
-    joined->n = to;
-    while (j > 0) {
-        const unsigned known = keeps ? from->known[j - 1] : print;
-        const struct entry theirs = {key_cut(from->key[j - 1], known), times * from->value[j - 1], (uint8_t)known};
-        const bool first = i > 0 && entry_before(&theirs, &joined->entry[i - 1]);
-        joined->entry[--to] = first ? joined->entry[i - 1] : theirs;
-        i -= first;
-        j -= !first;
+    for (unsigned i = 0; i < from->n; i++) {
+        const unsigned known = keeps ? from->known[i] : print;
+        const struct entry entry = {key_cut(from->key[i], known), times * from->value[i], (uint8_t)known};
+        joined->entry[joined->n++] = entry;
     }
     if (from->step > joined->step) joined->step = from->step;
     if (!keeps) return;
@@ -527,6 +525,19 @@ void keep_gather(struct joined *joined, const struct content *from, unsigned who
     joined->loss.minus += often * (times > 0 ? from->loss.minus : from->loss.plus);
     joined->loss.press = add_press(joined->loss.press, often, from->loss.press);
     joined->loss.nursed = add_press(joined->loss.nursed, often, from->loss.nursed);
+}
+
+/* Brings the entries in order, and adds up equal ones. */
+static void sort_entries(struct joined *joined)
+{
+    size_t n = 0;
+    qsort(joined->entry, joined->n, sizeof *joined->entry, compare_entries);
+    for (size_t i = 0; i < joined->n; i++) {
+        if (n > 0 && compare_entries(&joined->entry[n - 1], &joined->entry[i]) == 0)
+            joined->entry[n - 1].value += joined->entry[i].value;
+        else joined->entry[n++] = joined->entry[i];
+    }
+    joined->n = n;
 }
 
 /* Joins the entries of one print that may be of the same item: each with the one that knows most of those that agree
@@ -564,16 +575,21 @@ static void join_prints(struct joined *joined, unsigned print)
     joined->n = n;
 }
 
+/* The heaviest first, and of those that are equal the larger print. */
+static int compare_sizes(const void *one, const void *other)
+{
+    const struct entry *x = one, *y = other;
+    const uint64_t size = magnitude(x->value), than = magnitude(y->value);
+    return size != than ? (size > than ? -1 : 1) : compare_entries(other, one);
+}
+
 /* Lets go of the lightest that surely go, so that the others are a content. */
 static void join_heaviest(struct joined *joined, struct content *c)
 {
-    while (joined->n > BLOCK_ENTRIES) {
-        size_t least = BLOCK_SAMPLE;
-        for (size_t i = least; i < joined->n; i++)
-            if (magnitude(joined->entry[i].value) < magnitude(joined->entry[least].value)) least = i;
-        lose(c, joined->entry[least].value);
-        memmove(joined->entry + least, joined->entry + least + 1, (joined->n-- - least - 1) * sizeof *joined->entry);
-    }
+    if (joined->n <= BLOCK_ENTRIES) return;
+    qsort(joined->entry + BLOCK_SAMPLE, joined->n - BLOCK_SAMPLE, sizeof *joined->entry, compare_sizes);
+    while (joined->n > BLOCK_ENTRIES) lose(c, joined->entry[--joined->n].value);
+    qsort(joined->entry, joined->n, sizeof *joined->entry, compare_entries);
 }
 
 void keep_join(struct joined *joined, struct content *c)
@@ -583,6 +599,7 @@ void keep_join(struct joined *joined, struct content *c)
     c->g = joined->g;
     c->loss = joined->loss;
     c->loss.hand = c->loss.wide = 0;
+    sort_entries(joined);
     join_prints(joined, print_of(c));
     if (joined->n > BLOCK_ENTRIES) { /* more than fit with prints of any length */
         c->step = STEP_FLOOR;

@@ -27,7 +27,7 @@ struct joined {
     unsigned step, g;
     struct loss loss;
     size_t n;
-    struct entry *entry; /* has room for all */
+    struct entry *entry; /* in no order; there is room for all */
 };
 
 /* Adds the entries of a content, each `times` as often, to those of others; whole: bits of a whole key. */

@@ -47,8 +47,9 @@ struct block_kernels {
      * takes it. */
     bool (*add)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
-    /* The same at the first step from the block's own on that has room; if no list has, the block keeps from now on. */
-    void (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
+    /* The same at the first step from the block's own on that has room; if no list has, the block keeps from now on.
+     * Returns how many newcomers came into the sample of one that does: at most 1. */
+    unsigned (*add_on)(struct block *block, unsigned whole, uint64_t key, int64_t count);
 
     /* Adds n items as long as that is a matter of a few bits moved; how many these were. */
     unsigned (*add_some)(struct block *block, unsigned whole, const uint64_t key[], const int64_t count[], unsigned n);

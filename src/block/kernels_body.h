@@ -31,6 +31,7 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     if (!step_keeps(step)) return;
     content->bits = block_used(block) - keys_size(list.n, step_print(step, whole));
     content->looked = false;
+    content->entered = 0;
     keep_decode(block, code, content);
 }
 
@@ -165,11 +166,12 @@ static __attribute__((noinline)) bool add_anew(struct block *block, unsigned who
     return body_close(block, whole, &content);
 }
 
-static __attribute__((noinline)) void add_anew_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+static __attribute__((noinline)) unsigned add_anew_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
     struct content content;
     open_and_add(block, whole, key, count, &content);
     body_settle(block, whole, &content);
+    return content.entered;
 }
 
 static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t count)
@@ -177,9 +179,9 @@ static bool body_add(struct block *block, unsigned whole, uint64_t key, int64_t 
     return add_in_place(block, whole, key, count) || add_anew(block, whole, key, count);
 }
 
-static void body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
+static unsigned body_add_on(struct block *block, unsigned whole, uint64_t key, int64_t count)
 {
-    if (!add_in_place(block, whole, key, count)) add_anew_on(block, whole, key, count);
+    return add_in_place(block, whole, key, count) ? 0 : add_anew_on(block, whole, key, count);
 }
 
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */

@@ -54,28 +54,28 @@ lego_status writer_finish(struct writer *writer)
     return writer->status;
 }
 
-void write_head(struct writer *writer, const char magic[8], uint32_t version, uint32_t kind, uint64_t length)
+void write_head(struct writer *writer, const struct format *format, uint32_t kind, uint64_t length)
 {
-    write_bytes(writer, magic, 8);
-    write_int(writer, version, 4);
+    write_bytes(writer, format->magic, 8);
+    write_int(writer, format->version, 4);
     write_int(writer, kind, 4);
     write_int(writer, length, 8);
 }
 
-const char sketch_magic[8] = {'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'};
-const char model_magic[8] = {'L', 'E', 'G', 'O', 'M', 'O', 'D', 'L'};
+const struct format sketch_format = {{'L', 'E', 'G', 'O', 'S', 'K', 'C', 'H'}, SKETCH_OLDEST, SKETCH_VERSION};
+const struct format model_format = {{'L', 'E', 'G', 'O', 'M', 'O', 'D', 'L'}, MODEL_VERSION, MODEL_VERSION};
 
-/* Magic, version, and that there is a length. */
-static lego_status check_head(const unsigned char *p, size_t size, const char magic[8], uint32_t version)
+lego_status check_head(const unsigned char *p, size_t size, const struct format *format)
 {
-    if (size > 0 && memcmp(p, magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
+    if (size > 0 && memcmp(p, format->magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
     if (size < HEAD_COMMON) return LEGO_ERR_TRUNCATED;
-    return get32(p + 8) == version ? LEGO_OK : LEGO_ERR_VERSION;
+    const uint32_t version = get32(p + 8);
+    return version >= format->oldest && version <= format->version ? LEGO_OK : LEGO_ERR_VERSION;
 }
 
-lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head)
+lego_status check_envelope(const unsigned char *p, size_t size, const struct format *format, size_t head)
 {
-    lego_status status = check_head(p, size, magic, version);
+    lego_status status = check_head(p, size, format);
     if (status != LEGO_OK) return status;
     if (get(p + 16, 8) != size || size < head + CHECKSUM) return LEGO_ERR_TRUNCATED;
     if (get(p + size - CHECKSUM, CHECKSUM) != XXH3_64bits(p, size - CHECKSUM)) return LEGO_ERR_CHECKSUM;
@@ -85,8 +85,8 @@ lego_status check_envelope(const unsigned char *p, size_t size, const char magic
 lego_status lego_saved_length(const void *bytes, size_t size, uint64_t *length)
 {
     const unsigned char *p = bytes;
-    lego_status status = check_head(p, size, sketch_magic, SKETCH_VERSION);
-    if (status == LEGO_ERR_MAGIC) status = check_head(p, size, model_magic, MODEL_VERSION);
+    lego_status status = check_head(p, size, &sketch_format);
+    if (status == LEGO_ERR_MAGIC) status = check_head(p, size, &model_format);
     if (status == LEGO_OK) *length = get(p + 16, 8);
     return status;
 }

@@ -4,8 +4,8 @@
  *     0        8         12     16       24                        length - 8
  *     | magic  | version | kind | length | ... the format's own ... | checksum |
  *
- * The room file holds the formats: sketches (sketch.c), models (model.c) and this. It may include every room but
- * cuda. */
+ * The room file holds the formats: sketches (sketch.c), those of before (format4.c), models (model.c) and this. It may
+ * include every room but cuda. */
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -17,7 +17,14 @@
 #include "core/sizes.h"
 #include "legosketch.h"
 
-enum { HEAD_COMMON = 24, CHECKSUM = 8, MODEL_VERSION = 1, SKETCH_VERSION = 5 };
+enum { HEAD_COMMON = 24, CHECKSUM = 8, MODEL_VERSION = 1, SKETCH_OLDEST = 4, SKETCH_VERSION = 5 };
+
+/* Its eight letters, and the versions that are read; the last of them is written. */
+struct format {
+    char magic[8];
+    uint32_t oldest, version;
+};
+extern const struct format sketch_format, model_format;
 
 /* ---- little-endian ----------------------------------------------------------------------------------------------- */
 
@@ -58,7 +65,7 @@ struct writer {
 };
 
 void writer_init(struct writer *writer, lego_write write, void *context);
-void write_head(struct writer *writer, const char magic[8], uint32_t version, uint32_t kind, uint64_t length);
+void write_head(struct writer *writer, const struct format *format, uint32_t kind, uint64_t length);
 void write_bytes(struct writer *writer, const void *bytes, size_t size);
 void write_int(struct writer *writer, uint64_t x, unsigned bytes);
 void write_floats(struct writer *writer, const float *floats, uint64_t n);
@@ -66,12 +73,25 @@ lego_status writer_finish(struct writer *writer);
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The eight letters of the two formats. */
-extern const char sketch_magic[8], model_magic[8];
+/* Magic, version, and that there is a length, in this order: the first that is wrong names the error. */
+lego_status check_head(const unsigned char *p, size_t size, const struct format *format);
 
-/* Magic, version, length and checksum, in this order: the first that is wrong names the error. head: how many bytes the
- * format has in front at least. */
-lego_status check_envelope(const unsigned char *p, size_t size, const char magic[8], uint32_t version, size_t head);
+/* The same, then length and checksum. head: how many bytes the format has in front at least. */
+lego_status check_envelope(const unsigned char *p, size_t size, const struct format *format, size_t head);
+
+/* What follows a head, as far as it was read. */
+struct rest {
+    const unsigned char *at, *end;
+    bool fits;
+};
+
+static inline uint64_t take(struct rest *rest, unsigned bytes)
+{
+    rest->fits = rest->fits && (size_t)(rest->end - rest->at) >= bytes;
+    uint64_t x = rest->fits ? get(rest->at, bytes) : 0;
+    rest->at += rest->fits ? bytes : 0;
+    return x;
+}
 
 /* Whether a model may have this name: small letters, digits, dashes and dots, then zeros to the end. */
 bool name_valid(const char name[NAME_SIZE]);

@@ -18,7 +18,7 @@ lego_status lego_model_save(const lego_model *model, lego_write write, void *con
     struct writer writer;
     if (model->kind == MODEL_COMPACT) return LEGO_ERR_ARGUMENT;
     writer_init(&writer, write, context);
-    write_head(&writer, model_magic, MODEL_VERSION, model->kind, model_size(model));
+    write_head(&writer, &model_format, model->kind, model_size(model));
     write_int(&writer, model->rows, 4);
     write_int(&writer, model->columns, 4);
     write_int(&writer, model->quantum, 4);
@@ -53,7 +53,7 @@ lego_status lego_model_load(const void *bytes, size_t size, const lego_allocator
 {
     const unsigned char *p = bytes;
     lego_model head;
-    lego_status status = check_envelope(p, size, model_magic, MODEL_VERSION, MODEL_HEAD);
+    lego_status status = check_envelope(p, size, &model_format, MODEL_HEAD);
     if (status != LEGO_OK) return status;
     if (get32(p + 12) == MODEL_COMPACT) return LEGO_ERR_VERSION; /* it had networks once */
     if (!read_model_head(p, &head)) return LEGO_ERR_CORRUPT;

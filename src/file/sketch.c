@@ -4,10 +4,12 @@
  * block has 5 bytes in a file); all of it is checked there before anybody gets it. So it does no harm if another
  * thread writes to them meanwhile. */
 #include "file/envelope.h"
+#include "file/format4.h"
+#include "sketch/judge.h"
 #include "sketch/mass.h"
 #include "sketch/sketch.h"
 
-enum { SKETCH_HEAD = 76, UNLISTED_SIZE = 16, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
+enum { SKETCH_HEAD = 76, UNLISTED_SIZE = 24, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
 
 _Static_assert(LEGO_ITEMS_MIXED == (LEGO_ITEMS_BYTES | LEGO_ITEMS_INTEGERS), "what items are is bits");
 
@@ -72,6 +74,7 @@ static void write_blocks(struct writer *writer, const struct blocks *blocks)
     if (!blocks->keeps) return;
     write_int(writer, blocks->unlisted.value, 8);
     write_int(writer, blocks->unlisted.likely, 8);
+    write_int(writer, blocks->unlisted.entered, 8);
 }
 
 static void write_top(struct writer *writer, const struct top *top)
@@ -93,8 +96,7 @@ lego_status lego_save(const lego_sketch *sketch, lego_write write, void *context
     lego_kind items = sketch_untouched(sketch) ? LEGO_ITEMS_NONE : sketch->items;
     struct writer writer;
     writer_init(&writer, write, context);
-    write_head(&writer, sketch_magic, SKETCH_VERSION, kinds(model, items, seed_is_secret(sketch->seed)),
-               lego_saved_size(sketch));
+    write_head(&writer, &sketch_format, kinds(model, items, seed_is_secret(sketch->seed)), lego_saved_size(sketch));
     write_int(&writer, seed_shown(sketch->seed), 8);
     write_int(&writer, model->fingerprint, 8);
     write_bytes(&writer, model->name, NAME_SIZE);
@@ -114,9 +116,9 @@ lego_status lego_saved_model(const void *bytes, size_t size, char name[NAME_SIZE
 {
     const unsigned char *p = bytes;
     char found[NAME_SIZE];
-    if (size > 0 && memcmp(p, sketch_magic, size < 8 ? size : 8) != 0) return LEGO_ERR_MAGIC;
+    lego_status status = check_head(p, size, &sketch_format);
+    if (status != LEGO_OK) return status;
     if (size < NAME_AT + NAME_SIZE) return LEGO_ERR_TRUNCATED;
-    if (get32(p + 8) != SKETCH_VERSION) return LEGO_ERR_VERSION;
     memcpy(found, p + NAME_AT, NAME_SIZE);
     if (!name_valid(found)) return LEGO_ERR_CORRUPT;
     memcpy(name, found, NAME_SIZE);
@@ -202,20 +204,6 @@ static bool check_blocks(struct blocks *blocks, uint64_t quantum, uint64_t *mass
     return blocks_whole(blocks) ? blocks_least(blocks) == blocks->blocks : true;
 }
 
-/* What follows the head, as far as it was read. */
-struct rest {
-    const unsigned char *at, *end;
-    bool fits;
-};
-
-static uint64_t take(struct rest *rest, unsigned bytes)
-{
-    rest->fits = rest->fits && (size_t)(rest->end - rest->at) >= bytes;
-    uint64_t x = rest->fits ? get(rest->at, bytes) : 0;
-    rest->at += rest->fits ? bytes : 0;
-    return x;
-}
-
 static void read_block(struct rest *rest, struct block *block)
 {
     const unsigned char *p = rest->at;
@@ -233,6 +221,7 @@ static bool read_unlisted(struct rest *rest, struct unlisted *unlisted)
 {
     unlisted->value = take(rest, 8);
     unlisted->likely = take(rest, 8);
+    unlisted->entered = take(rest, 8);
     return rest->fits && unlisted->value > 0 && unlisted->value <= INT64_MAX;
 }
 
@@ -264,29 +253,39 @@ static lego_status read_top(lego_sketch *sketch, uint32_t most, struct rest *res
     return valid ? LEGO_OK : LEGO_ERR_CORRUPT;
 }
 
-static lego_status read_light(lego_sketch *sketch, const unsigned char *p, struct rest *rest)
+static lego_status read_blocks(struct rest *rest, struct blocks *blocks)
 {
-    bool valid;
-    if (has_blocks(sketch->model)) {
-        struct blocks *blocks = &sketch->blocks;
-        blocks->total = (int64_t)get(p + 64, 8);
-        for (uint32_t i = 0; i < blocks->blocks; i++) read_block(rest, &blocks->block[i]);
-        if (!rest->fits) return LEGO_ERR_TRUNCATED;
-        blocks->loose = true; /* something may be negative */
-        valid = check_blocks(blocks, sketch->model->quantum, &sketch->mass);
-        if (valid && blocks->keeps) valid = read_unlisted(rest, &blocks->unlisted);
-    } else {
-        rest->at = bricks_load(&sketch->bricks, rest->at, (int64_t)get(p + 64, 8));
-        valid = bricks_check(&sketch->bricks, &sketch->mass);
-    }
+    for (uint32_t i = 0; i < blocks->blocks; i++) read_block(rest, &blocks->block[i]);
+    return rest->fits ? LEGO_OK : LEGO_ERR_TRUNCATED;
+}
+
+/* today: as they are written today. */
+static lego_status load_blocks(lego_sketch *sketch, int64_t total, bool today, struct rest *rest)
+{
+    struct blocks *blocks = &sketch->blocks;
+    lego_status status = today ? read_blocks(rest, blocks) : format4_read(rest, sketch);
+    if (status != LEGO_OK) return status;
+    blocks->total = total;
+    blocks->loose = true; /* something may be negative */
+    bool valid = check_blocks(blocks, sketch->model->quantum, &sketch->mass);
+    if (valid && blocks->keeps && today) valid = read_unlisted(rest, &blocks->unlisted);
+    else if (valid && blocks->keeps) blocks_judge(blocks);
     return valid ? LEGO_OK : LEGO_ERR_CORRUPT;
 }
 
+static lego_status read_light(lego_sketch *sketch, const unsigned char *p, bool today, struct rest *rest)
+{
+    const int64_t total = (int64_t)get(p + 64, 8);
+    if (has_blocks(sketch->model)) return load_blocks(sketch, total, today, rest);
+    rest->at = bricks_load(&sketch->bricks, rest->at, total);
+    return bricks_check(&sketch->bricks, &sketch->mass) ? LEGO_OK : LEGO_ERR_CORRUPT;
+}
+
 /* Fills an empty sketch without a top of the shape that the bytes name. */
-static lego_status read_content(lego_sketch *sketch, const unsigned char *p, size_t size, uint32_t top_most)
+static lego_status read_content(lego_sketch *sketch, const unsigned char *p, size_t size, uint32_t top_most, bool today)
 {
     struct rest rest = {p + SKETCH_HEAD, p + size - CHECKSUM, true};
-    lego_status status = read_light(sketch, p, &rest);
+    lego_status status = read_light(sketch, p, today, &rest);
     if (status == LEGO_OK && top_most > 0) status = read_top(sketch, top_most, &rest);
     if (status == LEGO_OK && rest.at != rest.end) status = LEGO_ERR_TRUNCATED;
     bool is_empty = status == LEGO_OK && sketch_untouched(sketch);
@@ -302,7 +301,7 @@ lego_status lego_load(const void *bytes, size_t size, const lego_options *option
     struct shape shape;
     uint32_t blocks;
     lego_sketch *made;
-    lego_status status = check_envelope(p, size, sketch_magic, SKETCH_VERSION, SKETCH_HEAD);
+    lego_status status = check_envelope(p, size, &sketch_format, SKETCH_HEAD);
     if (status != LEGO_OK) return status;
     if (!options) options = &none;
     const lego_model *model = find_model(p, options->model);
@@ -313,11 +312,13 @@ lego_status lego_load(const void *bytes, size_t size, const lego_options *option
     if (status != LEGO_OK) return status;
     status = read_shape(p, size, model, &shape, &blocks);
     if (status != LEGO_OK) return status;
+    const bool today = get32(p + 8) == SKETCH_VERSION;
+    if (!today && shape.buckets > 0) return LEGO_ERR_VERSION;
     struct shape plain = {shape.blocks, shape.columns, 0}; /* the top gets its memory when its number is known */
     status = sketch_make(model, seed, &plain, blocks, 0, options->allocator, &made);
     if (status != LEGO_OK) return status;
     made->items = items;
-    status = read_content(made, p, size, shape.buckets);
+    status = read_content(made, p, size, shape.buckets, today);
     if (status == LEGO_OK) *sketch = made;
     else lego_destroy(made);
     return status;

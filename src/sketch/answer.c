@@ -2,6 +2,7 @@
  * what was asked before. */
 #include <string.h>
 
+#include "sketch/judge.h"
 #include "sketch/sketch.h"
 #include "sketch/words.h"
 
@@ -16,10 +17,11 @@ static uint64_t least(uint64_t a, uint64_t b)
  * those who are not. */
 static inline lego_estimate answer_above(const struct blocks *blocks, const struct reading *reading, bool absent)
 {
+    const struct unlisted unlisted = unlisted_now(blocks);
     const uint64_t upper = (uint64_t)reading->alike + reading->plus, listed = (uint64_t)reading->value;
-    const uint64_t usual = absent && !reading->listed ? 0 : least(blocks->unlisted.value, upper);
+    const uint64_t usual = absent && !reading->listed ? 0 : least(unlisted.value, upper);
     const uint64_t value = listed > usual ? listed : usual;
-    const uint64_t likely = blocks->unlisted.likely > upper - listed ? upper : listed + blocks->unlisted.likely;
+    const uint64_t likely = unlisted.likely > upper - listed ? upper : listed + unlisted.likely;
     return (lego_estimate){(double)value, reading->value, (int64_t)upper, (int64_t)(likely > value ? likely : value)};
 }
 

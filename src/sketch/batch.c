@@ -380,7 +380,10 @@ static void add_round_in_order(struct job *job)
     job->in_order = true;
     job->frequent = NULL;
     parallel_run(job->end - job->first < ALONE ? 1 : job->threads, work, job);
-    for (unsigned w = 0; w < job->members; w++) job->batch->blocks->keeps |= job->worker[w].order.keeps;
+    for (unsigned w = 0; w < job->members; w++) {
+        job->batch->blocks->keeps |= job->worker[w].order.keeps;
+        job->batch->blocks->unlisted.entered += job->worker[w].order.entered;
+    }
     end_watch(job);
 }
 

@@ -2,7 +2,8 @@
  *
  * The first four entries of a block that keeps are never let go (keep.h): of its distinct items they are those with the
  * smallest prints, whatever their counts are. Where the fourth of them is tells how many items there are (Bar-Yossef et
- * al. 2002; Beyer et al. 2007); and what they show of counts and the lists do not has been let go. */
+ * al. 2002; Beyer et al. 2007). Which items have been let go, the lightest, and how many: what was lost is what they
+ * count together. */
 #pragma once
 
 #include "block/blocks.h"
@@ -13,31 +14,35 @@ enum { CENSUS_CLASSES = 64, CENSUS_PARTS = 8, CENSUS_BUCKETS = CENSUS_CLASSES * 
 /* Items whose counts are of about one size. */
 struct bucket {
     double n, sum, inverse; /* how many, their counts, and 1 / count */
+    double alike;           /* how likely another item of the block has the print of one of them, for all of them */
 };
 
 struct census {
     uint64_t losing; /* blocks that have let somebody go */
+    bool below;      /* they have lost something below 0 */
     double slots;    /* of these: where the fourth smallest of their prints are, in 2^20 */
     double sampled;  /* entries of their samples, deleted ones included */
-    double lost;     /* by them, less what was lost below 0 */
-    double twins;    /* pairs of items that share an entry, expected in the other blocks; */
-    double print;    /* and how likely two items of a losing block have the same short print */
+    double lost;     /* by them, on both sides */
+    double twins;    /* pairs of items that share an entry, as far as can be expected; of all blocks */
     struct bucket others[CENSUS_BUCKETS], listed[CENSUS_BUCKETS], sample[CENSUS_BUCKETS]; /* of losing blocks: the last
                                                                                              two */
 };
 
-/* What of the items, by buckets, is not listed; and what they all come to. */
 struct findings {
     double distinct, distinct_error;
-    double losing;                   /* of the distinct items: those of losing blocks */
-    double weight;                   /* items of losing blocks for each sampled one */
-    double unlisted[CENSUS_CLASSES]; /* the share of a class's items */
+    double losing;                                /* of the distinct items: those of losing blocks */
+    double middle;                                /* half of the items of such a count are not listed */
+    struct bucket gone[CENSUS_BUCKETS], all_gone; /* of these: who is not listed */
+    double doubt[CENSUS_BUCKETS];                 /* the squares of the standard errors of how many these are */
 };
 
 /* Adds what a block holds. */
 void census_add(struct census *census, const struct block *block, unsigned whole, const struct content *content);
 
 void census_find(const struct census *census, struct findings *findings);
+
+/* All of them together. */
+struct bucket census_sum(const struct bucket buckets[CENSUS_BUCKETS]);
 
 static inline unsigned census_bucket(uint64_t count)
 {

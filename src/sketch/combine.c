@@ -235,19 +235,17 @@ static lego_status combine_chain(lego_sketch *into, const lego_sketch *const fro
     return status;
 }
 
-/* The shape that blocks have together. */
+/* The shape that blocks have together: the least number of those that are not whole, or that of `into` if this is whole
+ * and less. */
 static lego_status shape_of_all(const lego_sketch *into, const lego_sketch *const from[], size_t n, struct shape *shape)
 {
-    bool whole = blocks_whole(&into->blocks);
+    const bool whole = blocks_whole(&into->blocks);
     *shape = sketch_shape(into);
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t blocks = from[i]->blocks.most;
-        if (blocks_whole(&from[i]->blocks)) continue;
-        if (!(whole && blocks <= shape->blocks) && !nests(shape->blocks, blocks)) return LEGO_ERR_SHAPE;
-        shape->blocks = least(shape->blocks, blocks);
-        whole = false;
-    }
-    return LEGO_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!blocks_whole(&from[i]->blocks)) shape->blocks = least(shape->blocks, from[i]->blocks.most);
+    for (size_t i = 0; i < n; i++)
+        if (!blocks_whole(&from[i]->blocks) && from[i]->blocks.most % shape->blocks != 0) return LEGO_ERR_SHAPE;
+    return whole || into->blocks.most % shape->blocks == 0 ? LEGO_OK : LEGO_ERR_SHAPE;
 }
 
 /* Blocks of all, at once. */

@@ -2,61 +2,76 @@
 #include <math.h>
 
 #include "sketch/census.h"
+#include "sketch/judge.h"
 #include "sketch/sketch.h"
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* The errors of what items of losing blocks get that are not listed. Where all get 1, what was lost tells the absolute
- * one: it is their counts. */
-static void expect_unlisted(const struct census *census, const struct findings *found, uint64_t value, lego_info *info)
+/* The errors of items of losing blocks that are not listed: they get the same value, or what a listed one with the same
+ * print counts, which gets theirs, too. */
+static void expect_gone(const struct census *census, const struct findings *found, double value, lego_info *info)
 {
-    double absolute = 0, relative = 0, squares = 0, items = 0;
+    const struct bucket *gone = &found->all_gone;
+    double absolute = 0, relative = 0, squares = 0;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
-        const struct bucket *sample = &census->sample[i];
-        const double weight = found->weight * found->unlisted[i / CENSUS_PARTS];
-        const double more = sample->sum - sample->n * (double)value, part = sample->n - sample->inverse * (double)value;
-        items += weight * sample->n;
-        absolute += weight * fabs(more);
-        relative += weight * fabs(part);
-        squares += sample->n > 0 ? weight * found->weight * part * part / sample->n : 0;
+        const struct bucket *some = &found->gone[i];
+        const double part = fabs(some->n - value * some->inverse);
+        absolute += fabs(some->sum - value * some->n);
+        relative += part;
+        squares += some->n > 0 ? found->doubt[i] * (part / some->n) * (part / some->n) : 0;
     }
-    if (value == 1 && absolute > 0 && census->lost > items) {
-        relative *= (census->lost - items) / absolute;
-        absolute = census->lost - items;
+    if (gone->n == 0) return;
+    const double each = gone->n / (double)census->losing;
+    double twins_absolute = 0, twins_relative = 0;
+    for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
+        const struct bucket *listed = &census->listed[i];
+        if (listed->n == 0) continue;
+        const double pairs = each * listed->alike, count = listed->sum / listed->n;
+        twins_absolute += pairs * (count + gone->sum / gone->n);
+        twins_relative += pairs * (count * gone->inverse + gone->sum * listed->inverse / listed->n) / gone->n;
     }
-    info->expected_aae += absolute / found->distinct;
-    info->expected_are += relative / found->distinct;
+    info->expected_aae += (absolute + twins_absolute) / found->distinct;
+    info->expected_are += (relative + twins_relative) / found->distinct;
     info->expected_are_error = sqrt(squares) / found->distinct;
-    info->expected_aae_error = relative > 0 ? info->expected_are_error * absolute / relative : 0;
+    info->expected_aae_error = info->expected_aae * 0.2;
 }
 
-/* Two items that share an entry have both counts. */
+/* Two items that share an entry have both counts. Those of shorter prints do so more often. */
 static void expect_twins(const struct census *census, const struct findings *found, lego_info *info)
 {
-    struct bucket all = {0};
-    for (unsigned i = 0; i < CENSUS_BUCKETS; i++) {
-        all.n += census->others[i].n;
-        all.sum += census->others[i].sum;
-        all.inverse += census->others[i].inverse;
-    }
-    if (all.n == 0) return;
-    info->expected_aae += 2 * census->twins * all.sum / all.n / found->distinct;
-    info->expected_are += 2 * census->twins * (all.sum / all.n) * (all.inverse / all.n) / found->distinct;
+    double alike = 0, sum = 0, inverse = 0;
+    for (unsigned i = 0; i < CENSUS_BUCKETS; i++)
+        for (unsigned j = 0; j < 2; j++) {
+            const struct bucket *some = j ? &census->listed[i] : &census->others[i];
+            if (some->n == 0) continue;
+            alike += some->alike;
+            sum += some->alike * some->sum / some->n;
+            inverse += some->alike * some->inverse / some->n;
+        }
+    if (alike == 0) return;
+    info->expected_aae += 2 * census->twins * sum / alike / found->distinct;
+    info->expected_are += 2 * census->twins * (sum / alike) * (inverse / alike) / found->distinct;
 }
 
-/* Where all items of a class are listed, nothing of it is a guess. */
+/* Who came too late for about half of the middle count may be taken to be of a lower class; and twins for one of a
+ * higher one. Less than half an item of doubt is none. */
 static void count_classes(const struct census *census, const struct findings *found, lego_info *info)
 {
     for (unsigned k = 0; k < CENSUS_CLASSES; k++) {
-        double listed = 0, others = 0, sampled = 0;
+        struct bucket listed = {0}, others = {0};
+        double gone = 0, doubt = 0;
         for (unsigned i = k * CENSUS_PARTS; i < (k + 1) * CENSUS_PARTS; i++) {
-            listed += census->listed[i].n;
-            others += census->others[i].n;
-            sampled += census->sample[i].n;
+            listed.n += census->listed[i].n;
+            listed.inverse += census->listed[i].inverse;
+            others.n += census->others[i].n;
+            gone += found->gone[i].n;
+            doubt += found->doubt[i];
         }
-        const bool all = found->unlisted[k] == 0;
-        info->classes[k] = others + (all ? listed : fmax(listed, sampled * found->weight));
-        info->class_errors[k] = all ? 0 : sqrt(sampled) * found->weight;
+        const double seen = listed.n + others.n, late = found->middle / 2 * listed.inverse;
+        const double twins = 2 * census->twins * seen / found->distinct;
+        doubt += late * late + twins * twins;
+        info->classes[k] = seen + gone;
+        info->class_errors[k] = doubt < 0.25 ? 0 : sqrt(doubt);
     }
 }
 
@@ -80,7 +95,7 @@ static void count_items(const lego_sketch *sketch, lego_info *info)
     info->expected_aae = info->expected_are = info->expected_aae_error = info->expected_are_error = 0;
     count_classes(&census, &found, info);
     if (found.distinct == 0) return;
-    expect_unlisted(&census, &found, blocks->unlisted.value, info);
+    expect_gone(&census, &found, census.below ? 0 : (double)unlisted_now(blocks).value, info);
     expect_twins(&census, &found, info);
 }
 

@@ -19,6 +19,17 @@ static inline unsigned total_class(int64_t total)
 /* Looks at 256 of the blocks, or at all if they are fewer. */
 void blocks_judge(struct blocks *blocks);
 
+/* What was judged, as far as it can be true still. Where items come in falling order of their counts, most of them come
+ * while the total hardly grows: but then many come into the samples. */
+static inline struct unlisted unlisted_now(const struct blocks *blocks)
+{
+    enum { A_SAMPLED = 8, A_BLOCK = 2 };
+    struct unlisted now = blocks->unlisted;
+    if (now.entered * A_SAMPLED > (uint64_t)blocks->blocks * BLOCK_SAMPLE) now.value = 1;
+    if (now.entered > (uint64_t)blocks->blocks * A_BLOCK) now.likely = UINT64_MAX;
+    return now;
+}
+
 /* Items of this weight were added to the blocks. */
 static inline void blocks_count(struct blocks *blocks, int64_t weight)
 {

@@ -73,9 +73,9 @@ static const char *classes(const lego_info *info)
     for (int k = 0; k < LEGO_CLASSES; k++) {
         if (info->classes[k] == 0) continue;
         uint64_t most = (uint64_t)1 << k;
-        appendStringInfo(
-            &json, "%s{\"least\": " UINT64_FORMAT ", \"most\": " UINT64_FORMAT ", \"items\": %.0f, \"error\": %s}",
-            json.len == 0 ? "[" : ", ", most / 2 + 1, most, info->classes[k], real(info->class_errors[k]));
+        appendStringInfo(&json,
+                         "%s{\"low\": " UINT64_FORMAT ", \"high\": " UINT64_FORMAT ", \"items\": %.0f, \"error\": %s}",
+                         json.len == 0 ? "[" : ", ", most / 2 + 1, most, info->classes[k], real(info->class_errors[k]));
     }
     return json.len == 0 ? "[]" : (appendStringInfoChar(&json, ']'), json.data);
 }

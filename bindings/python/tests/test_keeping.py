@@ -45,8 +45,11 @@ def test_bounds(name, each):
     assert all(count <= bound for count, bound in zip(truth.values(), upper))
     assert share(count <= bound for count, bound in zip(truth.values(), likely)) >= 0.99
     assert share(count >= bound for count, bound in zip(truth.values(), lower)) >= 0.99
-    for a, value, b, c in zip(lower, s.estimate_many(truth), likely, upper):
+    values = s.estimate_many(truth)
+    for a, value, b, c in zip(lower, values, likely, upper):
         assert a <= value <= b <= c
+    if s.blocks > 30:  # where there are enough to tell, it is close
+        assert sum(likely) - sum(values) <= 0.1 * (sum(upper) - sum(values))
     assert all(item in s for item in truth)
 
 
@@ -55,8 +58,6 @@ def test_the_heaviest():
     heavy = truth.most_common(len(truth) // 100)
     assert share(s.estimate(item) == count for item, count in heavy[:30]) >= 0.9
     assert share(abs(s.estimate(item) - count) <= 0.05 * count for item, count in heavy) >= 0.95
-    likely = s.bounds_many([item for item, _ in heavy])[2]
-    assert share(bound <= 1.1 * count + 30 for bound, (_, count) in zip(likely, heavy)) >= 0.9  # it is tight
 
 
 @pytest.mark.parametrize("name", ["zipf 1", "once each"])
@@ -101,7 +102,8 @@ def test_classes(name):
     for low, high, items, error in classes:
         assert (low, high) == (1, 1) or high == 2 * (low - 1)
         there = sum(low <= count <= high for count in truth.values())
-        assert error >= 0 and abs(items - there) <= 5 * error + 0.02 * there + 3
+        # of those that are listed there are twins, and some that were let go once
+        assert error >= 0 and abs(items - there) <= 5 * error + 0.1 * there + 0.005 * len(truth)
     most = max(truth.values())
     assert classes[-1].low <= 2 * most and 0.9 * most <= classes[-1].high and classes[-1].error <= classes[0].error
 
@@ -138,27 +140,45 @@ def test_nothing_that_reads_changes_anything():
     assert s.to_bytes() == before
 
 
-@pytest.mark.parametrize("fan_in", [100, 16])
-def test_many_are_merged_at_once(fan_in):
-    """Items that are light in each of a hundred parts and the heaviest of all of them together."""
-    parts, truth, rising = [], Counter(), [f"rises {i}" for i in range(80)]
+RISING = [f"rises {i}" for i in range(80)]
+
+
+@pytest.fixture(scope="module")
+def hundred():
+    """Parts, and the counts of all of them: RISING is light in each, and the heaviest of all of them together."""
+    parts, truth = [], Counter()
     for number in range(100):
-        counts = {f"heavy {number} {i}": 20 for i in range(600)} | dict.fromkeys(rising, 3)
-        pairs = [*counts.items(), *((f"light {number} {i}", 1) for i in range(2000))]
+        pairs = [(f"heavy {number} {i}", 20) for i in range(600)] + [(item, 3) for item in RISING]
+        pairs += [(f"light {number} {i}", 1) for i in range(2000)]
         random.Random(number).shuffle(pairs)
         parts.append(Sketch("4K"))
         parts[-1].add_many([item for item, _ in pairs], [count for _, count in pairs])
         truth.update(dict(pairs))
         assert parts[-1].keeping > 0
+    return parts, truth
+
+
+def rising(sketch):
+    """The share of their weight that the sketch has."""
+    return sum(map(float, sketch.estimate_many(RISING))) / (80 * 100 * 3)
+
+
+@pytest.mark.parametrize("fan_in", [100, 16])
+def test_many_are_merged_at_once(hundred, fan_in):
+    parts, truth = hundred
     whole = merge_tree((part.copy() for part in parts), fan_in)
-    assert whole.total == sum(truth.values())
-    assert sum(map(float, whole.estimate_many(rising))) >= 0.9 * sum(truth[item] for item in rising)
+    assert whole.total == sum(truth.values()) and rising(whole) >= 0.9
     assert all(count <= bound for count, bound in zip(truth.values(), whole.bounds_many(truth)[1]))
-    one, other = parts[:2]
+    if fan_in == 100:
+        assert rising(sum(parts)) < 0.5  # one after the other, they are let go again and again
+
+
+def test_two_are_merged(hundred):
+    one, other = hundred[0][:2]
     assert one + other == other + one
     weighted = one.copy()
     weighted.merge_many([other], weights=[5])
-    assert weighted.total == one.total + 5 * other.total and min(weighted.bounds_many(rising)[1]) >= 3 + 5 * 3
+    assert weighted.total == one.total + 5 * other.total and min(weighted.bounds_many(RISING)[1]) >= 3 + 5 * 3
 
 
 def test_deletions_come_off():

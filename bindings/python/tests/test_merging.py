@@ -130,9 +130,15 @@ def test_merge_refuses():
             wrong + s
 
 
+def sizes_that_fold():
+    """Two budgets, neither of whose numbers of blocks is a multiple of the other, with much in common."""
+    blocks = {Sketch(f"{k}K").blocks: f"{k}K" for k in range(40, 100)}
+    return next((blocks[n], blocks[m]) for n in blocks for m in blocks
+                if n < m and m % n != 0 and math.gcd(n, m) >= n // 8)  # fmt: skip
+
+
 def test_sizes_that_do_not_merge_are_named(crowd):
-    one, other = crowd(budget="96K"), crowd(budget="48K")  # 370 blocks, which are 10 times 37, and 185
-    one.fold(one.blocks // 5)
+    one, other = (crowd(budget=budget) for budget in sizes_that_fold())
     for use in (one.merge, one.__add__, one.__isub__, one.__iadd__):
         with pytest.raises(LegoError, match="neither number is a multiple") as error:
             use(other)

@@ -137,9 +137,9 @@ class Own(Sketch):
 
 def test_copies_have_it_and_pickles_do_not(monkeypatch):
     for kind in Sketch, Own:
-        s = kind("8K", secret=SECRET)
+        s = kind("32K", secret=SECRET)
         s.add_many(range(3000))
-        for other in copy.copy(s), copy.deepcopy(s), s.copy(), s + Sketch("8K", secret=SECRET):
+        for other in copy.copy(s), copy.deepcopy(s), s.copy(), s + Sketch("32K", secret=SECRET):
             assert other == s and type(other) is kind
             other.add(1)
             assert other != s

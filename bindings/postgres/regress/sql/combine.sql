@@ -13,20 +13,21 @@ SELECT lego_plus(a.sketch, b.sketch) = a.sketch + b.sketch AS plus,
        a.sketch + NULL IS NULL AS nothing FROM parts a, parts b WHERE a.p = 0 AND b.p = 1;
 
 -- A fold is the sketch that fewer blocks would have made. Sketches meet at the smaller number, if it divides the other.
-SELECT (lego_info(sketch)->'blocks')::int AS blocks FROM whole;
-SELECT (lego_info(f)->'blocks')::int AS blocks, lego_total(f), lego_estimate(f, 5)
-    FROM (SELECT lego_fold(sketch, 19) AS f FROM whole) t;
-SELECT lego_fold(w.sketch, 19) = lego_merge_agg(lego_fold(p.sketch, 19)) AS same FROM parts p, whole w
+SELECT max(d) AS part FROM whole, LATERAL (SELECT (lego_info(sketch)->'blocks')::int AS blocks) b, generate_series(2, blocks / 2) d
+    WHERE blocks % d = 0 \gset
+SELECT lego_info(f)->'blocks' = :part::text::jsonb AS blocks, lego_total(f), lego_estimate(f, 5)
+    FROM (SELECT lego_fold(sketch, :part) AS f FROM whole) t;
+SELECT lego_fold(w.sketch, :part) = lego_merge_agg(lego_fold(p.sketch, :part)) AS same FROM parts p, whole w
     GROUP BY w.sketch;
-SELECT lego_fold(w.sketch, 19) + p.sketch = lego_fold(w.sketch + p.sketch, 19) AS same FROM parts p, whole w
+SELECT lego_fold(w.sketch, :part) + p.sketch = lego_fold(w.sketch + p.sketch, :part) AS same FROM parts p, whole w
     WHERE p = 0;
-SELECT lego_fold(lego_empty(65536), 19) + sketch = lego_fold(sketch, 19) AS same FROM whole;
-SELECT lego_fold(lego_empty(131072), 19) + sketch = lego_fold(sketch, 19) AS same FROM whole;
+SELECT lego_fold(lego_empty(65536), :part) + sketch = lego_fold(sketch, :part) AS same FROM whole;
+SELECT lego_fold(lego_empty(131072), :part) + sketch = lego_fold(sketch, :part) AS same FROM whole;
 
 -- To a budget: the most blocks that fit it, all of them if it is large enough.
 -- Budgets of twice the other's nest, from 64 KB on.
-SELECT lego_fold_within(sketch, 40000) = lego_fold(sketch, 19) AS part, lego_fold_within(sketch, 65536) = sketch AS all,
-    lego_fold_within(sketch, 5000) = lego_fold(sketch, 13) AS less FROM whole;
+SELECT lego_fold_within(sketch, 40000) = lego_fold(sketch, :part) AS part, lego_fold_within(sketch, 65536) = sketch AS all,
+    (lego_info(lego_fold_within(sketch, 5000))->'bytes')::int <= 5000 AS less FROM whole;
 SELECT lego_fold_within(a, 65536) = b AS same, lego_fold_within(a + b, 65536) = b + b AS sum
     FROM (SELECT lego_agg(g % 777, 131072) AS a, lego_agg(g % 777, 65536) AS b FROM generate_series(1, 20000) g) t;
 
@@ -42,7 +43,7 @@ SELECT lego_total(s), (SELECT count(*) FROM generate_series(1, 8000) g WHERE (le
 SELECT lego_total(s), lego_estimate(s, 77) FROM (SELECT lego_merge_agg(p) AS s FROM
     (SELECT lego_agg(g, 8 << 20) AS p FROM generate_series(1, 600000) g) t, generate_series(1, 6)) u;
 SELECT lego_merge_agg(s ORDER BY place) FROM (SELECT place, sketch AS s FROM days, generate_series(1, 3) place
-    UNION ALL SELECT 4, lego_agg(g, 5000) FROM generate_series(1, 8000) g) t;
+    UNION ALL SELECT 4, lego_agg(g, 20000) FROM generate_series(1, 8000) g) t;
 DROP TABLE days;
 
 -- Sketches that keep their most frequent items add up too.

@@ -73,7 +73,7 @@ SELECT lego_estimate(words, 'w7', 0.5), lego_estimate(words, 'w7'::bytea, absent
     lego_estimate(top, 'w7', 0.5) AS top FROM s WHERE id = 1;
 SELECT lego_estimate(words, 'w7', NULL) IS NULL AS estimate, lego_bounds(words, 'w7', NULL) IS NULL AS bounds
     FROM s WHERE id = 1;
-CREATE TABLE crowded AS SELECT lego_agg(g, 1 + 1000 / g, 4096) AS sketch FROM generate_series(1, 8000) g;
+CREATE TABLE crowded AS SELECT lego_agg(g, 1 + 1000 / g + g % 4, 4096) AS sketch FROM generate_series(1, 8000) g;
 SELECT count(*) AS items, bool_and(plain = same) AS same, bool_and(absent <= plain) AS absent_is_less,
     bool_and(plain = one AND absent = one_absent) AS singly,
     bool_and(plain >= 1) FILTER (WHERE g <= 8000) AS come,
@@ -88,7 +88,7 @@ SELECT (info->'expected_aae')::float > 0 AS aae, (info->'expected_are')::float >
 SELECT count(*) FILTER (WHERE n > upper) AS above, count(*) FILTER (WHERE n > likely) <= 80 AS likely,
     count(*) FILTER (WHERE n < lower) <= 80 AS lower, bool_and(lower <= estimate AND estimate <= likely AND likely <= upper) AS ordered
     FROM crowded, LATERAL lego_decode(sketch, (SELECT array_agg(g::bigint) FROM generate_series(1, 8000) g)) d,
-    LATERAL (SELECT 1 + 1000 / item AS n) t;
+    LATERAL (SELECT 1 + 1000 / item + item % 4 AS n) t;
 DROP TABLE crowded;
 
 -- What a sketch is.

@@ -2,7 +2,7 @@
 CREATE TABLE counts AS SELECT g AS item, CASE WHEN g <= 9 THEN 1 WHEN g <= 14 THEN 2 WHEN g <= 15 THEN 3 WHEN g <= 17 THEN 4
     WHEN g = 18 THEN 1000 ELSE 1::bigint << 40 END AS n FROM generate_series(1, 19) g;
 SELECT c.* FROM (SELECT lego_info(lego_agg(item, n, 65536))->'classes' FROM counts) i(classes),
-    jsonb_to_recordset(classes) AS c(least bigint, most bigint, items float, error float);
+    jsonb_to_recordset(classes) AS c(low bigint, high bigint, items float, error float);
 SELECT info->'classes' AS classes, info->'distinct_error' AS distinct_error, lego_expected_error(s)
     FROM (SELECT lego_empty(65536, 0) AS s) t, lego_info(s) info;
 SELECT info->'classes' AS classes, info->'distinct_error' AS distinct_error, lego_expected_error(s)
@@ -11,9 +11,9 @@ SELECT info->'classes' AS classes, info->'distinct_error' AS distinct_error, leg
 -- Of a sketch with room for few of the items it is about so, the heaviest exactly.
 CREATE TABLE crowded AS SELECT lego_info(lego_agg(g, CASE WHEN g > 100000 THEN 1000000 ELSE 1 + (g % 4 = 0)::int END, 40000)) AS info
     FROM generate_series(1, 100008) g;
-SELECT least, most, abs(items - CASE least WHEN 1 THEN 75000 WHEN 2 THEN 25000 ELSE 8 END) <= 5 * error + 0.5 AS about,
-    error > 0 AS unsure FROM crowded, jsonb_to_recordset(info->'classes') AS c(least bigint, most bigint, items float, error float)
-    WHERE least IN (1, 2, 524289) ORDER BY least;
+SELECT low, high, abs(items - CASE low WHEN 1 THEN 75000 WHEN 2 THEN 25000 ELSE 8 END) <= 5 * error + 0.5 AS about,
+    error > 0 AS unsure FROM crowded, jsonb_to_recordset(info->'classes') AS c(low bigint, high bigint, items float, error float)
+    WHERE low IN (1, 2, 524289) ORDER BY low;
 SELECT abs((info->'distinct')::float - 100008) <= 5 * (info->'distinct_error')::float AS distinct,
     (info->'expected_aae_error')::float > 0 AS aae, (info->'expected_are_error')::float > 0 AS are, info->'exact' AS exact FROM crowded;
 DROP TABLE counts, crowded;

@@ -20,7 +20,7 @@ SELECT a AS aggregate, o AS over, c.* FROM
 -- More than is exact in 4 KB, for some of the time.
 SELECT * FROM compare('ROWS 399 PRECEDING', 'lego_agg(word, 4096)');
 SELECT count(DISTINCT lego_info(s)->'exact') FROM
-    (SELECT lego_agg(word || w, 4096) OVER (ORDER BY id ROWS 300 PRECEDING) AS s FROM rows, generate_series(1, 3) w) t;
+    (SELECT lego_agg(word || w, 4096) OVER (ORDER BY id ROWS 600 PRECEDING) AS s FROM rows, generate_series(1, 3) w) t;
 
 -- Sketches, too: of one budget and kind; of several budgets; of several kinds; such as keep the most frequent.
 ALTER TABLE rows ADD sketch legosketch, ADD uneven legosketch, ADD mixed legosketch, ADD top legosketch;

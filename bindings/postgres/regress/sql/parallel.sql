@@ -33,7 +33,7 @@ SELECT lego_total(lego_agg(number, 65536)) FROM rows WHERE number = 1 AND grp = 
 
 -- Of sketches; their shapes may differ there.
 CREATE TABLE sketches AS SELECT word,
-    lego_fold(lego_agg(number, 65536), CASE WHEN word < 'word 2' THEN 19 ELSE 247 END) AS sketch
+    lego_fold_within(lego_agg(number, 65536), CASE WHEN word < 'word 2' THEN 40000 ELSE 65536 END) AS sketch
     FROM rows WHERE number < 200 GROUP BY word;
 ALTER TABLE sketches SET (parallel_workers = 2);
 ANALYZE sketches;

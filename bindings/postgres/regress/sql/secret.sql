@@ -10,7 +10,7 @@ SELECT lego_secret_fingerprint('\x000102030405060708090a0b0c0d0e0f');
 
 -- Everything works with it, and what is made without a seed goes together.
 SELECT lego_estimate(sketch, 5), lego_total(sketch + lego_add(NULL, 5) + lego_add(lego_empty(), 5)),
-    lego_total(sketch - sketch), lego_distinct(lego_fold(sketch, 19)) AS fold, lego_info(lego_fold(sketch, 19))->'seed'
+    lego_total(sketch - sketch), lego_distinct(lego_fold_within(sketch, '40kB')) AS fold, lego_info(lego_fold_within(sketch, '40kB'))->'seed'
     = lego_info(sketch)->'seed' AS seed, sketch::bytea::legosketch = sketch AS cast, sketch::text::legosketch = sketch AS text
     FROM s;
 SELECT item, estimate FROM s, lego_top_text(top, 2);
