@@ -2,9 +2,9 @@
 with exact integers, a step at a time and nothing remembered that can be counted.
 
 A block is a List, which has everything that was counted, or a Keeper, which keeps the heaviest. Keys are integers of 64
-bits, of which those that are not known are 0; the bits of a block are one long integer. What the library takes from a
-look at its samples (src/sketch/judge.c), how much it answers for items that are not listed, is not here: these two
-numbers of a file are taken as they are."""
+bits, of which those that are not known are 0; the bits of a block are one long integer. What the library
+takes from a look at its samples (src/sketch/judge.c), and so what it answers for items that are not listed, is not here:
+the three numbers of it in a file are taken as they are."""
 
 import functools
 import struct
@@ -630,7 +630,7 @@ class Sketch:
     total: int = 0
     items: int = 0
     blocks: list = None
-    unlisted: tuple = (1, 0)  # what is answered for items that are not listed (src/sketch/judge.c)
+    unlisted: tuple = (1, 0, 0)  # what was judged of items that are not listed (src/sketch/judge.c)
 
     def __post_init__(self):
         self.blocks = self.blocks or [List(whole_bits(1))]
@@ -663,27 +663,23 @@ class Sketch:
         return spread(content_of(self), numbers_of_blocks(self.most)) if self.is_whole() else self.blocks
 
     def read(self, item):
-        """The count of who is listed, or None; the sum of all that have its short print; and what its block lost."""
+        """What is listed of it, the sum of all that have its short print, and what its block lost above 0 and below."""
         index, key = spot(hash62(item, self.seed), len(self.blocks))
         block = self.blocks[index]
         if isinstance(block, List):
-            value = block.counts.get(cut(key, block.known()))
-            return value, value or 0, 0, 0
+            value = block.counts.get(cut(key, block.known()), 0)
+            return value, value, 0, 0
         entry = block.find(key)
         alike = sum(e.value for e in block.entries if cut(e.key, block.known()) == cut(key, block.known()))
-        return entry and entry.value, alike, block.plus, block.minus
+        return entry.value if entry else 0, alike, block.plus, block.minus
 
     def answer(self, item):
-        """value, lower, upper, likely"""
-        listed, alike, plus, minus = self.read(item)
-        value = listed or 0
-        if minus or plus and (value < 0 or alike < value):
-            return value, min(alike, value) - minus, max(alike, value) + plus, max(alike, value) + plus
+        """value, lower, upper; value is None where it depends on what is not listed."""
+        value, alike, plus, minus = self.read(item)
         upper = max(alike, value) + plus
-        if plus == 0:
-            return value, value, upper, upper
-        best = max(value, min(self.unlisted[0], upper))
-        return best, value, upper, max(best, min(upper, value + self.unlisted[1]))
+        if minus or plus and (value < 0 or alike < value):
+            return value, min(alike, value) - minus, upper
+        return value if plus == 0 else None, value, upper
 
 
 def content_of(sketch):
@@ -717,12 +713,9 @@ def build(most, stream, **options):
 
 def merge(into, *others):
     """into and others, each (sketch, times), as one sketch."""
-    parts, most, whole = [(into, 1), *others], into.most, into.is_whole()
-    for sketch, _ in others:
-        if not sketch.is_whole():
-            nested = most % sketch.most == 0 or sketch.most % most == 0
-            check(nested or whole and sketch.most <= most, "numbers of blocks that do not nest")
-            most, whole = min(most, sketch.most), False
+    parts = [(into, 1), *others]
+    most = min([into.most] + [sketch.most for sketch, _ in others if not sketch.is_whole()])
+    check(all(sketch.is_whole() or sketch.most % most == 0 for sketch, _ in parts), "numbers of blocks that do not nest")
     made = Sketch(most, into.seed, into.name, into.fingerprint)
     for sketch, times in parts:
         made.total += times * sketch.total
@@ -835,7 +828,7 @@ def write_sketch(sketch):
     saved = sketch.smallest()
     body = b"".join(block.pack() for block in saved)
     if sketch.keeps():
-        body += struct.pack("<QQ", *sketch.unlisted)
+        body += struct.pack("<QQQ", *sketch.unlisted)
     return write_head(2, 0 if sketch.is_empty() else sketch.items, sketch.seed, sketch.fingerprint, sketch.name,
                       sketch.most, len(saved), sketch.total, body)
 
@@ -850,9 +843,9 @@ def read_sketch(data, secret=None):
         at += size
     sketch = Sketch(most, seed, name, fingerprint, total, items, blocks)
     if sketch.keeps():
-        sketch.unlisted = struct.unpack_from("<QQ", data, at)
+        sketch.unlisted = struct.unpack_from("<QQQ", data, at)
         check(0 < sketch.unlisted[0] < 2**63, "what is answered for items that are not listed")
-        at += 16
+        at += 24
     check(at == len(data) - 8, "length")
     check((items == 0) == sketch.is_empty(), "kinds of items")
     check(total == sum(sum_of(block) for block in blocks), "total")
