@@ -728,6 +728,8 @@ def merge(into, *others):
 
 def fold(sketch, most):
     """The same in fewer blocks, a divisor of those there are at most."""
+    if most == sketch.most:
+        return sketch
     return merge(Sketch(most, sketch.seed, sketch.name, sketch.fingerprint), (sketch, 1))
 
 

@@ -171,10 +171,11 @@ def write_blocks(path):
 #   count: (draw >> 63 - shift mod (BITS + 1)) + 1, negative if SIGNED is 2, or it is 1 and draw mod 3 = 0. The key of
 #   number k of a pool is the leading WHOLE bits of SplitMix64's first output from state k.
 """)
-        sizes = [0, 1, 2, 3, 4, 5, 8, 9, 20, 40, 60, 90, 100, 110, 120, 130, 150, 200, 300, 500, 1000, 2500]
-        for i in range(132):
-            whole, n, bits, signed = 34 + i % 29, sizes[i % 22], [0, 2, 5, 12, 30, 48][i // 22], (i % 5 == 4) * (1 + i % 2)
-            pool, draws, block = max(1, n // (1 + i % 3)), draw(i), blocks.List(whole)
+        sizes = [0, 1, 2, 3, 4, 5, 8, 9, 20, 40, 60, 90, 105, 120, 150, 200, 300, 400, 700, 1000, 2500]
+        sizes = 5 * sizes + list(range(95, 145))
+        for i, n in enumerate(sizes):
+            whole, bits, signed = 34 + i % 29, [0, 5, 12, 30, 48, 0, 1, 0][i // 21], (i % 5 == 4) * (1 + i % 2)
+            pool, draws, block = max(1, n // 2) if i % 3 == 2 else 100 * n + 1, draw(i), blocks.List(whole)
             for _ in range(n):
                 number, shift, count = next(draws) % pool, next(draws), next(draws)
                 value = (count >> 63 - shift % (bits + 1)) + 1
@@ -184,7 +185,7 @@ def write_blocks(path):
 
 
 # What the library judged of the items of each stream that are not listed, which this program does not know.
-UNLISTED = [(1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0)]
+UNLISTED = [(1, 0, 0), (1, 3, 0), (102400000, 4123168604160, 1), (1, 1, 0)]
 
 
 def block_cases():

@@ -434,7 +434,7 @@ class OwnBlocks(unittest.TestCase):
                     self.assertEqual(wrong[:size], other.pack())
                 except ValueError:
                     refused += 1
-        self.assertGreater(refused, 100)
+        self.assertGreater(refused, 50)
         self.assertLessEqual({1, blocks.FLOOR, blocks.LAST}, steps)
 
     def test_a_list_follows_from_its_content(self):
@@ -497,10 +497,10 @@ class OwnBlocks(unittest.TestCase):
             merged = blocks.merge(blocks.build(most, parts[0]), *((blocks.build(most, part), 1) for part in parts[1:]))
             self.assertFalse(all_at_once.keeps())
             self.assertEqual(blocks.write_sketch(all_at_once), blocks.write_sketch(merged))
-            for fewer in (b for b in range(1, most + 1) if most % b == 0):
+            for fewer in (b for b in range(n // 150, most) if b > 0 and most % b == 0):
                 own = blocks.build(fewer, sum(parts, []))
-                if not own.keeps():
-                    self.assertEqual(blocks.write_sketch(own), blocks.write_sketch(blocks.fold(merged, fewer)))
+                self.assertFalse(own.keeps())
+                self.assertEqual(blocks.write_sketch(own), blocks.write_sketch(blocks.fold(merged, fewer)))
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), f"there is no {LIBRARY}: build it or set LEGOSKETCH")
@@ -535,7 +535,7 @@ class Blocks(unittest.TestCase):
 
     def check(self, stream, at_once=True, **options):
         """A stream of one kind of items, since a call has one kind."""
-        sketch, more = Sketch(**options), []
+        sketch = Sketch(**options)
         sketch.add_many(stream) if at_once else sketch.add(stream)
         own = blocks.build(sketch.info().blocks, stream, seed=options.get("seed", 0), name="compact")
         self.same(own, sketch)
@@ -575,13 +575,12 @@ class Blocks(unittest.TestCase):
 
     def test_crowds(self):
         """Down to 0.1 bytes an item, in several orders."""
-        for n, most in ((5000, 2), (2000, 1)):
-            for scale in (0, 0.3, 10):
-                stream = skewed(n, scale)
-                for order in (stream, sorted(stream), sorted(stream, key=lambda one: one[1])):
-                    self.check(order, blocks=most)
-        runs = [(i // 3, 1) for i in range(6000)]
-        for order in (runs, sorted(runs, key=lambda one: one[0] % 100), 3 * [(i, 1) for i in range(2000)]):
+        for scale in (0, 1):
+            stream = skewed(2600, scale)
+            for order in (stream, sorted(stream, key=lambda one: one[1]), sorted(stream, key=lambda one: -one[1])):
+                self.check(order, blocks=1)
+        runs = [(i // 3, 1) for i in range(2400)]
+        for order in (runs, sorted(runs, key=lambda one: one[0] % 100), 3 * [(i, 1) for i in range(800)]):
             self.check(order, blocks=2)
 
     def test_giants(self):
@@ -606,7 +605,8 @@ class Blocks(unittest.TestCase):
         self.assertTrue(own.is_empty())
         rng = np.random.RandomState(10)
         for i, high in enumerate((1, 2, 40, 2**40)):
-            stream = [(int(item), int(count)) for item, count in zip(rng.randint(0, 900, 1200), rng.randint(-high, high + 1, 1200))]
+            items, counts = rng.randint(0, 900, 1200), rng.randint(-high, high + 1, 1200)
+            stream = list(zip(items.tolist(), counts.tolist()))
             self.check(stream, blocks=2, at_once=i % 2 == 0)
             above = [(item, abs(count) + 1) for item, count in stream]
             self.check(above + [(item, -count) for item, count in above[:900]], blocks=2, at_once=i % 2 == 1)
@@ -648,7 +648,7 @@ class Blocks(unittest.TestCase):
 
     def test_merges(self):
         """Of several at once, with weights, exact or full; into a smaller one, and then it is added to and folded."""
-        for n, scale in ((60, 5), (300, 0), (300, 50), (1500, 3)):
+        for n, scale in ((60, 5), (300, 0), (300, 50), (900, 3)):
             parts = [skewed(n, scale, seed) for seed in range(4)]
             for mosts, times in (((6, 6, 6, 6), (1, 1, 1)), ((6, 3, 6, 12), (1, 4, 2)), ((4, 4, 2, 2), (1, -1, 2)),
                                  ((1, 1, 1, 1), (2**20, 1, -3))):
@@ -670,7 +670,7 @@ class Blocks(unittest.TestCase):
 
     def test_sizes_that_do_not_nest(self):
         for mosts, refused in (((4, 6), True), ((6, 3), False), ((3, 6), False), ((6, 4), True)):
-            parts = [skewed(1500), skewed(1500)]
+            parts = [skewed(800), skewed(800)]
             if refused:
                 self.assertRaisesRegex(RuntimeError, "lego_merge_many", self.merged, parts, mosts, [1])
             else:
