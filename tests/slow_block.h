@@ -6,7 +6,15 @@
 #include "block/content.h"
 #include "support_draw.h"
 
-enum { SLOW_HEAD = 40, SLOW_ROOM = 2048 - 40, SLOW_G = 32, SLOW_KEEP = 6, SLOW_LAST = 9, SLOW_ENTRIES = 191 };
+enum {
+    SLOW_HEAD = 40,
+    SLOW_ROOM = 2048 - 40,
+    SLOW_G = 32,
+    SLOW_KEEP = 6,
+    SLOW_FLOOR = 9,
+    SLOW_LAST = 9,
+    SLOW_ENTRIES = 191
+};
 
 static const unsigned slow_digit[] = {1, 1, 1, 2, 4, 8, 16, 31};
 
@@ -15,7 +23,13 @@ static const unsigned slow_digit[] = {1, 1, 1, 2, 4, 8, 16, 31};
 /* Bits that all keys of a step have. */
 static inline unsigned slow_print(unsigned step, unsigned whole)
 {
-    return step == 0 ? whole : 25 - step;
+    return step == 0 ? whole : step < SLOW_FLOOR ? 25 - step : 16;
+}
+
+/* Bits of a field of the sample. */
+static inline unsigned slow_sample(unsigned step)
+{
+    return 21 - slow_print(step, 0);
 }
 
 static inline uint64_t slow_cut(uint64_t key, unsigned length)
@@ -140,7 +154,7 @@ static inline unsigned slow_tail(const struct content *content)
     unsigned lost = 4 * slow_lost(loss) + 2;
     if (content->step < SLOW_KEEP) return 0;
     return 2 * (4u * loss->wide + 1) + 4u * loss->wide + 3 + lost + (loss->minus ? lost : 0) +
-           4 * (21 - slow_print(content->step, 0)) + 8;
+           4 * slow_sample(content->step) + 8;
 }
 
 /* Of all g the fewest bits, and the least g that has them; a content that keeps has its g. */
@@ -217,7 +231,7 @@ static inline void slow_put_longer(struct slow_bits *bits, const struct content 
 static inline void slow_put_tail(struct slow_bits *bits, const struct content *content)
 {
     const struct loss *loss = &content->loss;
-    unsigned a = loss->wide, lost = 4 * slow_lost(loss) + 2, sample = 21 - slow_print(content->step, 0);
+    unsigned a = loss->wide, lost = 4 * slow_lost(loss) + 2, sample = slow_sample(content->step);
     assert_true(bits->at + slow_tail(content) <= 2048);
     assert_false(loss->left >> (4 * a + 1) || loss->nursed >> (4 * a + 1) || loss->press >> (4 * a + 3));
     bits->at = 2048 - slow_tail(content);
@@ -229,7 +243,7 @@ static inline void slow_put_tail(struct slow_bits *bits, const struct content *c
     for (unsigned i = 0; i < 4; i++) {
         bool longer = i < content->n && !slow_heavy(content, i, content->g);
         if (longer) slow_put_longer(bits, content, i, sample);
-        else slow_put(bits, 1, sample);
+        else slow_put(bits, sample > 0, sample);
     }
     slow_put(bits, loss->hand, 8);
     assert_int_equal(bits->at, 2048);
@@ -335,7 +349,7 @@ static inline void slow_take_longer(struct slow_bits *bits, struct content *cont
 
 static inline void slow_take_tail(struct slow_bits *bits, unsigned a, unsigned b, bool below, struct content *content)
 {
-    unsigned sample = 21 - slow_print(content->step, 0);
+    unsigned sample = slow_sample(content->step);
     unsigned length = 3 * (4 * a + 1) + 2 + (4 * b + 2) * (1u + below) + 4 * sample + 8;
     if (bits->at + length > 2048) bits->past = true;
     if (bits->past) return;
@@ -357,7 +371,7 @@ static inline void slow_take_tail(struct slow_bits *bits, unsigned a, unsigned b
 static inline bool slow_loss(const struct content *content)
 {
     const struct loss *loss = &content->loss;
-    bool last = content->step == SLOW_LAST, some = last && content->n > 4;
+    bool last = content->step >= SLOW_FLOOR, some = last && content->n > 4;
     uint64_t smallest = UINT64_MAX;
     for (unsigned i = 4; i < content->n; i++) {
         int64_t c = content->value[i];

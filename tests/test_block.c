@@ -54,7 +54,7 @@ static void codes_are_those_of_the_comment(void)
 {
     static struct content content, opened;
     struct block block, untouched;
-    unsigned fit = 0, rounds = ROUNDS(3000);
+    unsigned fit = 0, rounds = ROUNDS(1500);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         trial_content(&t, &content);
@@ -126,7 +126,7 @@ static void many_reads_are_right(void)
         struct trial t = make_trial(whole);
         t.whole = whole;
         for (unsigned i = 0; i < GUARDED; i++) any_block(whole * 1000 + i, whole, &base[i], &content[i]);
-        for (unsigned round = 0; round < ROUNDS(3000); round++) {
+        for (unsigned round = 0; round < ROUNDS(1000); round++) {
             unsigned n = (unsigned)draw_below(&t.state, MANY_MOST + 1);
             for (unsigned i = 0; i < n; i++) {
                 block[i] = draw_below(&t.state, 8) ? (uint32_t)draw_below(&t.state, GUARDED) : GUARDED - 1;
@@ -196,7 +196,7 @@ static void settled_at_the_first_step_that_fits(void)
 {
     static struct slow_items items;
     static struct content slow, content;
-    unsigned seen[SLOW_LAST + 1] = {0}, rounds = ROUNDS(1500);
+    unsigned seen[SLOW_LAST + 1] = {0}, rounds = ROUNDS(800);
     for (uint64_t seed = 1; seed <= rounds; seed++) {
         struct trial t = make_trial(seed);
         unsigned first = (unsigned)draw_below(&t.state, 3);
@@ -229,7 +229,7 @@ static void settling(void **unused)
 static void kept_as_the_rule_says(void)
 {
     static struct content rule, opened;
-    unsigned some = 0, kept = 0;
+    unsigned some = 0, kept = 0, seen[SLOW_LAST + 1] = {0};
     for (uint64_t seed = 1; seed <= ROUNDS(120); seed++) {
         struct trial t = make_trial(seed);
         if (seed % 3 == 0) t.bits = (unsigned)draw_below(&t.state, 3);
@@ -247,6 +247,7 @@ static void kept_as_the_rule_says(void)
             if (!keeps) kernels->open(&block, t.whole, &rule); /* test_block's other tests have lists */
             if (!keeps || rule.step < SLOW_KEEP) continue;
             kept++;
+            seen[rule.step]++;
             if (i % 16) {
                 assert_true(kernels->close(&expected, t.whole, &rule));
                 assert_block(&block, &expected);
@@ -258,8 +259,19 @@ static void kept_as_the_rule_says(void)
             assert_content(&opened, &rule);
             check_reads(&t, &block, &rule);
         }
+        for (unsigned i = 0; rule.step >= SLOW_KEEP && rule.n > 4 && i < 1000; i++) { /* and all of it deleted */
+            unsigned k = 4 + (unsigned)draw_below(&t.state, rule.n - 4);
+            const uint64_t key = rule.key[k];
+            const int64_t count = -rule.value[k];
+            keep_add(&rule, key, count);
+            kernels->add_on(&block, t.whole, key, count);
+            expected = slow_canonical(&rule, t.whole);
+            assert_block(&block, &expected);
+            assert_true(kernels->valid(&block, t.whole, &opened));
+        }
     }
     assert_in_range(some, kept / 20, kept);
+    for (unsigned step = SLOW_KEEP; step <= SLOW_LAST; step++) assert_true(seen[step] > 0);
 }
 
 static void keeping(void **unused)

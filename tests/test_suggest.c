@@ -21,7 +21,7 @@ static void zipf(int64_t counts[N], double skew, uint64_t state)
  * these sketches are exact. A count above MOST comes in so many parts. */
 static double error_of(const int64_t counts[N], uint64_t budget, unsigned *exact)
 {
-    enum { SEEDS = FULL ? 8 : 2, MOST = 64 };
+    enum { SEEDS = FULL ? 8 : 2, MOST = 32 };
     static uint64_t items[N];
     static lego_estimate answers[N];
     struct stream_of s = {0, malloc(MOST * N * sizeof(uint64_t)), malloc(MOST * N * sizeof(int64_t))};
@@ -35,7 +35,7 @@ static double error_of(const int64_t counts[N], uint64_t budget, unsigned *exact
         }
     }
     *exact = 0;
-    for (uint64_t seed = 100; seed < 100 + SEEDS; seed++) {
+    for (uint64_t seed = 500; seed < 500 + SEEDS; seed++) {
         lego_options options = {budget, 0, NULL, seed, NULL, NULL};
         lego_sketch *sketch;
         uint64_t state = seed;
@@ -128,8 +128,9 @@ static void giants_are_reckoned_with(void **unused)
     double expected = -1;
     unsigned exact;
     uint64_t budget = suggest(&(lego_wish){.counts = counts, .n = N, .error = 0.1}, &expected);
-    assert_true(expected > 0 && expected <= 0.1);
-    assert_true(error_of(counts, budget, &exact) <= 0.1);
+    const double error = error_of(counts, budget, &exact);
+    print_message("giants: %lu bytes, error %g, expected %g\n", (unsigned long)budget, error, expected);
+    assert_true(expected > 0 && expected <= 0.1 && error <= 0.1);
 }
 
 static void few_items_take_the_least_budget(void **unused)

@@ -1,6 +1,7 @@
 /* trial_block: random content of a block, and every kernels that this CPU can run. */
 #pragma once
 
+#include "block/keep.h"
 #include "block/kernels.h"
 #include "slow_block.h"
 
@@ -25,7 +26,15 @@ static inline void assert_content(const struct content *a, const struct content 
     assert_int_equal(a->step, b->step);
     assert_int_equal(a->n, b->n);
     assert_memory_equal(a->value, b->value, a->n * sizeof *a->value);
-    if (a->step < SLOW_SHARE) assert_memory_equal(a->key, b->key, a->n * sizeof *a->key);
+    assert_memory_equal(a->key, b->key, a->n * sizeof *a->key);
+    if (a->step < SLOW_KEEP) return;
+    assert_memory_equal(a->known, b->known, a->n * sizeof *a->known);
+    assert_int_equal(a->g, b->g);
+    assert_int_equal(a->signs, b->signs);
+    assert_int_equal(a->bits, b->bits);
+    const struct loss *x = &a->loss, *y = &b->loss;
+    assert_true(x->plus == y->plus && x->minus == y->minus && x->press == y->press && x->nursed == y->nursed);
+    assert_true(x->left == y->left && x->wide == y->wide && x->hand == y->hand);
 }
 
 /* ---- random content ---------------------------------------------------------------------------------------------- */
@@ -35,31 +44,38 @@ struct trial {
     uint64_t state;
     unsigned whole, bits;
     bool is_signed, below; /* some counts are negative; all of them are */
-    bool crowded;          /* crowded: keys have few bits that differ, so that quotients are equal and prints too */
+    bool alike;            /* most are equal, and a power of two */
+    bool crowded;          /* keys have few bits that differ, so that quotients are equal and prints too */
+    uint64_t left;         /* all counts together stay below 2^62 */
 };
 
 static inline struct trial make_trial(uint64_t seed)
 {
-    struct trial t = {.state = seed * UINT64_C(0x2545f4914f6cdd1d)};
+    struct trial t = {.state = seed * UINT64_C(0x2545f4914f6cdd1d), .left = UINT64_MAX / 4};
     t.whole = 34 + (unsigned)draw_below(&t.state, 29);
-    t.bits = (unsigned)(draw_below(&t.state, 3) ? draw_below(&t.state, 8) : draw_below(&t.state, 62));
+    t.bits = (unsigned)(draw_below(&t.state, 3) ? draw_below(&t.state, 8) : draw_below(&t.state, 61));
     t.is_signed = draw_below(&t.state, 4) == 0;
     t.crowded = draw_below(&t.state, 4) == 0;
     t.below = t.is_signed && draw_below(&t.state, 3) == 0;
+    t.alike = draw_below(&t.state, 6) == 0;
     return t;
 }
 
 static inline int64_t trial_count(struct trial *t)
 {
-    int64_t count = (int64_t)(1 + draw_below(&t->state, UINT64_C(1) << draw_below(&t->state, t->bits + 1)));
+    uint64_t size = 1 + draw_below(&t->state, UINT64_C(1) << draw_below(&t->state, t->bits + 1));
+    if (t->alike) size = draw_below(&t->state, 8) ? UINT64_C(1) << t->bits : 1;
+    if (size > t->left / 2) size = 1;
+    t->left -= size;
+    int64_t count = (int64_t)size;
     return t->below || (t->is_signed && draw_below(&t->state, 3) == 0) ? -count : count;
 }
 
 static inline uint64_t trial_key(struct trial *t)
 {
     uint64_t key = draw(&t->state);
-    if (t->crowded) key &= UINT64_C(0x8000700000f00000) | UINT64_MAX << (40 + t->bits % 16) >> t->bits % 3;
-    return slow_cut(0, t->whole, key);
+    if (t->crowded) key &= UINT64_C(0x8000f3f000f00000) | UINT64_MAX << (40 + t->bits % 16) >> t->bits % 3;
+    return slow_cut(key, t->whole);
 }
 
 static inline void trial_items(struct trial *t, unsigned n, struct slow_items *items)
@@ -74,18 +90,46 @@ static inline void trial_items(struct trial *t, unsigned n, struct slow_items *i
 /* Any number of entries from 0 to somewhat more than there can be, small ones more often. */
 static inline unsigned trial_entries(struct trial *t)
 {
-    unsigned n = (unsigned)draw_below(&t->state, 600);
+    unsigned n = (unsigned)draw_below(&t->state, 250);
     return draw_below(&t->state, 2) ? n : n / (1 + (unsigned)draw_below(&t->state, 16));
 }
 
-/* Content at any step, which may be too large for it. Cells need not be sums of the same items. */
-static inline void trial_content(struct trial *t, struct content *content)
+/* A list at any step, which may be too large for it. */
+static inline void trial_list(struct trial *t, struct content *content)
 {
     static struct slow_items items;
-    unsigned step = (unsigned)draw_below(&t->state, SLOW_END);
-    trial_items(t, step < SLOW_SHARE ? trial_entries(t) : 0, &items);
+    unsigned step = (unsigned)draw_below(&t->state, SLOW_KEEP);
+    trial_items(t, trial_entries(t), &items);
     slow_content(&items, step, t->whole, content);
-    if (step < SLOW_SHARE) return;
-    unsigned zeros = (unsigned)draw_below(&t->state, 4);
-    for (unsigned i = 0; i < content->n; i++) content->value[i] = draw_below(&t->state, 4) < zeros ? 0 : trial_count(t);
+}
+
+/* An item for a content: one of its own, or of its neighbours, or any; and often as much as would make it 0. */
+static inline uint64_t trial_item(struct trial *t, const struct content *content, int64_t *count)
+{
+    unsigned kind = (unsigned)draw_below(&t->state, 8), i = 0;
+    *count = trial_count(t);
+    if (kind < 3 || content->n == 0) return trial_key(t);
+    i = (unsigned)draw_below(&t->state, kind == 3 && content->n > 6 ? 6 : content->n);
+    if (t->is_signed && draw_below(&t->state, 4) == 0 && content->value[i] != 0) *count = -content->value[i];
+    uint64_t key = content->key[i], other = draw(&t->state) >> (kind < 5 ? 24 : kind < 7 ? 16 : 20);
+    return slow_cut(kind == 3 ? key | (other & 0xffff) : key ^ other, t->whole);
+}
+
+/* A content that keeps, as a sequence of additions leaves it. */
+static inline void trial_kept(struct trial *t, struct content *content)
+{
+    unsigned more = (unsigned)draw_below(&t->state, 4) * (unsigned)draw_below(&t->state, 200);
+    content_start(content, SLOW_KEEP - 1);
+    while (slow_fits(content, t->whole)) content_add(content, t->whole, trial_key(t), trial_count(t));
+    keep_start(content);
+    for (int64_t count; more > 0; more--) {
+        uint64_t key = trial_item(t, content, &count);
+        keep_add(content, key, count);
+    }
+}
+
+static inline void trial_content(struct trial *t, struct content *content)
+{
+    if (draw_below(&t->state, 3) == 0) trial_kept(t, content);
+    else trial_list(t, content);
 }

@@ -43,6 +43,7 @@ static inline void assert_same_blocks(const struct blocks *a, const struct block
 {
     assert_int_equal(a->blocks, b->blocks);
     assert_int_equal(a->keeps, b->keeps);
+    assert_true(a->unlisted.entered == b->unlisted.entered);
     for (uint32_t i = 0; i < a->blocks; i++) {
         struct block x = canonical(a, i), y = canonical(b, i);
         assert_memory_equal(&x, &y, sizeof x);

@@ -15,8 +15,8 @@
  *              From 9 on it lets go of its lightest entries. keep.h has the rule
  *     10       the same at p = 16, but every entry counts as heavy
  *
- * The head, from bit 0: bits in use behind it (11), step (4), entries (9), g (5), signs (2), and of a block that keeps
- * the widths in its tail (9). An empty block is all zeros. Behind the head:
+ * The head, from bit 0: bits in use behind it, without a tail (11), step (4), entries (9), g (5), signs (2), and of a
+ * block that keeps the widths in its tail (9). An empty block is all zeros. Behind the head:
  *
  *     quotients    for every value of the prints' leading q bits in turn, a one for each entry that has it, then a zero
  *     remainders   the other bits of each print, p - q of them

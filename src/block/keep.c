@@ -5,7 +5,8 @@
  *   Prints.    All entries know p bits of their prints. p falls to 16, bit by bit, as the block overflows. A *heavy*
  *              entry, whose count is at least 15 times the usual, may know 22: so who shares a short print with a
  *              giant does not inherit its count. It takes the longer bits from the item that comes. Where 1,000 items
- *              or more have come, who is listed is a giant beside most of them: then all may.
+ *              or more have come, who is listed is a giant beside most of them: then all may. Those who have
+ *              to go for that are not of the nursery, but next above it.
  *   Sample.    The first four entries, those of the smallest prints, are never let go, and know 20 bits. They are a
  *              uniform sample of the distinct items, with their exact counts; one that is deleted stays, as 0.
  *   Pressing.  At 16 bits an entry goes when the block overflows. A newcomer *presses*: its weight is added up, and
@@ -315,19 +316,18 @@ static unsigned press(struct content *c, unsigned newcomer)
     return next_victim(c, border.smallest, newcomer);
 }
 
-static void let_go(struct content *c, unsigned *spared, bool new)
+/* Lets a newcomer press; else one of the n-th smallest count goes. */
+static void let_go(struct content *c, unsigned *spared, bool new, unsigned n)
 {
-    const uint8_t hand = c->loss.hand;
     unsigned victim;
     if (new &&*spared >= BLOCK_SAMPLE) victim = press(c, *spared);
-    else victim = next_victim(c, find_border(c, 1, *spared).smallest, *spared);
+    else victim = next_victim(c, find_border(c, n, *spared).nth, *spared);
     if (victim == NOBODY) victim = *spared;
     if (victim != *spared) c->loss.hand = (uint8_t)((c->key[victim] >> 56) + 1);
     lose(c, c->value[victim]);
     c->bits -= entry_bits(c, c->value[victim]);
     look_at_gone(c, victim, magnitude(c->value[victim]));
     remove_entry(c, victim, spared);
-    if (c->loss.hand < hand) choose_g(c, spared);
 }
 
 /* What newcomers may weigh until somebody has to look again, and how wide the sums are till then. */
@@ -356,16 +356,17 @@ static bool is_crowded(const struct content *c)
     return c->key[BLOCK_SAMPLE - 1] >> (64 - CROWD) == 0;
 }
 
-/* `spared` has just come, if it is new, or its count has grown; or it is NOBODY. Where newcomers come and others go, g is
- * chosen anew when the hand has gone round. */
+/* `spared` has just come, if it is new, or its count has grown; or it is NOBODY. A newcomer who displaces somebody
+ * changes too little for another g. */
 static void fit(struct content *c, unsigned spared, bool new)
 {
+    unsigned n = 1;
     while (keep_size(c) > BLOCK_ROOM) {
-        const bool lets_go = c->step == STEP_LAST || (c->step == STEP_FLOOR && !is_crowded(c));
-        if (!(lets_go && new)) choose_g(c, &spared);
+        if (!new || c->step < STEP_FLOOR) choose_g(c, &spared);
         if (keep_size(c) <= BLOCK_ROOM) break;
-        if (lets_go) let_go(c, &spared, new), new = false;
-        else lower_print(c, &spared);
+        if (c->step < STEP_FLOOR) lower_print(c, &spared);
+        else if (c->step == STEP_FLOOR && is_crowded(c)) lower_print(c, &spared), n = nursery(c);
+        else let_go(c, &spared, new, n), new = false;
     }
 }
 

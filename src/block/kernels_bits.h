@@ -200,21 +200,19 @@ static inline __m512i bits_from(unsigned end)
 }
 #endif
 
-/* For any n. */
+/* For any map of a block's integers, which is in 8 words. */
 static inline struct ranked rank_far(const struct block *block, unsigned at, unsigned n, unsigned rank)
 {
-    struct ranked ranked = {0, 0};
 #ifdef __AVX512VPOPCNTDQ__
     const unsigned first = at / 64, start = at % 64;
-    if (start + n <= 512) {
-        __m512i map = _mm512_maskz_loadu_epi64((__mmask8)(UINT32_MAX >> first), block->word + first);
-        map = _mm512_and_si512(map, bits_from(start));
-        __m512i all = _mm512_popcnt_epi64(_mm512_andnot_si512(bits_from(start + n), map));
-        __m512i some = _mm512_popcnt_epi64(_mm512_andnot_si512(bits_from(start + rank), map));
-        uint64_t both = (uint64_t)_mm512_reduce_add_epi64(_mm512_or_si512(all, _mm512_slli_epi64(some, 32)));
-        return (struct ranked){(uint32_t)both, (uint32_t)(both >> 32)};
-    }
-#endif
+    __m512i map = _mm512_maskz_loadu_epi64((__mmask8)(UINT32_MAX >> first), block->word + first);
+    map = _mm512_and_si512(map, bits_from(start));
+    __m512i all = _mm512_popcnt_epi64(_mm512_andnot_si512(bits_from(start + n), map));
+    __m512i some = _mm512_popcnt_epi64(_mm512_andnot_si512(bits_from(start + rank), map));
+    uint64_t both = (uint64_t)_mm512_reduce_add_epi64(_mm512_or_si512(all, _mm512_slli_epi64(some, 32)));
+    return (struct ranked){(uint32_t)both, (uint32_t)(both >> 32)};
+#else
+    struct ranked ranked = {0, 0};
     for (unsigned i = 0; i < n; i += 64) {
         uint64_t x = get_bits(block, at + i, n - i < 64 ? n - i : 64);
         unsigned below = rank > i ? rank - i : 0;
@@ -222,6 +220,7 @@ static inline struct ranked rank_far(const struct block *block, unsigned at, uns
         ranked.before += ones(lowest(x, below < 64 ? below : 64));
     }
     return ranked;
+#endif
 }
 
 /* For at most 64, which x has. */

@@ -20,6 +20,8 @@ static void body_open(const struct block *block, unsigned whole, struct content 
     content->g = levels.g;
     content->signs = signs;
     content->loss = (struct loss){0};
+    content->looked = false;
+    content->entered = 0;
     if (list.n > 0) {
         keys_decode(block, &list, content->key);
         levels_decode(block, &levels, code);
@@ -30,8 +32,6 @@ static void body_open(const struct block *block, unsigned whole, struct content 
         for (unsigned i = 0; i < list.n; i++) content->value[i] = from_code(code[i], signs);
     if (!step_keeps(step)) return;
     content->bits = block_used(block) - keys_size(list.n, step_print(step, whole));
-    content->looked = false;
-    content->entered = 0;
     keep_decode(block, code, content);
 }
 

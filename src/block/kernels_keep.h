@@ -127,19 +127,19 @@ struct kept {
 
 static inline __attribute__((always_inline)) struct kept find_kept(const struct block *block, const struct list *list,
                                                                    const struct levels *levels, uint64_t key,
-                                                                   struct entry_at entry)
+                                                                   struct entry_at entry, struct way *way)
 {
     const unsigned print = step_print(list->step, 0), bits = longer_width(print), end = levels_end(block);
+    const unsigned heavy = heavy_level(list->step);
     const uint64_t remainder = remainder_of(list, key);
     struct kept found = {.there = false};
     if (!entry.there) return found;
     do {
         struct kept one = {.index = entry.index, .known = print, .there = true};
-        struct heavy heavy;
-        one.code = levels_get(block, levels, entry.index, heavy_level(list->step), &heavy);
-        one.heavy = heavy.is;
-        if (heavy.is) {
-            one.field = end - (heavy.all - heavy.rank) * bits;
+        one.code = levels_get(block, levels, entry.index, way);
+        one.heavy = way->depth >= heavy;
+        if (one.heavy) {
+            one.field = end - (way->count[heavy] - way->rank[heavy]) * bits;
             one.field_bits = bits;
         } else if (entry.index < BLOCK_SAMPLE) {
             one.field_bits = sample_bits(list->step);
@@ -154,6 +154,7 @@ static inline __attribute__((always_inline)) struct kept find_kept(const struct 
         entry.index++;
         entry.at++;
     } while (get_bit(block, entry.at) && get_bits(block, remainder_at(list, entry.index), list->r) == remainder);
+    if (found.there && found.index != way->rank[0]) levels_get(block, levels, found.index, way);
     return found;
 }
 
@@ -178,24 +179,21 @@ static inline void lay_tail(struct block *block, unsigned start, const uint64_t 
 }
 
 /* An entry whose count grows, if it knows the same bits of its print then. */
-static inline bool grow_kept(struct block *block, const struct levels *levels, const struct kept *kept, int64_t count)
+static inline bool grow_kept(struct block *block, const struct levels *levels, const struct kept *kept, struct way *way,
+                             int64_t count)
 {
-    const unsigned signs = block_signs(block), step = block_step(block);
+    const unsigned signs = block_signs(block), step = block_step(block), tail = tail_bits(step, block_widths(block));
     const unsigned most = kept->heavy ? PRINT_HEAVY : kept->index < BLOCK_SAMPLE ? PRINT_SAME : step_print(step, 0);
     const int64_t value = from_code(kept->code, signs);
     if (value == 0 || (value < 0) != (count < 0) || kept->known != most) return false;
-    const uint64_t more = to_code(value + count, signs) - kept->code;
-    if (!kept->heavy && (kept->code + more) >> levels->g >= reach[heavy_level(step)]) return false;
-    if (rise_low(block, levels, kept->index, more)) return true;
-    struct rise rise;
+    const uint64_t code = to_code(value + count, signs), room = BLOCK_ROOM - tail - block_used(block);
+    if (!kept->heavy && code >> levels->g >= reach[heavy_level(step)]) return false;
     uint64_t words[TAIL_WORDS];
-    const unsigned tail = tail_bits(step, block_widths(block));
-    rise_plan(block, levels, kept->index, more, &rise);
-    if (block_used(block) + rise.extra + tail > BLOCK_ROOM) return false;
-    if (rise.left > 0) lift_tail(block, BLOCK_BITS - tail, words);
-    rise_apply(block, levels, &rise);
-    if (rise.left > 0) lay_tail(block, BLOCK_BITS - tail, words);
-    return true;
+    if (rise_low(block, levels, kept->index, code - kept->code)) return true;
+    lift_tail(block, BLOCK_BITS - tail, words);
+    const bool raised = levels_raise(block, levels, way, kept->code, code, (unsigned)room);
+    lay_tail(block, BLOCK_BITS - tail, words);
+    return raised;
 }
 
 /* A newcomer that weighs less than `left`, if the tail keeps its widths. */
@@ -227,6 +225,7 @@ static __attribute__((noinline)) bool add_to_kept(struct block *block, unsigned 
     if (count == 0 || list.n == 0) return count == 0;
     if (!entry.there) return press_kept(block, &list, entry, key, count);
     const struct levels levels = counts_of(block, &list);
-    const struct kept kept = find_kept(block, &list, &levels, key, entry);
-    return kept.there ? grow_kept(block, &levels, &kept, count) : press_kept(block, &list, entry, key, count);
+    struct way way;
+    const struct kept kept = find_kept(block, &list, &levels, key, entry, &way);
+    return kept.there ? grow_kept(block, &levels, &kept, &way, count) : press_kept(block, &list, entry, key, count);
 }

@@ -55,20 +55,17 @@ static __attribute__((noinline)) struct ranked rank_apart(const struct block *bl
     return rank_far(block, at, n, rank);
 }
 
-/* Of those that have a digit on the level of the heavy, where 0 is the integers themselves: how many there are, and which of them an integer is, if it is one. */
-struct heavy {
-    unsigned all, rank;
-    bool is;
-};
-
-/* Integer i: its low bits, and of T a digit of each level. The map of a level from the second on is mostly seen at
- * once. */
+/* Integer i: its low bits, and of T a digit of each level; and its way. The map of a level from the second on is mostly
+ * seen at once. */
 static inline __attribute__((always_inline)) uint64_t levels_get(const struct block *block, const struct levels *levels,
-                                                                 unsigned i, unsigned heavy_at, struct heavy *heavy)
+                                                                 unsigned i, struct way *way)
 {
-    *heavy = (struct heavy){levels->n, i, heavy_at == 0};
     unsigned at = levels->at, n = levels->n, w = levels->g;
     uint64_t low = lowest(peek(block, at + n + i * w), w), t = 0;
+    way->depth = 0;
+    way->start[0] = at;
+    way->count[0] = n;
+    way->rank[0] = i;
     if (!get_bit(block, at + i)) return low;
     struct ranked ranked = n <= AT_ONCE ? rank_near(peek(block, at), n, i) : rank_far(block, at, n, i);
 #pragma GCC unroll 8 /* with widths that are constants */
@@ -77,7 +74,10 @@ static inline __attribute__((always_inline)) uint64_t levels_get(const struct bl
         w = width[l];
         n = ranked.all;
         i = ranked.before;
-        if (l == heavy_at) *heavy = (struct heavy){n, i, true};
+        way->depth = l;
+        way->start[l] = at;
+        way->count[l] = n;
+        way->rank[l] = i;
         t += (1 + lowest(peek(block, at + n + i * w), w)) << after[l];
         if (l > 1 && n <= AT_ONCE) {
             uint64_t map = peek(block, at);
@@ -156,6 +156,19 @@ static inline void rise_apply(struct block *block, const struct levels *levels, 
     for (unsigned l = levels->g ? 0 : 1; l <= rise->way.depth; l++)
         put_bits(block, rise->at[l], l ? width[l] : levels->g, rise->digit[l]);
     if (rise->left > 0) grow_levels(block, levels, &rise->way, rise->left);
+}
+
+/* Where its way is known, and what it was: makes an integer v, which is more, if that takes at most so many bits more. */
+static inline bool levels_raise(struct block *block, const struct levels *levels, struct way *way, uint64_t before,
+                                uint64_t v, unsigned room)
+{
+    uint64_t t = v >> levels->g;
+    if (digit_bits(t) - digit_bits(before >> levels->g) > room) return false;
+    if (levels->g) put_bits(block, levels->at + levels->n + way->rank[0] * levels->g, levels->g, lowest(v, levels->g));
+    for (unsigned l = 1; l <= way->depth; t = (t - 1) >> width[l++])
+        put_bits(block, way->start[l] + way->count[l] + way->rank[l] * width[l], width[l], lowest(t - 1, width[l]));
+    if (t > 0) grow_levels(block, levels, way, t);
+    return true;
 }
 
 /* Makes integer i, whose bit of the map is there, but nothing else, v. There is room for it. */

@@ -26,15 +26,15 @@ static void body_read(const struct block *block, unsigned whole, uint64_t key, s
     if (!entry.there) return;
     const struct levels levels = counts_of(block, &list);
     const unsigned signs = block_signs(block);
+    struct way way;
     if (step_keeps(list.step)) {
-        const struct kept kept = find_kept(block, &list, &levels, key, entry);
+        const struct kept kept = find_kept(block, &list, &levels, key, entry, &way);
         reading->listed = kept.there;
         reading->alike = (int64_t)kept.alike;
         reading->value = kept.there ? from_code(kept.code, signs) : 0;
     } else {
-        struct heavy heavy;
         reading->listed = true;
-        reading->alike = reading->value = from_code(levels_get(block, &levels, entry.index, LEVELS + 1, &heavy), signs);
+        reading->alike = reading->value = from_code(levels_get(block, &levels, entry.index, &way), signs);
     }
 }
 

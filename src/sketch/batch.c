@@ -72,17 +72,16 @@ struct worker {
     struct watch watch; /* if the batch has one: the first thread has that, the others the same words and own counts */
     uint32_t part;      /* that it adds now */
     uint32_t wanted;    /* blocks, without which it can not go on; or 0 */
-    union {
-        struct tally tally;
-        struct order order; /* if items are added in order */
-    };
+    struct tally tally;
+    struct order order;
 };
 
 /* A round: as many items as there is memory for at once. */
 struct job {
     const struct batch *batch;
-    size_t first, end; /* its items */
-    bool in_order;
+    size_t first, end;         /* its items */
+    bool in_order;             /* all parts are added in order; else those that need it, if no item is counted aside */
+    bool young;                /* the blocks grew when it began */
     unsigned threads, members; /* at most, and how many the system gave */
     struct worker *worker;
     struct frequent *frequent; /* items that are counted aside, for each thread; or NULL */
@@ -193,6 +192,32 @@ static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
             add_one(job->batch, word_hash(word[i]), -(counted ? (int64_t)word[i + 1] : 1));
 }
 
+static bool part_keeps(const struct worker *self)
+{
+    const struct blocks *blocks = self->job->batch->blocks;
+    const struct parts *parts = &self->job->worker->parts;
+    const uint32_t end = parts_first(parts, self->part + 1);
+    bool keeps = false;
+    for (uint32_t b = parts_first(parts, self->part); b < end && blocks->keeps; b++)
+        keeps |= block_keeps(&blocks->block[b]);
+    return keeps;
+}
+
+/* Adds a part: in order if one of its blocks keeps, or comes to. False if it can not be added now. */
+static bool add_part_if(struct worker *self)
+{
+    const struct job *job = self->job;
+    if (!job->in_order && !part_keeps(self)) {
+        if (add_part(self)) return true;
+        if (job->young || job->frequent || job->failed) return false;
+        tally_take_back(&self->tally);
+        take_part_back(job, self->part, self->tally.added);
+        self->tally.added = 0;
+    }
+    add_part_in_order(self);
+    return true;
+}
+
 /* Takes back what the blocks got of the parts. The threads stand still. */
 static void take_parts_back(struct job *job)
 {
@@ -251,7 +276,7 @@ static void add_alone(struct worker *self)
     self->tally.growth = job->batch->growth;
     for (self->part = 0; self->part <= last && !job->failed; self->part += !job->failed) {
         if (job->members > 1 && parts_are_apart(blocks, &self->parts)) break;
-        job->failed = !add_part(self);
+        job->failed = !add_part_if(self);
     }
     job->keeps = job->failed && !blocks_grow(blocks);
     self->tally.growth = &self->growth;
@@ -269,7 +294,7 @@ static void add_parts(struct worker *self)
     while (!job->failed && self->part <= last) {
         if (job->waited) {
             meet(self, 0);
-        } else if (add_part(self)) {
+        } else if (add_part_if(self)) {
             self->part += job->members;
         } else if (!job->failed) { /* it did not want more blocks: then there can not be more */
             job->keeps = true;
@@ -278,13 +303,6 @@ static void add_parts(struct worker *self)
     }
     while (!job->failed && meet(self, 0)) {
     }
-}
-
-static void add_parts_in_order(struct worker *self)
-{
-    const uint32_t last = parts_last(&self->parts);
-    order_start(&self->order, self->job->batch->blocks);
-    for (self->part = self->index; self->part <= last; self->part += self->job->members) add_part_in_order(self);
 }
 
 static void start_watch(struct worker *self, const struct watch *watch)
@@ -335,10 +353,10 @@ static void work(void *context, struct team *team, unsigned index, unsigned memb
     if (index == 0) job->members = members;
     parts_start(&self->parts, batch->blocks->most, n);
     parts_take(&self->parts, batch->items, first, end, batch->seed, batch->blocks->kernels);
-    if (!job->in_order) tally_start(&self->tally, batch->blocks, &self->growth, n);
+    tally_start(&self->tally, batch->blocks, &self->growth, n);
+    order_start(&self->order, batch->blocks);
     parallel_wait(team);
-    if (job->in_order) add_parts_in_order(self);
-    else add_parts(self);
+    add_parts(self);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -362,32 +380,29 @@ static bool job_allocate(struct job *job, size_t most, const lego_allocator *a)
     return true;
 }
 
-/* Adds a round in no order. False if that can not be: *job says why, and nothing has changed. */
+/* Adds a round. False if there must be more blocks, for which there is no memory, or if a block came to keep whose items
+ * were counted aside, or that there could be more of: then *job says so, and nothing has changed. */
 static bool add_round(struct job *job, struct frequent *frequent)
 {
     const struct batch *batch = job->batch;
+    struct blocks *blocks = batch->blocks;
     const lego_items items = items_from(batch->items, job->first, job->end - job->first);
-    job->in_order = job->failed = job->keeps = job->waited = false;
+    job->failed = job->keeps = job->waited = false;
+    job->young = blocks_grow(blocks);
     job->frequent = frequent;
-    if (items.n < MANY || !frequent_find(frequent, &items, batch->seed, batch->blocks->kernels)) job->frequent = NULL;
+    if (items.n < MANY || !frequent || !frequent_find(frequent, &items, batch->seed, blocks->kernels))
+        job->frequent = NULL;
     parallel_run(items.n < ALONE ? 1 : job->threads, work, job);
     if (job->failed) take_parts_back(job);
+    for (unsigned w = 0; w < job->members; w++) {
+        blocks->keeps |= job->worker[w].order.keeps;
+        blocks->unlisted.entered += job->worker[w].order.entered;
+    }
+    end_watch(job);
     return !job->failed;
 }
 
-static void add_round_in_order(struct job *job)
-{
-    job->in_order = true;
-    job->frequent = NULL;
-    parallel_run(job->end - job->first < ALONE ? 1 : job->threads, work, job);
-    for (unsigned w = 0; w < job->members; w++) {
-        job->batch->blocks->keeps |= job->worker[w].order.keeps;
-        job->batch->blocks->unlisted.entered += job->worker[w].order.entered;
-    }
-    end_watch(job);
-}
-
-/* Where a round from `first` on ends that is added in order: behind the item with which the total enters another
+/* Where a round from `first` on ends in which blocks may keep: behind the item with which the total enters another
  * class. */
 static size_t end_of_class(const struct batch *batch, size_t first, size_t end)
 {
@@ -419,27 +434,37 @@ static bool order_matters(const struct batch *batch)
 {
     enum { LOOKS_AN_ITEM = 8 };
     const struct blocks *blocks = batch->blocks;
-    if (blocks->keeps || batch->falls) return true;
+    if (batch->falls) return true;
     return (blocks->loose && blocks->blocks / LOOKS_AN_ITEM > batch->items->n) || !all_above(blocks);
+}
+
+/* Whether a block keeps, or may soon: then no item is counted aside. */
+static bool may_keep(const struct blocks *blocks)
+{
+    enum { SOON = STEP_KEEP - 2 };
+    bool may = blocks->keeps;
+    for (uint32_t b = 0; b < blocks->blocks && !may && !blocks_grow(blocks); b++)
+        may = block_step(&blocks->block[b]) >= SOON;
+    return may;
 }
 
 /* Adds the items from job->first on, as many as a round has; false if there is no memory for more blocks, and nothing
  * has changed. */
-static bool add_next(struct job *job, struct frequent *frequent, size_t most, bool *ordered)
+static bool add_next(struct job *job, struct frequent *frequent, size_t most)
 {
     const struct batch *batch = job->batch;
     struct blocks *blocks = batch->blocks;
     const size_t n = batch->items->n;
+    const bool young = blocks_grow(blocks);
     job->end = n - job->first < most ? n : job->first + most;
-    if (!*ordered && !add_round(job, frequent)) {
+    if (!young) job->end = end_of_class(batch, job->first, job->end);
+    if (!young && job->end - job->first < FEW) return add_as_they_come(batch, job->first, job->end);
+    if (!add_round(job, may_keep(blocks) ? NULL : frequent)) {
         if (!job->keeps) return false;
-        *ordered = true;
-    }
-    if (*ordered && blocks_grow(blocks)) return add_as_they_come(batch, job->first, job->end);
-    if (*ordered) {
+        if (blocks_grow(blocks)) return add_as_they_come(batch, job->first, job->end);
         job->end = end_of_class(batch, job->first, job->end);
         if (job->end - job->first < FEW) return add_as_they_come(batch, job->first, job->end);
-        add_round_in_order(job);
+        add_round(job, NULL);
     }
     blocks_count(blocks, sum_of(batch->items, job->first, job->end));
     return true;
@@ -448,14 +473,14 @@ static bool add_next(struct job *job, struct frequent *frequent, size_t most, bo
 bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator *a)
 {
     const size_t n = batch->items->n, most = n < MOST ? n : MOST;
-    bool ordered = order_matters(batch), added = true;
-    if (n < FEW || (ordered && blocks_grow(batch->blocks))) return add_as_they_come(batch, 0, n);
-    struct job job = {.batch = batch, .threads = n < ALONE ? 1 : threads};
+    bool added = true;
+    struct job job = {.batch = batch, .in_order = order_matters(batch), .threads = n < ALONE ? 1 : threads};
+    if (n < FEW || (job.in_order && blocks_grow(batch->blocks))) return add_as_they_come(batch, 0, n);
     if (!job_allocate(&job, most, a)) return add_as_they_come(batch, 0, n);
     struct frequent *frequent = job.frequent;
     batch->blocks->loose |= batch->falls;
     while (added && job.first < n) {
-        added = add_next(&job, frequent, most, &ordered);
+        added = add_next(&job, frequent, most);
         if (added) job.first = job.end;
     }
     if (!added) take_back(batch, 0, job.first);
@@ -466,11 +491,11 @@ bool batch_add(const struct batch *batch, unsigned threads, const lego_allocator
 bool batch_add_watched(const struct batch *batch, unsigned threads, const lego_allocator *a)
 {
     const size_t n = batch->items->n, most = n < MOST ? n : MOST;
-    struct job job = {.batch = batch, .threads = n < ALONE ? 1 : threads};
+    struct job job = {.batch = batch, .in_order = true, .threads = n < ALONE ? 1 : threads};
     if (!job_allocate(&job, most, a)) return false;
     for (; job.first < n; job.first = job.end) {
         job.end = n - job.first < most ? n : job.first + most;
-        add_round_in_order(&job);
+        add_round(&job, NULL);
     }
     a->free(a->context, job.worker, job.size);
     return true;

@@ -113,16 +113,19 @@ void census_find(const struct census *census, struct findings *findings)
 {
     const double alive = census_sum(census->sample).n, listed = census_sum(census->listed).n;
     *findings = (struct findings){0};
-    findings->distinct = census_sum(census->others).n + census->twins;
+    findings->distinct = census_sum(census->others).n + census->twins + (alive == 0 ? listed : 0);
     if (alive == 0) return;
-    findings->losing = find_losing(census, alive);
+    findings->losing = fmax(find_losing(census, alive), listed);
     findings->distinct_error = findings->losing / sqrt(census->sampled);
     find_gone(census, findings);
     double doubt = 0;
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) doubt += findings->doubt[i];
-    if (!census->below && sqrt(doubt) < findings->distinct_error) {
-        findings->losing = listed + findings->all_gone.n;
-        findings->distinct_error = sqrt(doubt);
+    /* Nobody counts less than 1: no more than was lost are gone. */
+    const double gone = findings->all_gone.n, more = fmax(0, census->lost - gone);
+    const double error = fmin(sqrt(doubt), 2 * more + sqrt(census->twins));
+    if (!census->below && error < findings->distinct_error) {
+        findings->losing = listed + gone;
+        findings->distinct_error = error;
         find_gone(census, findings);
     }
     findings->distinct += findings->losing;

@@ -33,7 +33,6 @@ static void expect_gone(const struct census *census, const struct findings *foun
     info->expected_aae += (absolute + twins_absolute) / found->distinct;
     info->expected_are += (relative + twins_relative) / found->distinct;
     info->expected_are_error = sqrt(squares) / found->distinct;
-    info->expected_aae_error = info->expected_aae * 0.2;
 }
 
 /* Two items that share an entry have both counts. Those of shorter prints do so more often. */
@@ -75,6 +74,9 @@ static void count_classes(const struct census *census, const struct findings *fo
     }
 }
 
+/* How far off what is expected is, in the streams that we have, besides what chance has in it. */
+static const double rough_absolute = 0.15, rough_relative = 0.1;
+
 static void count_items(const lego_sketch *sketch, lego_info *info)
 {
     const struct blocks *blocks = &sketch->blocks;
@@ -97,6 +99,8 @@ static void count_items(const lego_sketch *sketch, lego_info *info)
     if (found.distinct == 0) return;
     expect_gone(&census, &found, census.below ? 0 : (double)unlisted_now(blocks).value, info);
     expect_twins(&census, &found, info);
+    info->expected_aae_error = rough_absolute * info->expected_aae;
+    info->expected_are_error = hypot(info->expected_are_error, rough_relative * info->expected_are);
 }
 
 /* ---- bricks ------------------------------------------------------------------------------------------------------ */

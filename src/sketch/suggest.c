@@ -8,9 +8,9 @@
 #include "sketch/sketch.h"
 
 enum {
-    TRIAL_MOST = 1 << 15, /* items of a sketch that is tried */
+    TRIAL_MOST = 1 << 14, /* items of a sketch that is tried */
     ARRIVALS = 4,         /* for each of them, at most: who comes more often comes in parts of several */
-    ALL_ITEMS = 1 << 17,  /* ... and of those together that one budget is tried with, if so many runs are enough: */
+    ALL_ITEMS = 1 << 16,  /* ... and of those together that one budget is tried with, if so many runs are enough: */
     RUNS_LEAST = 2,
     RUNS_EXACT = 8, /* to be exact is up to the fullest of all blocks, in which runs differ more */
     RUNS_MOST = 16,
@@ -73,8 +73,7 @@ static size_t draw_arrivals(const struct trial *trial, unsigned run)
         const int64_t count = trial->count[i], parts = least(count, most);
         for (int64_t j = 0; j < parts; j++, n++) {
             const size_t at = (size_t)((lego_u128)hash_u64(n, seed_of(run)).hi * (n + 1) >> 64);
-            trial->arrival[n] = trial->arrival[at];
-            trial->part[n] = trial->part[at];
+            if (at < n) trial->arrival[n] = trial->arrival[at], trial->part[n] = trial->part[at];
             trial->arrival[at] = trial->item[i];
             trial->part[at] = count / parts + (j < count % parts);
         }

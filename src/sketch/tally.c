@@ -25,7 +25,7 @@ void tally_start(struct tally *tally, struct blocks *blocks, const struct batch_
     tally->growth = growth;
     tally->n = tally->done = 0;
     tally->items = tally->added = 0;
-    tally->room = slots_for(items);
+    tally->room = tally->slots = slots_for(items);
     memset(tally->slot, 0, (tally->room + TALLY_BEYOND) * sizeof *tally->slot);
 }
 
@@ -220,6 +220,8 @@ void tally_take_back(struct tally *tally)
         const struct sum *sum = &tally->slot[--tally->done];
         blocks_add(tally->blocks, rank_hash(tally->ranks, sum->rank), -sum->count);
     }
+    tally->n = 0;
+    memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
 }
 
 /* ---- from a part ------------------------------------------------------------------------------------------------- */

@@ -49,5 +49,5 @@ bool tally_take(struct tally *tally, const uint64_t *word, unsigned words, bool 
 /* Adds what there is to the blocks, or returns false likewise. */
 bool tally_flush(struct tally *tally);
 
-/* Takes back what a flush that failed has added. */
+/* Takes back what a flush that failed has added, and is empty. */
 void tally_take_back(struct tally *tally);

@@ -237,7 +237,7 @@ NARROW = 2**31  # a cell of a narrow row is at least minus this, and below it
 # version, kinds of the model and of the items, whether the seed is secret, length, seed, fingerprint, name, blocks, columns, total, buckets
 HEAD = "<IBBHQQQ16sIIqI"
 HEAD_SIZE = 76
-VERSION = 4
+VERSION = 5
 BYTES, INTEGERS = 1, 2  # kinds of items
 
 
