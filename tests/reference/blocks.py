@@ -3,8 +3,8 @@ with exact integers, a step at a time and nothing remembered that can be counted
 
 A block is a List, which has everything that was counted, or a Keeper, which keeps the heaviest. Keys are integers of 64
 bits, of which those that are not known are 0; the bits of a block are one long integer. What the library
-takes from a look at its samples (src/sketch/judge.c), and so what it answers for items that are not listed, is not here:
-the three numbers of it in a file are taken as they are."""
+takes from a look at its samples (src/sketch/judge.c), and so what it answers for items that are not listed, is not
+here: the three numbers of it in a file are taken as they are."""
 
 import functools
 import struct
@@ -206,7 +206,7 @@ class List:
 
 
 def numbers_length(numbers, g):
-    return len(numbers) * (1 + g) + sum(digit_bits(number >> g) for number in numbers)
+    return len(numbers) * (1 + g) + sum([digit_bits(number >> g) for number in numbers])
 
 
 def head_bits(used, step, n, g, signs, a=0, b=0, m=0):
@@ -280,7 +280,7 @@ class Keeper:
 
     def counts_length(self, g):
         numbers = [to_number(entry.value, self.signs) for entry in self.entries]
-        heavy = sum(self.step == LAST or number >> g >= 15 for number in numbers)
+        heavy = len(numbers) if self.step == LAST else sum([number >> g >= 15 for number in numbers])
         return numbers_length(numbers, g) + heavy * (HEAVY + 1 - self.known())
 
     def code_of_lost(self):
@@ -302,9 +302,8 @@ class Keeper:
     def tidy(self, spared=None):
         """Cuts what entries know too much, adds up those that became equal, drops those of 0 outside the sample, until
         nothing changes. Returns who is spared: where that was added up, who has its count; None if it is gone."""
-        before = None
-        while before != [(entry.order(), entry.value) for entry in self.entries]:
-            before = [(entry.order(), entry.value) for entry in self.entries]
+        before, now = None, self.state()
+        while before != now:
             self.signs = signs_of(entry.value for entry in self.entries)
             for i, entry in enumerate(self.entries):
                 entry.cut_to(self.may_know(i))
@@ -316,11 +315,15 @@ class Keeper:
                 else:
                     united.append((i, entry))
             self.entries = [entry for i, entry in united if i < SAMPLE or entry.value != 0]
+            before, now = now, self.state()
         return spared if spared in self.entries else None
+
+    def state(self):
+        return [(entry.key, entry.known, entry.value) for entry in self.entries]
 
     def place(self, key):
         """The number of entries whose keys are below."""
-        return sum(entry.key < key for entry in self.entries)
+        return sum([entry.key < key for entry in self.entries])
 
     def choose_g(self, spared=None):
         """The best g next to the one there is, uphill or down."""
@@ -476,8 +479,8 @@ class Keeper:
         self.fit_and_settle(self.tidy(newcomer), True)
 
     def grow(self, entry, key, count):
-        """It takes the longer bits of its print from the item that came. It may belong elsewhere then, and another one be
-        of the sample."""
+        """It takes the longer bits of its print from the item that came. It may belong elsewhere then, and another one
+        be of the sample."""
         at, before, knew = self.entries.index(entry), self.counts_length(self.g), entry.known
         entry.value += count
         entry.learn(key, self.may_know(at))
