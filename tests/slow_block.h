@@ -12,7 +12,7 @@ enum {
     SLOW_G = 32,
     SLOW_KEEP = 6,
     SLOW_FLOOR = 9,
-    SLOW_LAST = 9,
+    SLOW_LAST = 10,
     SLOW_ENTRIES = 191
 };
 
@@ -26,10 +26,15 @@ static inline unsigned slow_print(unsigned step, unsigned whole)
     return step == 0 ? whole : step < SLOW_FLOOR ? 25 - step : 16;
 }
 
-/* Bits of a field of the sample. */
+/* Bits of a field of the heavy, and of one of the sample. */
+static inline unsigned slow_field(unsigned step)
+{
+    return 23 - slow_print(step, 0);
+}
+
 static inline unsigned slow_sample(unsigned step)
 {
-    return 21 - slow_print(step, 0);
+    return step < SLOW_LAST ? 21 - slow_print(step, 0) : 0;
 }
 
 static inline uint64_t slow_cut(uint64_t key, unsigned length)
@@ -105,7 +110,7 @@ static inline unsigned slow_depth(uint64_t v, unsigned g)
 
 static inline bool slow_heavy(const struct content *content, unsigned i, unsigned g)
 {
-    return slow_depth(slow_code(content, i), g) >= 4;
+    return content->step == SLOW_LAST || slow_depth(slow_code(content, i), g) >= 4;
 }
 
 /* ---- how long ---------------------------------------------------------------------------------------------------- */
@@ -136,7 +141,7 @@ static inline unsigned slow_longer(const struct content *content, unsigned g)
 {
     unsigned length = 0;
     for (unsigned i = 0; content->step >= SLOW_KEEP && i < content->n; i++)
-        if (slow_heavy(content, i, g)) length += 25 - slow_print(content->step, 0);
+        if (slow_heavy(content, i, g)) length += slow_field(content->step);
     return length;
 }
 
@@ -257,7 +262,7 @@ static inline struct block slow_block(const struct content *content, unsigned wh
     if (content->n > 0) slow_put_keys(&bits, content, whole);
     slow_put_levels(&bits, content, g);
     for (unsigned i = 0; keeps && i < content->n; i++)
-        if (slow_heavy(content, i, g)) slow_put_longer(&bits, content, i, 25 - slow_print(content->step, 0));
+        if (slow_heavy(content, i, g)) slow_put_longer(&bits, content, i, slow_field(content->step));
         else assert_true(content->known[i] == slow_print(content->step, 0) || i < 4);
     unsigned used = bits.at - SLOW_HEAD;
     assert_int_equal(used, slow_keys(content, whole) + slow_levels(content, g) + slow_longer(content, g));
@@ -367,18 +372,18 @@ static inline void slow_take_tail(struct slow_bits *bits, unsigned a, unsigned b
     content->loss.hand = (uint8_t)slow_take(bits, 8);
 }
 
-/* What one look tells of the sums: nobody has been let go but at the last step, and who is pressed has not fallen. */
+/* What one look tells of the sums: nobody has been let go but at the last two steps, and who is pressed has not fallen. */
 static inline bool slow_loss(const struct content *content)
 {
     const struct loss *loss = &content->loss;
-    bool last = content->step >= SLOW_FLOOR, some = last && content->n > 4;
+    bool goes = content->step >= SLOW_FLOOR, some = goes && content->n > 4;
     uint64_t smallest = UINT64_MAX;
     for (unsigned i = 4; i < content->n; i++) {
         int64_t c = content->value[i];
         uint64_t size = c < 0 ? (uint64_t)(-(c + 1)) + 1 : (uint64_t)c;
         if (size < smallest) smallest = size;
     }
-    if (!last && (loss->plus || loss->minus || loss->hand)) return false;
+    if (!goes && (loss->plus || loss->minus || loss->hand)) return false;
     if (!some) return !loss->left && !loss->nursed && !loss->press && !loss->wide;
     if (loss->nursed >= smallest || loss->left > smallest - loss->nursed) return false;
     return (lego_u128)loss->press + loss->left <= (lego_u128)1 << (4 * loss->wide + 3);
@@ -401,7 +406,7 @@ static inline bool slow_valid(const struct block *block, unsigned whole, struct 
     content->bits = used - slow_keys(content, whole);
     for (unsigned i = 0; i < entries && keeps && !bits.past; i++) {
         content->known[i] = (uint8_t)slow_print(step, 0);
-        if (slow_heavy(content, i, g)) slow_take_longer(&bits, content, i, 25 - slow_print(step, 0));
+        if (slow_heavy(content, i, g)) slow_take_longer(&bits, content, i, slow_field(step));
     }
     if (keeps && !bits.past) slow_take_tail(&bits, a, b, below, content);
     if (bits.past || (keeps && !slow_loss(content))) return false;

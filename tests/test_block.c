@@ -237,13 +237,14 @@ static void kept_as_the_rule_says(void)
         content_start(&rule, 0);
         for (unsigned i = 0, n = 300 + (unsigned)draw_below(&t.state, 1500); i < n; i++) {
             int64_t count;
-            const uint64_t key = trial_item(&t, &rule, &count);
-            unsigned way = (unsigned)draw_below(&t.state, 3);
             const bool keeps = rule.step >= SLOW_KEEP;
+            const uint64_t key = keeps ? trial_sly_item(&t, &rule, &count) : trial_item(&t, &rule, &count);
+            unsigned way = (unsigned)draw_below(&t.state, 3);
+            rule.entered = 0;
             if (keeps) keep_add(&rule, key, count);
             if (way == 0 && kernels->add_some(&block, t.whole, &key, &count, 1)) some += keeps;
             else if (way == 1 && keeps) assert_true(kernels->add(&block, t.whole, key, count));
-            else kernels->add_on(&block, t.whole, key, count);
+            else assert_int_equal(kernels->add_on(&block, t.whole, key, count), keeps ? rule.entered : 0);
             if (!keeps) kernels->open(&block, t.whole, &rule); /* test_block's other tests have lists */
             if (!keeps || rule.step < SLOW_KEEP) continue;
             kept++;
@@ -278,6 +279,91 @@ static void keeping(void **unused)
 {
     (void)unused;
     each_kernels(kept_as_the_rule_says);
+}
+
+/* The sample is the four items of the smallest prints, whatever came, and in which order; with their counts exactly;
+ * and add_on() tells when it has got another one. (Prints here are far apart, so that nobody shares one.) */
+static void the_sample_is_exact(void)
+{
+    enum { ITEMS = 3000 };
+    static int64_t sum[ITEMS];
+    static struct content content;
+    unsigned seen[SLOW_LAST + 1] = {0}, entered = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(60); seed++) {
+        struct trial t = make_trial(seed);
+        t.is_signed = t.below = false;
+        struct block block = {{0}};
+        uint64_t first = draw(&t.state);
+        unsigned least[5], n = 0, known = 60 + (unsigned)draw_below(&t.state, ITEMS - 60);
+        memset(sum, 0, sizeof sum);
+        for (unsigned i = 0; i < 3 * known; i++) {
+            unsigned item = (unsigned)draw_below(&t.state, known), k = n, news = 0;
+            int64_t count = trial_count(&t);
+            const bool kept = block_step(&block) >= SLOW_KEEP;
+#define KEY(item) slow_cut(first + (item)*UINT64_C(0x9e3779b97f4a7c15), t.whole)
+            if (sum[item] == 0) { /* a new one */
+                for (; k > 0 && KEY(least[k - 1]) > KEY(item); k--) least[k] = least[k - 1];
+                least[k] = item;
+                if (n < 4) n++;
+                news = k < 4;
+            }
+            sum[item] += count;
+            const unsigned told = kernels->add_on(&block, t.whole, KEY(item), count);
+            if (kept) assert_int_equal(told, news);
+            if (block_step(&block) < SLOW_KEEP || (i % 8 && i + 1 < 3 * known)) continue;
+            entered += news;
+            seen[block_step(&block)]++;
+            kernels->open(&block, t.whole, &content);
+            for (unsigned m = 0; m < 4; m++) {
+                assert_true(slow_cut(KEY(least[m]), content.known[m]) == content.key[m]);
+                assert_true(content.value[m] == sum[least[m]]);
+            }
+        }
+#undef KEY
+    }
+    assert_true(entered > 0);
+    for (unsigned step = SLOW_KEEP; step <= SLOW_LAST; step++) assert_true(seen[step] > 0);
+}
+
+static void sample(void **unused)
+{
+    (void)unused;
+    each_kernels(the_sample_is_exact);
+}
+
+/* What a content has seen of its counts, and what it adds up from then on, is what there is to be seen; and whoever
+ * looks again before every item comes to the same. */
+static void nothing_depends_on_who_has_looked(void **unused)
+{
+    (void)unused;
+    static struct content once, again;
+    unsigned looked = 0, seen[SLOW_LAST + 1] = {0};
+    for (uint64_t seed = 1; seed <= ROUNDS(500); seed++) {
+        struct trial t = make_trial(seed);
+        trial_kept(&t, &once);
+        again = once;
+        for (unsigned i = 0; i < 3000; i++) {
+            int64_t count;
+            if (i % 300 == 0) t.bits = (unsigned)draw_below(&t.state, draw_below(&t.state, 2) ? 4 : 50);
+            const uint64_t key = trial_sly_item(&t, &once, &count);
+            again.looked = false;
+            keep_add(&once, key, count);
+            keep_add(&again, key, count);
+            assert_content(&once, &again);
+            assert_int_equal(once.entered, again.entered);
+            seen[once.step]++;
+            if (!once.looked) continue;
+            uint64_t listed = 0;
+            unsigned alike;
+            looked++;
+            for (unsigned k = 0; k < once.n; k++) listed += trial_size(once.value[k]);
+            assert_true(once.listed == listed);
+            assert_true(once.smallest == trial_least(&once, &alike));
+            assert_int_equal(once.smallests, alike);
+        }
+    }
+    assert_in_range(looked, ROUNDS(500) * 300, ROUNDS(500) * 3000);
+    for (unsigned step = SLOW_KEEP; step <= SLOW_LAST; step++) assert_true(seen[step] > 0);
 }
 
 /* Lists that give up bits on their way have the sums of all items. With something negative a block may be further on
@@ -383,6 +469,8 @@ int main(void)
         cmocka_unit_test(additions),
         cmocka_unit_test(settling),
         cmocka_unit_test(keeping),
+        cmocka_unit_test(sample),
+        cmocka_unit_test(nothing_depends_on_who_has_looked),
         cmocka_unit_test(adding_on),
         cmocka_unit_test(steps_and_sums_commute),
         cmocka_unit_test(codes_only_get_longer),

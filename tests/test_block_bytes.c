@@ -157,7 +157,8 @@ static void deepest_levels(void)
                     slow_put(&bits, l < 7 || goes_on % 2, 1);
                     slow_put(&bits, goes_on % 2 ? UINT32_MAX : 0, slow_digit[l]);
                 }
-                if (step >= SLOW_KEEP) slow_put(&bits, 1, 25 - print);
+                for (unsigned i = 0; step >= SLOW_KEEP && i < (step < SLOW_LAST ? 1 : n); i++)
+                    slow_put(&bits, 1, slow_field(step));
                 uint64_t used = bits.at - SLOW_HEAD;
                 struct content tail = {.step = step, .n = n, .signs = 1, .loss = {.hand = step >= SLOW_FLOOR}};
                 for (unsigned i = 0; i < n; i++) tail.value[i] = 1, tail.known[i] = (uint8_t)print;

@@ -115,13 +115,54 @@ static inline uint64_t trial_item(struct trial *t, const struct content *content
     return slow_cut(kind == 3 ? key | (other & 0xffff) : key ^ other, t->whole);
 }
 
-/* A content that keeps, as a sequence of additions leaves it. */
+static inline uint64_t trial_size(int64_t count)
+{
+    return count < 0 ? -(uint64_t)count : (uint64_t)count;
+}
+
+/* The least count outside the sample, without its sign, and how many have it. */
+static inline uint64_t trial_least(const struct content *content, unsigned *alike)
+{
+    uint64_t least = 0;
+    *alike = 0;
+    for (unsigned i = 4; i < content->n; i++) {
+        uint64_t size = trial_size(content->value[i]);
+        if (*alike > 0 && size > least) continue;
+        *alike = *alike > 0 && size == least ? *alike + 1 : 1;
+        least = size;
+    }
+    return least;
+}
+
+/* The same, but what comes often weighs as much as the least of all entries, or one more or less, or what is lost, or
+ * nothing. */
+static inline uint64_t trial_sly_item(struct trial *t, const struct content *content, int64_t *count)
+{
+    unsigned alike;
+    uint64_t least = trial_least(content, &alike), key = trial_item(t, content, count), size = 0;
+    switch (draw_below(&t->state, 12)) {
+    case 0: *count = 0; return key;
+    case 1: size = least; break;
+    case 2: size = least + 1; break;
+    case 3: size = least > 0 ? least - 1 : 0; break;
+    case 4: size = content->loss.plus; break;
+    default: return key;
+    }
+    if (size > t->left / 2) size = 1;
+    t->left -= size;
+    *count = t->below || (t->is_signed && draw_below(&t->state, 2)) ? -(int64_t)size : (int64_t)size;
+    return key;
+}
+
+/* A content that keeps, as a sequence of additions leaves it. Some have small keys at their head, as crowds have. */
 static inline void trial_kept(struct trial *t, struct content *content)
 {
+    unsigned small = draw_below(&t->state, 4) == 0 ? 4 : 0;
     unsigned more = (unsigned)draw_below(&t->state, 4) * (unsigned)draw_below(&t->state, 200);
     content_start(content, SLOW_KEEP - 1);
     while (slow_fits(content, t->whole)) content_add(content, t->whole, trial_key(t), trial_count(t));
     keep_start(content);
+    for (; small > 0; small--) keep_add(content, slow_cut(trial_key(t) >> 8, t->whole), trial_count(t));
     for (int64_t count; more > 0; more--) {
         uint64_t key = trial_item(t, content, &count);
         keep_add(content, key, count);
