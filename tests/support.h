@@ -201,7 +201,7 @@ static inline bool is_whole(const lego_sketch *sketch)
 static inline void assert_sums(const lego_sketch *sketch)
 {
     const struct blocks *blocks = &sketch->blocks;
-    struct sums sums = {0};
+    struct block_sums sums = {0};
     for (uint32_t i = 0; i < blocks->blocks; i++) {
         struct content content;
         blocks->kernels->open(&blocks->block[i], blocks->whole, &content);

@@ -295,7 +295,7 @@ static void groups_are_independent(void **unused)
             for (unsigned k = 0; k < ROWS_MAX; k++) facts[2 + k] = (uint32_t)(hash_row_bits(h, k) >> 32);
             struct spot spot = spot_of(C, h);
             facts[FACTS - 2] = spot.block;
-            facts[FACTS - 1] = (uint32_t)(spot.key >> (64 - BLOCK_PRINT));
+            facts[FACTS - 1] = (uint32_t)(spot.key >> (64 - PRINT_MOST));
             for (int f = 0; f < FACTS; f++) together[f][group * C + facts[f] % C]++;
         }
         for (int f = 0; f < FACTS; f++) assert_true(surprise(together[f], G * C, SAMPLE) < 5);
@@ -312,7 +312,7 @@ static void places_in_blocks_are_independent(void **unused)
         memset(spots, 0, sizeof spots);
         for (uint64_t i = 0; i < SAMPLE; i++) {
             struct spot spot = spot_of(B, domain_hash(d, i));
-            uint32_t fraction = (uint32_t)(spot.key << BLOCK_PRINT >> 59), print = (uint32_t)(spot.key >> 59);
+            uint32_t fraction = (uint32_t)(spot.key << PRINT_MOST >> 59), print = (uint32_t)(spot.key >> 59);
             spots[(spot.block * C + fraction) * C + print]++;
         }
         assert_true(surprise(spots, B * C * C, SAMPLE) < 5);

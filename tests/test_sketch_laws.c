@@ -624,7 +624,7 @@ static void sums_stay_exact(void **unused)
         for (size_t i = 0; i < s.n; i++) truth[spot_of(most, hash_u64(s.items[i], sketch->seed)).block] += s.counts[i];
         for (uint32_t i = 0; i < most; i++) {
             struct content content;
-            struct sums sums = {0};
+            struct block_sums sums = {0};
             sketch->blocks.kernels->open(&sketch->blocks.block[i], sketch->blocks.whole, &content);
             sums_add(&sums, &content);
             assert_true(sums.sum == truth[i]);

@@ -85,7 +85,7 @@ struct rest {
     bool fits;
 };
 
-static inline uint64_t take(struct rest *rest, unsigned bytes)
+static inline uint64_t take_int(struct rest *rest, unsigned bytes)
 {
     rest->fits = rest->fits && (size_t)(rest->end - rest->at) >= bytes;
     uint64_t x = rest->fits ? get(rest->at, bytes) : 0;

@@ -33,7 +33,7 @@ struct old_block {
 /* Whether the head is possible, and behind the bits in use there is none. */
 static bool read_old(struct rest *rest, struct old_block *old)
 {
-    const uint64_t head = take(rest, BLOCK_HEAD / 8);
+    const uint64_t head = take_int(rest, BLOCK_HEAD / 8);
     *old = (struct old_block){.step = head >> 11 & 127,
                               .n = head >> 18 & 511,
                               .g = head >> 27 & 31,
@@ -44,7 +44,7 @@ static bool read_old(struct rest *rest, struct old_block *old)
                               .block.word[0] = head};
     if (head >> 34 || old->signs > SIGNS_BELOW || old->step > OLD_CAP_LAST || old->end > BLOCK_BITS) return false;
     for (unsigned i = BLOCK_HEAD / 8; i < (old->end + 7) / 8; i++)
-        old->block.word[i / 8] |= take(rest, 1) << 8 * (i % 8);
+        old->block.word[i / 8] |= take_int(rest, 1) << 8 * (i % 8);
     return old->end == BLOCK_BITS || old->block.word[old->end / 64] >> old->end % 64 == 0;
 }
 
@@ -142,7 +142,7 @@ struct old_file {
     lego_sketch *sketch;
     uint32_t blocks;
     unsigned whole;
-    struct sums sums; /* of what was read so far: none that is smaller overflows */
+    struct block_sums sums; /* of what was read so far: none that is smaller overflows */
 };
 
 /* A content that keeps, of prints of so many bits. */

@@ -191,7 +191,7 @@ static bool keys_possible(const struct blocks *blocks, uint32_t block, const str
 static bool check_blocks(struct blocks *blocks, uint64_t quantum, uint64_t *mass)
 {
     const unsigned last = blocks_grow(blocks) ? STEP_WHOLE : STEP_LAST;
-    struct sums all = {0};
+    struct block_sums all = {0};
     struct content content;
     for (uint32_t i = 0; i < blocks->blocks; i++) {
         const struct block *block = &blocks->block[i];
@@ -208,7 +208,7 @@ static void read_block(struct rest *rest, struct block *block)
 {
     const unsigned char *p = rest->at;
     unsigned at = 0;
-    block->word[0] = take(rest, BLOCK_HEAD / 8);
+    block->word[0] = take_int(rest, BLOCK_HEAD / 8);
     unsigned size = block_bytes(block);
     rest->fits = rest->fits && size <= sizeof *block && (size_t)(rest->end - p) >= size;
     if (!rest->fits) return;
@@ -219,9 +219,9 @@ static void read_block(struct rest *rest, struct block *block)
 
 static lego_status read_unlisted(struct rest *rest, struct unlisted *unlisted)
 {
-    unlisted->value = take(rest, 8);
-    unlisted->likely = take(rest, 8);
-    unlisted->entered = take(rest, 8);
+    unlisted->value = take_int(rest, 8);
+    unlisted->likely = take_int(rest, 8);
+    unlisted->entered = take_int(rest, 8);
     if (!rest->fits) return LEGO_ERR_TRUNCATED;
     return unlisted->value > 0 && unlisted->value <= INT64_MAX ? LEGO_OK : LEGO_ERR_CORRUPT;
 }
@@ -241,8 +241,8 @@ static bool check_top(const struct top *top, struct seed seed, uint64_t quantum,
 /* The top, for which there is no memory yet. */
 static lego_status read_top(lego_sketch *sketch, uint32_t most, struct rest *rest)
 {
-    uint32_t buckets = (uint32_t)take(rest, 4);
-    uint64_t votes = take(rest, 8);
+    uint32_t buckets = (uint32_t)take_int(rest, 4);
+    uint64_t votes = take_int(rest, 8);
     if (!rest->fits || !top_possible(buckets, most)) return LEGO_ERR_CORRUPT;
     if ((uint64_t)(rest->end - rest->at) != buckets * (uint64_t)TOP_BUCKET) return LEGO_ERR_TRUNCATED;
     lego_status status = top_allocate(sketch, most, buckets);

@@ -7,7 +7,7 @@ static uint64_t magnitude(int64_t x)
 
 /* ---- of blocks --------------------------------------------------------------------------------------------------- */
 
-void sums_add(struct sums *sums, const struct content *content)
+void sums_add(struct block_sums *sums, const struct content *content)
 {
     for (unsigned i = 0; i < content->n; i++) {
         sums->magnitude += magnitude(content->value[i]);
@@ -18,7 +18,7 @@ void sums_add(struct sums *sums, const struct content *content)
     sums->sum -= content->loss.minus;
 }
 
-bool sums_mass(const struct sums *sums, int64_t total, uint64_t quantum, uint64_t *mass)
+bool sums_mass(const struct block_sums *sums, int64_t total, uint64_t quantum, uint64_t *mass)
 {
     uint64_t most = magnitude(total);
     if (sums->magnitude > most) most = sums->magnitude > INT64_MAX ? UINT64_MAX : (uint64_t)sums->magnitude;
@@ -28,7 +28,7 @@ bool sums_mass(const struct sums *sums, int64_t total, uint64_t quantum, uint64_
 
 static uint64_t blocks_mass(const struct blocks *blocks, uint64_t quantum)
 {
-    struct sums all = {0};
+    struct block_sums all = {0};
     struct content content;
     uint64_t mass;
     for (uint32_t i = 0; i < blocks->blocks; i++) {

@@ -9,15 +9,15 @@
 #include "sketch/sketch.h"
 
 /* What the integers of blocks come to, listed and lost. */
-struct sums {
+struct block_sums {
     lego_u128 magnitude;
     __extension__ __int128 sum;
 };
 
-void sums_add(struct sums *sums, const struct content *content);
+void sums_add(struct block_sums *sums, const struct content *content);
 
 /* The mass of blocks with these sums, as additions would have counted it; false if it does not fit. */
-bool sums_mass(const struct sums *sums, int64_t total, uint64_t quantum, uint64_t *mass);
+bool sums_mass(const struct block_sums *sums, int64_t total, uint64_t quantum, uint64_t *mass);
 
 /* Room for counts more whose sizes come to this, or LEGO_ERR_RANGE. */
 lego_status mass_take(lego_sketch *sketch, uint64_t sizes);
