@@ -639,6 +639,45 @@ static void sums_stay_exact(void **unused)
     assert_true(full > ROUNDS(300) && below > ROUNDS(300));
 }
 
+/* Where no count is ever negative no upper bound is below one, though most of what has come is taken away, all of it of
+ * many items, and many share the bits of their prints that are known. */
+static void bounds_hold_whatever_goes(void **unused)
+{
+    (void)unused;
+    enum { DOMAIN = 6000 };
+    static int64_t count[DOMAIN];
+    unsigned full = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS(300); seed++) {
+        uint64_t state = seed;
+        const uint32_t most = 1 + (uint32_t)draw_below(&state, 12);
+        const unsigned domain = 120 * most + (unsigned)draw_below(&state, 300 * most), digits = (unsigned)seed % 4;
+        lego_sketch *sketch = make_most(most);
+        memset(count, 0, sizeof count);
+        for (unsigned i = 0; i < 6 * domain; i++) {
+            const uint64_t item = draw_below(&state, domain);
+            const bool falls = count[item] > 0 && draw_below(&state, 6 * domain) < i;
+            int64_t by = falls ? -(int64_t)(1 + draw_below(&state, (uint64_t)count[item])) : draw_count(&state, digits);
+            if (falls && draw_below(&state, 2)) by = -count[item];
+            count[item] += by;
+            assert_int_equal(lego_add_u64(sketch, item, by), LEGO_OK);
+        }
+        full += keeps(sketch);
+        for (int round = 0; round < 2; round++) { /* in the end nothing is left */
+            for (uint64_t item = 0; item < domain; item++) {
+                lego_estimate e;
+                assert_int_equal(lego_query_u64(sketch, item, &e), LEGO_OK);
+                assert_true(e.upper >= count[item]);
+            }
+            for (uint64_t item = 0; item < domain; item++) {
+                assert_int_equal(lego_add_u64(sketch, item, -count[item]), LEGO_OK);
+                count[item] = 0;
+            }
+        }
+        lego_destroy(sketch);
+    }
+    assert_true(full > ROUNDS(100));
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* The same bytes, answers and memory, of which one that something was taken from may have more. */
@@ -733,6 +772,7 @@ int main(void)
         cmocka_unit_test(what_went_does_not_cost_bits),
         cmocka_unit_test(what_is_added_can_be_taken_away),
         cmocka_unit_test(sums_stay_exact),
+        cmocka_unit_test(bounds_hold_whatever_goes),
         cmocka_unit_test(what_is_saved_comes_back),
         cmocka_unit_test(files_have_what_is_used),
         cmocka_unit_test(an_empty_sketch_loads_small),

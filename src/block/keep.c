@@ -387,12 +387,20 @@ static void fit_and_settle_if(struct content *c, unsigned spared)
 
 /* ---- one item ---------------------------------------------------------------------------------------------------- */
 
-/* What was lost with the other sign goes first. */
-static bool comes_off(struct loss *loss, int64_t count)
+/* Whether an entry but for one agrees with a key in the bits that all know. */
+static bool has_alike(const struct content *c, uint64_t key, unsigned but)
 {
-    uint64_t size = magnitude(count), *other = count < 0 ? &loss->plus : &loss->minus;
-    if (size > *other || (count > 0 && loss->plus > 0)) return false;
-    *other -= size;
+    const unsigned print = print_of(c);
+    for (unsigned i = content_find(c, key_cut(key, print)); i < c->n && (c->key[i] ^ key) >> (64 - print) == 0; i++)
+        if (i != but) return true;
+    return false;
+}
+
+/* What is taken away was lost before, if nobody lists it. */
+static bool comes_off(struct content *c, uint64_t key, unsigned but, int64_t count)
+{
+    if (count > 0 || magnitude(count) > c->loss.plus || has_alike(c, key, but)) return false;
+    c->loss.plus -= magnitude(count);
     return true;
 }
 
@@ -420,7 +428,7 @@ static void come(struct content *c, uint64_t key, int64_t count)
 {
     struct loss *loss = &c->loss;
     const uint64_t size = magnitude(count);
-    if (comes_off(loss, count)) return;
+    if (comes_off(c, key, NOBODY, count)) return;
     unsigned i = content_find(c, key_cut(key, print_of(c)));
     if (i >= BLOCK_SAMPLE && size < loss->left) {
         loss->press += size;
@@ -437,7 +445,7 @@ static void come(struct content *c, uint64_t key, int64_t count)
 static void fall(struct content *c, unsigned i, int64_t now)
 {
     const int64_t before = c->value[i];
-    if ((before < 0) != (now < 0) && now != 0 && comes_off(&c->loss, now)) now = 0;
+    if ((before < 0) != (now < 0) && now != 0 && comes_off(c, c->key[i], i, now)) now = 0;
     c->value[i] = now;
     unsigned spared = i;
     tidy(c, &spared);

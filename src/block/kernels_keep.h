@@ -205,7 +205,7 @@ static inline bool press_kept(struct block *block, const struct list *list, stru
     struct loss loss;
     get_loss(block, &tail, &loss);
     if (size >= loss.left) return false;
-    if (count > 0 ? loss.plus == 0 && size <= loss.minus : size <= loss.plus) return false; /* it comes off */
+    if (count < 0 && size <= loss.plus) return false; /* it comes off */
     if (entry.index < BLOCK_SAMPLE) pass_entries(block, list, key, &entry);
     if (entry.index < BLOCK_SAMPLE) return false;
     *(count < 0 ? &loss.minus : &loss.plus) += size;
