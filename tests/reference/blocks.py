@@ -854,6 +854,7 @@ def read_sketch(data, secret=None):
     check(at == len(data) - 8, "length")
     check((items == 0) == sketch.is_empty(), "kinds of items")
     check(total == sum(sum_of(block) for block in blocks), "total")
+    check(4 * max(abs(total), sum(sizes_of(block) for block in blocks)) < 2**63, "sums that may overflow")
     check(number == most or sketch.is_whole(), "whole keys")
     check(len(sketch.smallest()) == number, "the least number of blocks")
     return sketch
@@ -863,3 +864,9 @@ def sum_of(block):
     if isinstance(block, List):
         return sum(block.counts.values())
     return sum(entry.value for entry in block.entries) + block.plus - block.minus
+
+
+def sizes_of(block):
+    if isinstance(block, List):
+        return sum(abs(count) for count in block.counts.values())
+    return sum(abs(entry.value) for entry in block.entries) + block.plus + block.minus
