@@ -1,6 +1,6 @@
 /* fuzz_load: any bytes either are a sketch, and then it has exactly these bytes, or others if they are of format 4, or
- * they are refused with nothing allocated and nothing written; also where there is no memory for it, or none to write to. Nothing else is done with
- * it (fuzz_sketch.c does), so there are many thousand a second. */
+ * they are refused with nothing allocated and nothing written; also where there is no memory for it, or none to write
+ * to. Nothing else is done with it (fuzz_sketch.c does), so there are many thousand a second. */
 #include "binary.h"
 
 #include <stdbool.h>

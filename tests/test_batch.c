@@ -249,8 +249,8 @@ static void many_keys_hash_as_one(void **unused)
         }
 }
 
-/* A part has the items of its blocks, in the order in which they came, with their counts; and an item's word is all that
- * blocks know of it. */
+/* A part has the items of its blocks, in the order in which they came, with their counts; and an item's word is all
+ * that blocks know of it. */
 static void check_part(const struct parts *parts, uint32_t part, const struct stream_of *s, size_t taken,
                        struct seed seed)
 {

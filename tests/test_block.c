@@ -1,6 +1,6 @@
 /* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time; and what is
- * changed in place against the same opened, changed and closed. All of it for each of the kernels that this CPU can run.
- * test_block_bytes.c has the blocks that come from elsewhere. */
+ * changed in place against the same opened, changed and closed. All of it for each of the kernels that this CPU can
+ * run. test_block_bytes.c has the blocks that come from elsewhere. */
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
 

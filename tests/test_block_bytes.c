@@ -141,7 +141,8 @@ static void hostile_blocks(void)
     }
 }
 
-/* Few entries, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for. */
+/* Few entries, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for.
+ * */
 static void deepest_levels(void)
 {
     for (unsigned g = 0; g < SLOW_G; g++)

@@ -1,5 +1,5 @@
-/* Streams that are far from Zipf's law, in a twentieth of a byte a key up to lists: what a sketch says of its answers holds
- * there too, and they are no worse than the constant 1. */
+/* Streams that are far from Zipf's law, in a twentieth of a byte a key up to lists: what a sketch says of its answers
+ * holds there too, and they are no worse than the constant 1. */
 #include "support.h"
 
 #include <math.h>

@@ -48,8 +48,8 @@ static bool has_lost(const lego_sketch *sketch)
     return lost;
 }
 
-/* Sketches of blocks: young, with all blocks that list whole keys, or prints, or keep, or have lost some or most; with counts
- * of both signs. */
+/* Sketches of blocks: young, with all blocks that list whole keys, or prints, or keep, or have lost some or most; with
+ * counts of both signs. */
 enum { EMPTY, YOUNG, GROWN, LISTING, KEEPING, LOSING, CROWDED, SIGNED, SIGNED_LOSING, BLOCK_KINDS };
 static lego_sketch *blocks_of_kind(int kind)
 {

@@ -1,6 +1,7 @@
 /* The order of additions is all that matters: however they are cut into calls, put into batches, counted by threads or
- * hindered by memory that fails, a sketch has the bytes of one that got its items one by one. Here are streams that fill
- * the blocks until these keep their heaviest; as long as none does, order does not matter either (test_sketch_laws.c). */
+ * hindered by memory that fails, a sketch has the bytes of one that got its items one by one. Here are streams that
+ * fill the blocks until these keep their heaviest; as long as none does, order does not matter either
+ * (test_sketch_laws.c). */
 #include "support.h"
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
@@ -232,7 +233,8 @@ static void cuts_of_what_keeps_do_not_matter(void **unused)
     }
 }
 
-/* But it is their order: a crowd that is added the other way round leaves other bytes. Else this file could not fail. */
+/* But it is their order: a crowd that is added the other way round leaves other bytes. Else this file could not fail.
+ * */
 static void order_matters_where_blocks_keep(void **unused)
 {
     (void)unused;

@@ -94,8 +94,8 @@ static void check(const struct state *one)
     lego_destroy(reload(one->sketch));
 }
 
-/* Without deletions, and while no block keeps, the bytes are those of an empty sketch of this shape that counts the same
- * in any order. */
+/* Without deletions, and while no block keeps, the bytes are those of an empty sketch of this shape that counts the
+ * same in any order. */
 static void check_bytes(const struct state *one)
 {
     lego_sketch *fresh;

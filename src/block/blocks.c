@@ -17,6 +17,18 @@ void blocks_init(struct blocks *blocks, uint32_t number, uint32_t most, void *by
     memset(blocks->block, 0, (size_t)number * sizeof(struct block));
 }
 
+static void add_news(const struct blocks *blocks, unsigned entered, int64_t count, struct news *news)
+{
+    const uint64_t size = count < 0 ? -(uint64_t)count : (uint64_t)count;
+    news->entered += entered;
+    news->lighter += size < blocks->unlisted.value ? entered : 0;
+}
+
+static void add_on(const struct blocks *blocks, struct block *block, uint64_t key, int64_t count, struct news *news)
+{
+    add_news(blocks, blocks->kernels->add_on(block, blocks->whole, key, count), count, news);
+}
+
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
 {
     const struct spot spot = spot_of(blocks->blocks, hash);
@@ -24,7 +36,10 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
     block_prefetch(block);
     blocks->loose |= count < 0;
     if (blocks_grow(blocks)) return blocks->kernels->add(block, blocks->whole, spot.key, count);
-    blocks->unlisted.entered += blocks->kernels->add_on(block, blocks->whole, spot.key, count);
+    struct news news = {0};
+    add_on(blocks, block, spot.key, count, &news);
+    blocks->unlisted.entered += news.entered;
+    blocks->unlisted.lighter += news.lighter;
     blocks->keeps |= block_keeps(block);
     return true;
 }
@@ -59,7 +74,7 @@ struct arrivals {
     const uint64_t *key;
     const int64_t *count;
     size_t n;
-    uint64_t *entered;
+    struct news *news;
 };
 
 /* Adds the first n of them to a block that lists, if it does so then; else nothing has changed. */
@@ -79,7 +94,7 @@ static size_t add_one_by_one(const struct blocks *blocks, struct block *block, c
 {
     size_t i = 0;
     for (; i < arrivals->n && !block_keeps(block); i++)
-        *arrivals->entered += blocks->kernels->add_on(block, blocks->whole, arrivals->key[i], arrivals->count[i]);
+        add_on(blocks, block, arrivals->key[i], arrivals->count[i], arrivals->news);
     return i;
 }
 
@@ -107,7 +122,7 @@ static size_t add_until_it_keeps(const struct blocks *blocks, struct block *bloc
     }
     *block = before;
     list_first(blocks, block, arrivals, fit);
-    blocks->kernels->add_on(block, blocks->whole, arrivals->key[fit], arrivals->count[fit]);
+    add_on(blocks, block, arrivals->key[fit], arrivals->count[fit], arrivals->news);
     return fit + 1;
 }
 
@@ -120,19 +135,22 @@ static void add_to_keeper(const struct blocks *blocks, struct block *block, cons
     if (i == arrivals->n) return;
     struct content content;
     blocks->kernels->open(block, blocks->whole, &content);
-    for (; i < arrivals->n; i++) keep_add(&content, arrivals->key[i], arrivals->count[i]);
+    for (; i < arrivals->n; i++) {
+        content.entered = 0;
+        keep_add(&content, arrivals->key[i], arrivals->count[i]);
+        add_news(blocks, content.entered, arrivals->count[i], arrivals->news);
+    }
     blocks->kernels->close(block, blocks->whole, &content);
-    *arrivals->entered += content.entered;
 }
 
 bool blocks_take(const struct blocks *blocks, uint32_t index, const uint64_t key[], const int64_t count[], size_t n,
-                 uint64_t *entered)
+                 struct news *news)
 {
     struct block *block = &blocks->block[index];
-    const struct arrivals all = {key, count, n, entered};
+    const struct arrivals all = {key, count, n, news};
     const size_t listed = block_keeps(block) ? 0 : add_until_it_keeps(blocks, block, &all);
     if (listed == n) return block_keeps(block);
-    const struct arrivals rest = {key + listed, count + listed, n - listed, entered};
+    const struct arrivals rest = {key + listed, count + listed, n - listed, news};
     add_to_keeper(blocks, block, &rest);
     return true;
 }

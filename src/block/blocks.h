@@ -25,7 +25,13 @@ enum { BLOCKS_LINE = 64, BLOCKS_LIMIT = 1 << 28 };
 struct unlisted {
     uint64_t value;   /* what most of them count, about: 1 in most streams */
     uint64_t likely;  /* what 99 % of all items count at most beyond what is listed of them */
-    uint64_t entered; /* newcomers in the samples since this was told: if they are many, it is told no more */
+    uint64_t entered; /* newcomers in the samples since this was told: if they are many, it is told no more; */
+    uint64_t lighter; /* those of them that came with a smaller count than the value */
+};
+
+/* Newcomers in samples, of some additions. */
+struct news {
+    uint64_t entered, lighter;
 };
 
 struct blocks {
@@ -128,9 +134,9 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from);
 
 /* Adds n items of one block in their order. There are as many blocks as there can be. Returns whether the block keeps;
- * *entered rises by the newcomers in its sample. */
+ * *news rises by the newcomers in its sample. */
 bool blocks_take(const struct blocks *blocks, uint32_t block, const uint64_t key[], const int64_t count[], size_t n,
-                 uint64_t *entered);
+                 struct news *news);
 
 /* Writes a content that does not keep into a block, at the first step from its own on at which it fits; false if it
  * would have to keep. */

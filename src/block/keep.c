@@ -10,7 +10,8 @@
  *   Sample.    The first four entries, those of the smallest prints, are never let go, and know 20 bits. They are a
  *              uniform sample of the distinct items, with their exact counts; one that is deleted stays, as 0.
  *   Pressing.  At 16 bits an entry goes when the block overflows. A newcomer *presses*: its weight is added up, and
- *              when the sum (nursed) reaches the smallest count, the newcomer takes the place of an entry of that count;
+ *              when the sum (nursed) reaches the smallest count, the newcomer takes the place of an entry of that
+ * count;
  *              otherwise it is lost. (A newcomer is no sooner let in, else a crowd of ones would wash the block out.)
  *   Nursery.   So that newcomers find a place among the mighty, a second sum (press) of all newcomers lets one of the
  *              n smallest go when it reaches 8 times the n-th smallest count, if anybody is below that. n is 8, and 16,
@@ -238,6 +239,17 @@ static void choose_g(struct content *c, unsigned *spared)
     if (c->g != before) tidy(c, spared);
 }
 
+/* Brings g to where it takes the fewest bits of all: going by neighbours may end before, where counts are large. */
+static void find_g(struct content *c)
+{
+    unsigned best = 0, least = bits_with(c, 0);
+    for (unsigned g = 1; g <= BLOCK_G_MAX; g++) {
+        const unsigned bits = bits_with(c, g);
+        if (bits < least) best = g, least = bits;
+    }
+    c->g = best;
+}
+
 static void lower_print(struct content *c, unsigned *spared)
 {
     c->step++;
@@ -320,7 +332,7 @@ static unsigned press(struct content *c, unsigned newcomer)
 static void let_go(struct content *c, unsigned *spared, bool new, unsigned n)
 {
     unsigned victim;
-    if (new &&*spared >= BLOCK_SAMPLE) victim = press(c, *spared);
+    if (new &&*spared != NOBODY &&*spared >= BLOCK_SAMPLE) victim = press(c, *spared);
     else victim = next_victim(c, find_border(c, n, *spared).nth, *spared);
     if (victim == NOBODY) victim = *spared;
     if (victim != *spared) c->loss.hand = (uint8_t)((c->key[victim] >> 56) + 1);
@@ -486,8 +498,9 @@ void keep_start(struct content *c)
     unsigned nobody = NOBODY;
     memset(c->known, PRINT_SAME, c->n);
     c->loss = (struct loss){0};
-    c->g = 0;
     c->step = STEP_KEEP;
+    set_signs(c);
+    find_g(c);
     tidy(c, &nobody);
     fit_and_settle(c, NOBODY, false);
 }
@@ -529,7 +542,6 @@ void keep_gather(struct joined *joined, const struct content *from, unsigned who
     }
     if (from->step > joined->step) joined->step = from->step;
     if (!keeps) return;
-    if (from->g > joined->g) joined->g = from->g;
     joined->loss.plus += often * (times > 0 ? from->loss.plus : from->loss.minus);
     joined->loss.minus += often * (times > 0 ? from->loss.minus : from->loss.plus);
     joined->loss.press = add_press(joined->loss.press, often, from->loss.press);
@@ -605,7 +617,6 @@ void keep_join(struct joined *joined, struct content *c)
 {
     unsigned nobody = NOBODY;
     c->step = joined->step < STEP_KEEP ? STEP_KEEP : joined->step;
-    c->g = joined->g;
     c->loss = joined->loss;
     c->loss.hand = c->loss.wide = 0;
     sort_entries(joined);
@@ -621,7 +632,8 @@ void keep_join(struct joined *joined, struct content *c)
         c->value[i] = joined->entry[i].value;
         c->known[i] = joined->entry[i].known;
     }
+    set_signs(c);
+    find_g(c);
     tidy(c, &nobody);
-    choose_g(c, &nobody);
     fit_and_settle(c, NOBODY, false);
 }

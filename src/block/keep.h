@@ -12,8 +12,8 @@ void keep_add(struct content *content, uint64_t key, int64_t count);
 /* Makes a content of the last step before keep, and fit. It has at most one entry more than fits. */
 void keep_start(struct content *content);
 
-/* Whether a content from outside has a loss that a sequence of additions may have left, as far as one look can tell. Its
- * entries are in order, and of 0 only in the sample. */
+/* Whether a content from outside has a loss that a sequence of additions may have left, as far as one look can tell.
+ * Its entries are in order, and of 0 only in the sample. */
 bool keep_valid(struct content *content);
 
 /* The entries of several contents together, in the order of their keys. */
@@ -24,7 +24,7 @@ struct entry {
 };
 
 struct joined {
-    unsigned step, g;
+    unsigned step;
     struct loss loss;
     size_t n;
     struct entry *entry; /* in no order; there is room for all */

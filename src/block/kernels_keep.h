@@ -1,5 +1,5 @@
-/* What a block that keeps has more than a list: the longer bits behind its counts, and the tail at its end. What an item
- * changes most often is changed in place, as keep.c would. Part of the body that kernels_body.h is. */
+/* What a block that keeps has more than a list: the longer bits behind its counts, and the tail at its end. What an
+ * item changes most often is changed in place, as keep.c would. Part of the body that kernels_body.h is. */
 #pragma once
 
 #include "block/keep.h"

@@ -158,7 +158,8 @@ static inline void rise_apply(struct block *block, const struct levels *levels, 
     if (rise->left > 0) grow_levels(block, levels, &rise->way, rise->left);
 }
 
-/* Where its way is known, and what it was: makes an integer v, which is more, if that takes at most so many bits more. */
+/* Where its way is known, and what it was: makes an integer v, which is more, if that takes at most so many bits more.
+ * */
 static inline bool levels_raise(struct block *block, const struct levels *levels, struct way *way, uint64_t before,
                                 uint64_t v, unsigned room)
 {

@@ -9,7 +9,7 @@
 #include "sketch/mass.h"
 #include "sketch/sketch.h"
 
-enum { SKETCH_HEAD = 76, UNLISTED_SIZE = 24, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
+enum { SKETCH_HEAD = 76, UNLISTED_SIZE = 32, TOP_HEAD_SIZE = 12, SECRET_AT = 14, SEED_AT = 24, NAME_AT = 40 };
 
 _Static_assert(LEGO_ITEMS_MIXED == (LEGO_ITEMS_BYTES | LEGO_ITEMS_INTEGERS), "what items are is bits");
 
@@ -75,6 +75,7 @@ static void write_blocks(struct writer *writer, const struct blocks *blocks)
     write_int(writer, blocks->unlisted.value, 8);
     write_int(writer, blocks->unlisted.likely, 8);
     write_int(writer, blocks->unlisted.entered, 8);
+    write_int(writer, blocks->unlisted.lighter, 8);
 }
 
 static void write_top(struct writer *writer, const struct top *top)
@@ -222,6 +223,7 @@ static lego_status read_unlisted(struct rest *rest, struct unlisted *unlisted)
     unlisted->value = take_int(rest, 8);
     unlisted->likely = take_int(rest, 8);
     unlisted->entered = take_int(rest, 8);
+    unlisted->lighter = take_int(rest, 8);
     if (!rest->fits) return LEGO_ERR_TRUNCATED;
     return unlisted->value > 0 && unlisted->value <= INT64_MAX ? LEGO_OK : LEGO_ERR_CORRUPT;
 }

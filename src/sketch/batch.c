@@ -380,14 +380,16 @@ static bool job_allocate(struct job *job, size_t most, const lego_allocator *a)
     return true;
 }
 
-/* Adds a round. False if there must be more blocks, for which there is no memory, or if a block came to keep whose items
- * were counted aside, or that there could be more of: then *job says so, and nothing has changed. */
+/* Adds a round. False if there must be more blocks, for which there is no memory, or if a block came to keep whose
+ * items were counted aside, or that there could be more of: then *job says so, and nothing has changed. */
 static bool add_round(struct job *job, struct frequent *frequent)
 {
     const struct batch *batch = job->batch;
     struct blocks *blocks = batch->blocks;
     const lego_items items = items_from(batch->items, job->first, job->end - job->first);
-    job->failed = job->keeps = job->waited = false;
+    job->failed = false;
+    job->keeps = false;
+    job->waited = false;
     job->young = blocks_grow(blocks);
     job->frequent = frequent;
     if (items.n < MANY || !frequent || !frequent_find(frequent, &items, batch->seed, blocks->kernels))
@@ -396,7 +398,8 @@ static bool add_round(struct job *job, struct frequent *frequent)
     if (job->failed) take_parts_back(job);
     for (unsigned w = 0; w < job->members; w++) {
         blocks->keeps |= job->worker[w].order.keeps;
-        blocks->unlisted.entered += job->worker[w].order.entered;
+        blocks->unlisted.entered += job->worker[w].order.news.entered;
+        blocks->unlisted.lighter += job->worker[w].order.news.lighter;
     }
     end_watch(job);
     return !job->failed;
@@ -406,9 +409,10 @@ static bool add_round(struct job *job, struct frequent *frequent)
  * class. */
 static size_t end_of_class(const struct batch *batch, size_t first, size_t end)
 {
-    int64_t total = batch->blocks->total;
-    const unsigned class = total_class(total);
-    while (first < end && total_class(total) == class) total += count_of(batch->items, first++);
+    const struct blocks *blocks = batch->blocks;
+    int64_t total = blocks->total;
+    const unsigned class = total_class(blocks, total);
+    while (first < end && total_class(blocks, total) == class) total += count_of(batch->items, first++);
     return first;
 }
 

@@ -93,7 +93,8 @@ static void find_gone_at(const struct census *census, double weight, double midd
 }
 
 /* As many as what was lost is worth. (What listed ones came too late for is taken to be of such items, too: it makes
- * about the same errors.) Where there are counts of both signs these cancel in what was lost: as many as are missing. */
+ * about the same errors.) Where there are counts of both signs these cancel in what was lost: as many as are missing.
+ * */
 static void find_gone(const struct census *census, struct findings *findings)
 {
     const double alive = census_sum(census->sample).n, weight = fmax(0, findings->losing / alive - 1);

@@ -7,8 +7,8 @@
 
 /* ---- light parts ------------------------------------------------------------------------------------------------- */
 
-/* The blocks of the parts become the sketch's, if there are so many; *done is false, and nothing has changed, if they do
- * not fit. In place where nothing can fail on the way. */
+/* The blocks of the parts become the sketch's, if there are so many; *done is false, and nothing has changed, if they
+ * do not fit. In place where nothing can fail on the way. */
 static lego_status join_as(lego_sketch *sketch, const struct part part[], size_t n, uint32_t number, bool *done)
 {
     const bool in_place = number == sketch->blocks.blocks && !blocks_grow(&sketch->blocks);
@@ -41,8 +41,10 @@ static lego_status join_parts(lego_sketch *sketch, const struct part part[], siz
         loose |= part[i].times < 0 || part[i].blocks->loose;
     }
     uint32_t number = whole ? sketch->blocks.blocks : sketch->blocks.most;
-    for (; status == LEGO_OK && !done; number = blocks_after(number, sketch->blocks.most))
+    for (;; number = blocks_after(number, sketch->blocks.most)) {
         status = join_as(sketch, part, n, number, &done);
+        if (status != LEGO_OK || done) break;
+    }
     if (status != LEGO_OK) return status;
     sketch->blocks.total = total;
     sketch->blocks.loose |= loose;

@@ -1,5 +1,6 @@
 /* join: the blocks of several sketches as one's. What they list of a block is joined, equal prints add up, and where it
- * is more than a block holds the heaviest stay (keep.h); so it does not matter in which order the sketches are named. */
+ * is more than a block holds the heaviest stay (keep.h); so it does not matter in which order the sketches are named.
+ * */
 #pragma once
 
 #include "block/blocks.h"

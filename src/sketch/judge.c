@@ -52,5 +52,5 @@ void blocks_judge(struct blocks *blocks)
     census_find(&census, &found);
     blocks->unlisted.value = find_value(&found);
     blocks->unlisted.likely = 2 * census.losing < looks ? UINT64_MAX : find_likely(&found);
-    blocks->unlisted.entered = 0;
+    blocks->unlisted.entered = blocks->unlisted.lighter = 0;
 }

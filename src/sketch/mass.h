@@ -1,7 +1,7 @@
 /* mass: how large the sums of a sketch can be, so that none leaves 64 bits.
  *
- * sketch->mass is at least the sum of |value| over each row of bricks, or over what blocks list and have lost. Additions
- * raise it, deletions too. So where it refuses a
+ * sketch->mass is at least the sum of |value| over each row of bricks, or over what blocks list and have lost.
+ * Additions raise it, deletions too. So where it refuses a
  * count, it is taken anew from the content: what is refused follows from that, not from how it came about. */
 #pragma once
 

@@ -10,7 +10,7 @@ void order_start(struct order *order, struct blocks *blocks)
     order->blocks = blocks;
     order->n = 0;
     order->keeps = false;
-    order->entered = 0;
+    order->news = (struct news){0};
 }
 
 void order_range(struct order *order, uint32_t first, uint32_t end)
@@ -27,9 +27,7 @@ static void add_as_they_came(struct order *order)
         if (i < order->n) block_prefetch(&blocks->block[order->spot[i].block]);
         if (i < AHEAD) continue;
         const struct spot *spot = &order->spot[i - AHEAD];
-        struct block *block = &blocks->block[spot->block];
-        order->entered += blocks->kernels->add_on(block, blocks->whole, spot->key, order->count[i - AHEAD]);
-        order->keeps |= block_keeps(block);
+        order->keeps |= blocks_take(blocks, spot->block, &spot->key, &order->count[i - AHEAD], 1, &order->news);
     }
 }
 
@@ -57,7 +55,7 @@ static void add_by_blocks(struct order *order)
         if (b + AHEAD < number) block_prefetch(&blocks->block[index + AHEAD]);
         if (to > from)
             order->keeps |= blocks_take(blocks, index, order->sorted_key + from, order->sorted_count + from, to - from,
-                                        &order->entered);
+                                        &order->news);
         from = to;
     }
 }

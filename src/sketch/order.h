@@ -10,8 +10,8 @@ struct order {
     struct blocks *blocks;
     uint32_t first, end; /* the blocks of the part */
     unsigned n;
-    bool keeps;       /* a block did that was added to */
-    uint64_t entered; /* newcomers in samples */
+    bool keeps; /* a block did that was added to */
+    struct news news;
     struct spot spot[ORDER_ITEMS];
     int64_t count[ORDER_ITEMS];
     uint64_t sorted_key[ORDER_ITEMS];

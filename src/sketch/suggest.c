@@ -130,8 +130,8 @@ static lego_status try_budget(const struct trial *trial, double budget, double *
     return status;
 }
 
-/* The least budget from which on the wish is granted, and the error there. The search goes down from where nearly all is
- * exact, and ends where the wish fails first. */
+/* The least budget from which on the wish is granted, and the error there. The search goes down from where nearly all
+ * is exact, and ends where the wish fails first. */
 static lego_status search(const struct trial *trial, double *budget, double *error)
 {
     const double least = fmax(LEGO_BUDGET_MIN, (double)trial->items / PARTS_OF_BYTE);

@@ -114,7 +114,8 @@ static bool budgets_differ(const lego_info *a, const lego_info *b)
     return a->model == b->model && (a->blocks != b->blocks || a->budget != b->budget);
 }
 
-/* Whether a sketch is smaller than the sum may grow, which doubles its blocks: the sum of two that are lists all items. */
+/* Whether a sketch is smaller than the sum may grow, which doubles its blocks: the sum of two that are lists all
+ * items. */
 static bool has_room(const lego_info *sum, const lego_info *sketch)
 {
     return sketch->bytes - sketch->top_bytes <= (sum->budget - sum->top_budget) / 4 * 3;

@@ -215,7 +215,8 @@ static int sketch_contains(PyObject *self, PyObject *item)
     return estimate.lower != 0 || estimate.upper != 0;
 }
 
-/* ---- the size of one ---------------------------------------------------------------------------------------------- */
+/* ---- the size of one ----------------------------------------------------------------------------------------------
+ * */
 
 /* _fold(size, within): to so many blocks, or within so many bytes */
 static PyObject *sketch_fold(PyObject *self, PyObject *arguments)

@@ -226,7 +226,8 @@ static bool can_answer(Sketch *sketch, const lego_asking *asking)
     return status == LEGO_OK;
 }
 
-/* Where the answers go: 8 bytes for each row, in a bytearray, which holds them for arrays of every kind; or in three. */
+/* Where the answers go: 8 bytes for each row, in a bytearray, which holds them for arrays of every kind; or in three.
+ * */
 static PyObject *make_answers(struct question *question, Py_ssize_t rows, bool bounds)
 {
     PyObject *each[3] = {0}, *answers = NULL;

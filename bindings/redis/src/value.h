@@ -36,8 +36,8 @@ void value_hold(struct value *value);
 void value_release(struct value *value); /* NULL is fine */
 bool value_is_shared(const struct value *value);
 
-/* into becomes the sketch of its own stream and of n others, each so many times as its weight says, and lists as many as
- * the longest list of all if it has one. NULL and what has weight 0 add nothing. */
+/* into becomes the sketch of its own stream and of n others, each so many times as its weight says, and lists as many
+ * as the longest list of all if it has one. NULL and what has weight 0 add nothing. */
 lego_status value_merge(struct value *into, struct value *const from[], const int64_t weights[], int n);
 
 /* Folds to so many blocks, or, if blocks is 0, to what fits a budget. */
