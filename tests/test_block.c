@@ -202,6 +202,8 @@ static void settled_at_the_first_step_that_fits(void)
         unsigned first = (unsigned)draw_below(&t.state, 3);
         struct block block, expected;
         trial_items(&t, (unsigned)draw_below(&t.state, draw_below(&t.state, 4) ? 150 : 300), &items);
+        for (unsigned i = 0; seed % 5 == 0 && i < 4 && i < items.n; i++)
+            items.key[i] = slow_cut(items.key[i] >> 8, t.whole);
         slow_content(&items, first, t.whole, &content);
         slow = content;
         unsigned step = first;
@@ -224,7 +226,7 @@ static void settling(void **unused)
 
 /* ---- adding to what keeps ---------------------------------------------------------------------------------------- */
 
-/* One block from its first item on, into keeping and far beyond. Whether an item is added in place or not, a list has
+/* One block from its first item on, into keeping and far beyond, or from anywhere on. Whether an item is added in place or not, a list has
  * the sums; and from then on the block has the bytes of its content opened, added to by the rule and closed. */
 static void kept_as_the_rule_says(void)
 {
@@ -235,6 +237,7 @@ static void kept_as_the_rule_says(void)
         if (seed % 3 == 0) t.bits = (unsigned)draw_below(&t.state, 3);
         struct block block = {{0}}, expected;
         content_start(&rule, 0);
+        if (seed % 4 == 0) trial_kept(&t, &rule), block = slow_canonical(&rule, t.whole);
         for (unsigned i = 0, n = 300 + (unsigned)draw_below(&t.state, 1500); i < n; i++) {
             int64_t count;
             const bool keeps = rule.step >= SLOW_KEEP;

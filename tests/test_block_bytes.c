@@ -69,7 +69,7 @@ static void blocks_of_another_language(void **unused)
 
 /* ---- bytes from outside ------------------------------------------------------------------------------------------ */
 
-static unsigned accepted;
+static unsigned accepted[SLOW_LAST + 1]; /* at each step */
 
 static void check_valid(const struct block *block, unsigned whole)
 {
@@ -77,7 +77,7 @@ static void check_valid(const struct block *block, unsigned whole)
     bool expected = slow_valid(block, whole, &content);
     assert_int_equal(kernels->valid(block, whole, &opened), expected);
     if (!expected) return;
-    accepted++;
+    accepted[content.step]++;
     assert_content(&opened, &content);
 }
 
@@ -85,7 +85,7 @@ static void check_valid(const struct block *block, unsigned whole)
 static void changed_blocks(void)
 {
     static struct content content;
-    accepted = 0;
+    memset(accepted, 0, sizeof accepted);
     for (uint64_t seed = 1; seed <= ROUNDS(150); seed++) {
         struct trial t = make_trial(seed);
         do
@@ -115,7 +115,8 @@ static void changed_blocks(void)
             check_valid(&changed, t.whole);
         }
     }
-    assert_true(accepted > 0); /* a changed remainder or digit is another block */
+    for (unsigned step = 0; step <= SLOW_LAST; step++)
+        assert_true(accepted[step] > 0); /* with another remainder or digit */
 }
 
 /* Heads that name the largest of everything over bits that are mostly ones, mostly zeros or random. */
@@ -145,6 +146,7 @@ static void hostile_blocks(void)
  * */
 static void deepest_levels(void)
 {
+    memset(accepted, 0, sizeof accepted);
     for (unsigned g = 0; g < SLOW_G; g++)
         for (unsigned step = 0; step <= SLOW_LAST; step++)
             for (unsigned goes_on = 0; goes_on < 4; goes_on++) {
@@ -171,6 +173,7 @@ static void deepest_levels(void)
                 slow_put(&bits, 1, 1);
                 check_valid(&bits.block, 62);
             }
+    for (unsigned step = SLOW_KEEP; step <= SLOW_LAST; step++) assert_true(accepted[step] > 0); /* these tell their g */
 }
 
 /* What was accepted can be added to, whatever it is, and is a block again. */

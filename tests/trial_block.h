@@ -154,19 +154,49 @@ static inline uint64_t trial_sly_item(struct trial *t, const struct content *con
     return key;
 }
 
-/* A content that keeps, as a sequence of additions leaves it. Some have small keys at their head, as crowds have. */
+/* Some entries grow by far. */
+static inline void trial_giants(struct trial *t, struct content *content)
+{
+    for (unsigned n = 1 + (unsigned)draw_below(&t->state, 20); n > 0 && content->n > 0; n--) {
+        unsigned i = (unsigned)draw_below(&t->state, content->n);
+        uint64_t key = content->key[i] | draw(&t->state) >> content->known[i];
+        int64_t size = (int64_t)1 << (4 + draw_below(&t->state, 8 + t->bits / 2));
+        if ((uint64_t)size > t->left / 2) return;
+        t->left -= (uint64_t)size;
+        keep_add(content, slow_cut(key, t->whole), content->value[i] < 0 ? -size : size);
+    }
+}
+
+/* Those that know more bits than all forget some of them, if that leaves the order as it is. */
+static inline void trial_forget(struct trial *t, struct content *content)
+{
+    unsigned print = slow_print(content->step, 0);
+    for (unsigned i = 0; i < content->n; i++) {
+        unsigned known = print + (unsigned)draw_below(&t->state, content->known[i] - print + 1);
+        uint64_t key = slow_cut(content->key[i], known);
+        bool same = i > 0 && key == content->key[i - 1];
+        if (i > 0 && (key < content->key[i - 1] || (same && known <= content->known[i - 1]))) continue;
+        content->key[i] = key;
+        content->known[i] = (uint8_t)known;
+    }
+}
+
+/* A content that keeps, as a sequence of additions and merges may leave it. Some have small keys at their head, as crowds have. */
 static inline void trial_kept(struct trial *t, struct content *content)
 {
     unsigned small = draw_below(&t->state, 4) == 0 ? 4 : 0;
+    bool giants = draw_below(&t->state, 2), forget = draw_below(&t->state, 2);
     unsigned more = (unsigned)draw_below(&t->state, 4) * (unsigned)draw_below(&t->state, 200);
     content_start(content, SLOW_KEEP - 1);
     while (slow_fits(content, t->whole)) content_add(content, t->whole, trial_key(t), trial_count(t));
     keep_start(content);
+    if (giants) trial_giants(t, content);
     for (; small > 0; small--) keep_add(content, slow_cut(trial_key(t) >> 8, t->whole), trial_count(t));
     for (int64_t count; more > 0; more--) {
         uint64_t key = trial_item(t, content, &count);
         keep_add(content, key, count);
     }
+    if (forget) trial_forget(t, content);
 }
 
 static inline void trial_content(struct trial *t, struct content *content)
