@@ -65,6 +65,7 @@ static void a_million_items_in_8_kb(void **unused)
         const double off = info.distinct / MANY - 1;
         squares += off * off / SEEDS;
         blocks = info.blocks;
+        print_message("%g off, error %g\n", off, info.distinct_error / MANY);
         assert_true(fabs(off) < 3 * info.distinct_error / MANY);
         lego_destroy(sketch);
     }

@@ -113,7 +113,7 @@ static void a_bucket_is_as_documented(void **unused)
                                         250, 0, 1, 44, 1, 'p', 'e', 'a', 'r', 2, 0x34, 0x12};
     for (int i = 0; i < 3; i++) wanted[9 + 2 * i] = (unsigned char)((i == 1 ? 2 : 0) | tags[i] << 4);
     struct bytes bytes = sketch_to_bytes(sketch);
-    assert_memory_equal(bytes.p, "LEGOSKCH\4\0\0\0\2\3\0\0", 16);
+    assert_memory_equal(bytes.p, "LEGOSKCH\5\0\0\0\2\3\0\0", 16);
     assert_memory_equal(bytes.p + 56, "\2\0\0\0\1\0\0\0", 8);           /* two blocks at most, one is enough */
     assert_memory_equal(bytes.p + 64, "\0\0\0\0\0\0\0\0\1\0\0\0", 12);  /* nothing in them; one bucket at most */
     assert_memory_equal(bytes.p + 76, "\0\0\0\0\0", 5);                 /* the block */

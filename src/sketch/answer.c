@@ -35,7 +35,8 @@ static inline lego_estimate answer_lost(const struct reading *reading)
     return (lego_estimate){(double)reading->value, low - (int64_t)reading->minus, upper, upper};
 }
 
-/* A list that has let nobody go has the count, but for items that share its bits. */
+/* A list that has let nobody go has the count, but for items that share its bits. (Who is not listed, or was deleted,
+ * where another is that agrees in the bits that all know may have been counted there, before that took longer bits.) */
 static inline lego_estimate answer_listed(const struct reading *reading)
 {
     const int64_t upper = reading->alike > reading->value ? reading->alike : reading->value;
@@ -44,7 +45,8 @@ static inline lego_estimate answer_listed(const struct reading *reading)
 
 static inline lego_estimate answer(const struct blocks *blocks, const struct reading *reading, bool absent)
 {
-    if ((reading->plus | reading->minus) == 0) return answer_listed(reading);
+    const bool lost = (reading->plus | reading->minus) > 0;
+    if (!lost && (reading->value != 0 || reading->alike <= 0)) return answer_listed(reading);
     if (reading->minus > 0 || reading->value < 0 || reading->alike < reading->value) return answer_lost(reading);
     return answer_above(blocks, reading, absent);
 }

@@ -22,14 +22,12 @@ bool watch_put(struct watch *watch, uint64_t word)
     return true;
 }
 
-/* Most words are settled by the slot that they begin at: it is theirs, or empty. No branch depends on which. The others
- * look on one by one. */
+/* Most words are settled by the slot that they begin at: it is theirs, or empty. The others look on. What is left keeps
+ * its order. */
 static inline unsigned pass(struct watch *watch, uint64_t word[], int64_t *count, unsigned n)
 {
     enum { AHEAD = 16 }; /* words whose slots are on their way */
-    uint64_t late[WATCH_AT_ONCE];
-    int64_t late_count[WATCH_AT_ONCE];
-    unsigned left = 0, lates = 0;
+    unsigned left = 0;
     for (unsigned i = 0; i < n; i++) {
         const uint64_t own = word[i];
         const int64_t add = count ? count[i] : 1;
@@ -37,16 +35,11 @@ static inline unsigned pass(struct watch *watch, uint64_t word[], int64_t *count
         struct watched *slot = &watch->slot[watch_first(watch, own)];
         const uint64_t there = slot->word;
         slot->count += add & -(int64_t)(there == own);
-        word[left] = late[lates] = own;
-        if (count) count[left] = late_count[lates] = add;
-        left += there == WATCH_NONE;
-        lates += there != WATCH_NONE && there != own;
-    }
-    for (unsigned i = 0; i < lates; i++) {
-        const int64_t add = count ? late_count[i] : 1;
-        word[left] = late[i];
+        bool passes = there == WATCH_NONE;
+        if (!passes && there != own) passes = !watch_take(watch, own, add);
+        word[left] = own;
         if (count) count[left] = add;
-        left += !watch_take(watch, late[i], add);
+        left += passes;
     }
     return left;
 }
