@@ -372,7 +372,8 @@ static inline void slow_take_tail(struct slow_bits *bits, unsigned a, unsigned b
     content->loss.hand = (uint8_t)slow_take(bits, 8);
 }
 
-/* What one look tells of the sums: nobody has been let go but at the last two steps, and who is pressed has not fallen. */
+/* What one look tells of the sums: nobody has been let go but at the last two steps, and who is pressed has not
+ * fallen. */
 static inline bool slow_loss(const struct content *content)
 {
     const struct loss *loss = &content->loss;

@@ -1,6 +1,6 @@
 /* One block: its code against slow_block.h, which has the comment over src/block/block.h a bit at a time; and what is
- * changed in place against the same opened, changed and closed. All of it for each of the kernels that this CPU can run.
- * test_block_bytes.c has the blocks that come from elsewhere. */
+ * changed in place against the same opened, changed and closed. All of it for each of the kernels that this CPU can
+ * run. test_block_bytes.c has the blocks that come from elsewhere. */
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
 
@@ -226,8 +226,9 @@ static void settling(void **unused)
 
 /* ---- adding to what keeps ---------------------------------------------------------------------------------------- */
 
-/* One block from its first item on, into keeping and far beyond, or from anywhere on. Whether an item is added in place or not, a list has
- * the sums; and from then on the block has the bytes of its content opened, added to by the rule and closed. */
+/* One block from its first item on, into keeping and far beyond, or from anywhere on. Whether an item is added in place
+ * or not, a list has the sums; and from then on the block has the bytes of its content opened, added to by the rule and
+ * closed. */
 static void kept_as_the_rule_says(void)
 {
     static struct content rule, opened;

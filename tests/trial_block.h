@@ -181,7 +181,8 @@ static inline void trial_forget(struct trial *t, struct content *content)
     }
 }
 
-/* A content that keeps, as a sequence of additions and merges may leave it. Some have small keys at their head, as crowds have. */
+/* A content that keeps, as a sequence of additions and merges may leave it. Some have small keys at their head, as
+ * crowds have. */
 static inline void trial_kept(struct trial *t, struct content *content)
 {
     unsigned small = draw_below(&t->state, 4) == 0 ? 4 : 0;
