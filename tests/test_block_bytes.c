@@ -74,8 +74,8 @@ static void check_valid(const struct block *block, unsigned whole)
     assert_content(&opened, &content);
 }
 
-/* Every bit of some blocks changed, any field of the head or of the tail replaced, words replaced; at first of each step
- * one. */
+/* Every bit of some blocks changed, any field of the head or of the tail replaced, words replaced; at first of each
+ * step one. */
 static void changed_blocks(void)
 {
     static struct content content;
