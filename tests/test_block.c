@@ -226,9 +226,9 @@ static void settling(void **unused)
 
 /* ---- adding to what keeps ---------------------------------------------------------------------------------------- */
 
-/* One block from its first item on, into keeping and far beyond, or from anywhere on. Whether an item is added in
- * place or not, a list has the sums; and from then on the block has the bytes of its content opened, added to by the
- * rule and closed. */
+/* One block from its first item on, into keeping and far beyond, or from anywhere on. Whether an item is added in place
+ * or not, a list has the sums; and from then on the block has the bytes of its content opened, added to by the rule and
+ * closed. */
 static void kept_as_the_rule_says(void)
 {
     static struct content rule, opened;

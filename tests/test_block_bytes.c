@@ -1,4 +1,6 @@
 /* Blocks that come from elsewhere: from another language, and from anybody, with bits that were never a block. */
+#include <limits.h>
+
 #include "trial_block.h"
 
 /* ---- another language -------------------------------------------------------------------------------------------- */
@@ -81,17 +83,19 @@ static void check_valid(const struct block *block, unsigned whole)
     assert_content(&opened, &content);
 }
 
-/* Every bit of some blocks changed, any field of the head or of the tail replaced, words replaced. */
+/* Every bit of some blocks changed, any field of the head or of the tail replaced, words replaced; at first of each
+ * step one. */
 static void changed_blocks(void)
 {
     static struct content content;
     memset(accepted, 0, sizeof accepted);
     for (uint64_t seed = 1; seed <= ROUNDS(150); seed++) {
         struct trial t = make_trial(seed);
+        const unsigned wanted = seed > SLOW_LAST + 1 ? UINT_MAX : (unsigned)seed - 1;
         do
-            if (seed % 2) trial_kept(&t, &content);
+            if (wanted == UINT_MAX ? seed % 2 : wanted >= SLOW_KEEP) trial_kept(&t, &content);
             else trial_list(&t, &content);
-        while (!slow_fits(&content, t.whole));
+        while (!slow_fits(&content, t.whole) || (wanted != UINT_MAX && content.step != wanted));
         struct block block = slow_canonical(&content, t.whole), changed;
         for (unsigned bit = 0; bit < 2048; bit += seed % 8 ? 1 + (unsigned)draw_below(&t.state, 30) : 1) {
             changed = block;
@@ -142,8 +146,8 @@ static void hostile_blocks(void)
     }
 }
 
-/* Few entries, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask for.
- * */
+/* Few entries, all low bits, and a chain of digits on every level there is: the largest shift that bytes can ask
+ * for. */
 static void deepest_levels(void)
 {
     memset(accepted, 0, sizeof accepted);
