@@ -4,7 +4,7 @@ with exact integers, a step at a time and nothing remembered that can be counted
 A block is a List, which has everything that was counted, or a Keeper, which keeps the heaviest. Keys are integers of 64
 bits, of which those that are not known are 0; the bits of a block are one long integer. What the library
 takes from a look at its samples (src/sketch/judge.c), and so what it answers for items that are not listed, is not
-here: the three numbers of it in a file are taken as they are."""
+here: the four numbers of it in a file are taken as they are."""
 
 import functools
 import struct
@@ -256,6 +256,7 @@ class Keeper:
     def of(made):
         """Of a list that does not fit."""
         keeper = Keeper(FIRST_KEEPER, made.listed())
+        keeper.find_g()
         keeper.tidy()
         keeper.fit_and_settle()
         return keeper
@@ -325,6 +326,11 @@ class Keeper:
         """The number of entries whose keys are below."""
         return sum([entry.key < key for entry in self.entries])
 
+    def find_g(self):
+        """The best g of all for what there is, the first of several."""
+        self.signs = signs_of(entry.value for entry in self.entries)
+        self.g = min(range(32), key=self.counts_length)
+
     def choose_g(self, spared=None):
         """The best g next to the one there is, uphill or down."""
         before = self.g
@@ -343,11 +349,12 @@ class Keeper:
     def border(self, spared=None):
         """The smallest size, that of the last in the nursery, and the limit of what presses on that; None if nobody may
         go."""
-        sizes, n = self.sizes(spared), 8
-        listed = sum(abs(entry.value) for entry in self.entries)
-        for times in (4, 8, 16):
-            n *= 2 if self.plus + self.minus > times * listed else 1
+        sizes, n = self.sizes(spared), self.nursery()
         return (sizes[0], sizes[:n][-1], min(8 * sizes[:n][-1], 2**62)) if sizes else None
+
+    def nursery(self):
+        listed = sum(abs(entry.value) for entry in self.entries)
+        return 8 * 2**sum(self.plus + self.minus > times * listed for times in (4, 8, 16))
 
     def lose(self, value):
         if value < 0:
@@ -379,34 +386,34 @@ class Keeper:
         self.nursed = 0
         return self.next_victim(smallest, newcomer)
 
-    def let_go(self, spared, new):
-        hand = self.hand
-        if new and spared not in self.entries[:SAMPLE]:
+    def let_go(self, spared, new, n):
+        """A newcomer presses; else one of the n-th smallest size goes."""
+        if new and spared and spared not in self.entries[:SAMPLE]:
             victim = self.pressed_out(spared)
         else:
-            victim = self.next_victim(next(iter(self.sizes(spared)), 0), spared) or spared
+            victim = self.next_victim(([0] + self.sizes(spared)[:n])[-1], spared) or spared
         if victim is not spared:
             self.hand = ((victim.key >> 56) + 1) % 256
         self.lose(victim.value)
         self.entries.remove(victim)
-        spared = None if victim is spared else spared
-        return self.choose_g(spared) if self.hand < hand else spared
+        return None if victim is spared else spared
 
     def is_crowded(self):
         return self.entries[SAMPLE - 1].key >> 56 == 0
 
     def fit(self, spared, new):
+        n = 1
         while self.is_full():
-            lets_go = self.step == LAST or self.step == FLOOR and not self.is_crowded()
-            if not (lets_go and new):
+            if self.step < FLOOR or not new:
                 spared = self.choose_g(spared)
                 if not self.is_full():
                     break
-            if lets_go:
-                spared, new = self.let_go(spared, new), False
-            else:
+            if self.step < FLOOR or self.step == FLOOR and self.is_crowded():
                 self.step += 1
                 spared = self.tidy(spared)
+                n = self.nursery() if self.step == LAST else 1
+            else:
+                spared, new = self.let_go(spared, new, n), False
 
     def settle(self):
         """What newcomers may weigh until somebody has to look, and how wide the sums are till then."""
@@ -441,15 +448,16 @@ class Keeper:
         agree = [entry for entry in self.entries if entry.agrees(key)]
         return max(agree, key=lambda entry: entry.known, default=None)  # the first of several
 
-    def comes_off(self, count):
-        """Whether it takes away what was lost on the other side."""
-        if count < 0 and -count <= self.plus:
-            self.plus += count
-            return True
-        if 0 < count <= self.minus and self.plus == 0:
-            self.minus -= count
-            return True
-        return False
+    def comes_off(self, key, count, but=None):
+        """Whether it takes away what was lost above 0. Not if another one that is listed may be meant."""
+        if count > 0 or -count > self.plus or any(entry is not but for entry in self.alike(key)):
+            return False
+        self.plus += count
+        return True
+
+    def alike(self, key):
+        """Those that agree in the bits that all know."""
+        return [entry for entry in self.entries if cut(entry.key, self.known()) == cut(key, self.known())]
 
     def add(self, key, count):
         if count == 0:
@@ -463,7 +471,7 @@ class Keeper:
             self.fall(entry, entry.value + count)
 
     def come(self, key, count):
-        if self.comes_off(count):
+        if self.comes_off(key, count):
             return
         if self.place(cut(key, self.known())) >= SAMPLE and abs(count) < self.left:
             self.press += abs(count)
@@ -495,7 +503,7 @@ class Keeper:
     def fall(self, entry, now):
         """Its count goes down, or beyond 0, or is 0 and comes again."""
         beyond = (entry.value < 0) != (now < 0) and now != 0
-        entry.value = 0 if beyond and self.comes_off(now) else now
+        entry.value = 0 if beyond and self.comes_off(entry.key, now, entry) else now
         self.fit_and_settle(self.tidy(entry))
 
     # -- bytes
@@ -633,7 +641,7 @@ class Sketch:
     total: int = 0
     items: int = 0
     blocks: list = None
-    unlisted: tuple = (1, 0, 0)  # what was judged of items that are not listed (src/sketch/judge.c)
+    unlisted: tuple = (1, 0, 0, 0)  # what was judged of items that are not listed (src/sketch/judge.c)
 
     def __post_init__(self):
         self.blocks = self.blocks or [List(whole_bits(1))]
@@ -673,8 +681,7 @@ class Sketch:
             value = block.counts.get(cut(key, block.known()), 0)
             return value, value, 0, 0
         entry = block.find(key)
-        alike = sum(e.value for e in block.entries if cut(e.key, block.known()) == cut(key, block.known()))
-        return entry.value if entry else 0, alike, block.plus, block.minus
+        return entry.value if entry else 0, sum(alike.value for alike in block.alike(key)), block.plus, block.minus
 
     def answer(self, item):
         """value, lower, upper; value is None where it depends on what is not listed."""
@@ -781,7 +788,6 @@ def join_heaviest(blocks):
             entry.value *= times
             made.entries.append(entry)
         if isinstance(block, Keeper):
-            made.g = max(made.g, block.g)
             plus, minus = (block.plus, block.minus) if times > 0 else (block.minus, block.plus)
             made.plus += abs(times) * plus
             made.minus += abs(times) * minus
@@ -796,8 +802,8 @@ def join_heaviest(blocks):
         lightest = min(made.entries[SAMPLE:], key=lambda entry: abs(entry.value))  # the first of several
         made.lose(lightest.value)
         made.entries.remove(lightest)
+    made.find_g()
     made.tidy()
-    made.choose_g()
     made.fit_and_settle()
     return made
 
@@ -833,7 +839,7 @@ def write_sketch(sketch):
     saved = sketch.smallest()
     body = b"".join(block.pack() for block in saved)
     if sketch.keeps():
-        body += struct.pack("<QQQ", *sketch.unlisted)
+        body += struct.pack("<QQQQ", *sketch.unlisted)
     return write_head(2, 0 if sketch.is_empty() else sketch.items, sketch.seed, sketch.fingerprint, sketch.name,
                       sketch.most, len(saved), sketch.total, body)
 
@@ -848,9 +854,9 @@ def read_sketch(data, secret=None):
         at += size
     sketch = Sketch(most, seed, name, fingerprint, total, items, blocks)
     if sketch.keeps():
-        sketch.unlisted = struct.unpack_from("<QQQ", data, at)
+        sketch.unlisted = struct.unpack_from("<QQQQ", data, at)
         check(0 < sketch.unlisted[0] < 2**63, "what is answered for items that are not listed")
-        at += 24
+        at += 32
     check(at == len(data) - 8, "length")
     check((items == 0) == sketch.is_empty(), "kinds of items")
     check(total == sum(sum_of(block) for block in blocks), "total")
