@@ -170,7 +170,10 @@ static void take_in_parts(struct blocks *blocks, const struct stream *s, uint64_
             size = 1 + draw_below(state, most);
             if (size > n - first) size = n - first;
             blocks->kernels = draw_kernels(state);
-            const bool keeps = blocks_take(blocks, b, key + first, count + first, size, &(struct news){0});
+            struct news news = {0};
+            const bool keeps = blocks_take(blocks, b, key + first, count + first, size, &news);
+            blocks->unlisted.entered += news.entered;
+            blocks->unlisted.lighter += news.lighter;
             assert_int_equal(keeps, block_keeps(&blocks->block[b]));
             blocks->keeps |= keeps;
         }

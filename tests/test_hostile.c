@@ -445,7 +445,7 @@ static void ten_thousand_a_block(void **unused)
 static void equal_when_prints_shorten(void **unused)
 {
     (void)unused;
-    enum { PAIRS = 40, CROWD = 600 };
+    enum { PAIRS = 40, CROWD = 300 };
     lego_sketch *sketch = make(1, 0, NULL);
     uint64_t first[PAIRS], second[PAIRS], last[1 << 12], item = 1 << 20;
     unsigned pairs = 0;

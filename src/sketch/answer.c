@@ -13,8 +13,8 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Of a block that has let somebody go, where all that it counts is above 0. Who is listed counts no less than most of
- * those who are not. */
+/* Of a block that has let somebody go, where all that it counts is above 0, or nearly all. Who is listed counts no
+ * less than most of those who are not. */
 static inline lego_estimate answer_above(const struct blocks *blocks, const struct reading *reading, bool absent)
 {
     const struct unlisted unlisted = unlisted_now(blocks);
@@ -23,7 +23,8 @@ static inline lego_estimate answer_above(const struct blocks *blocks, const stru
     const uint64_t value = listed > usual ? listed : usual;
     const uint64_t more = unlisted.likely; /* 0: nothing has been judged yet */
     const uint64_t likely = more == 0 || more > upper - listed ? upper : listed + more;
-    return (lego_estimate){(double)value, reading->value, (int64_t)upper, (int64_t)(likely > value ? likely : value)};
+    const int64_t lower = reading->value - (int64_t)reading->minus;
+    return (lego_estimate){(double)value, lower, (int64_t)upper, (int64_t)(likely > value ? likely : value)};
 }
 
 /* What was lost on either side may be of the item. */
@@ -47,7 +48,8 @@ static inline lego_estimate answer(const struct blocks *blocks, const struct rea
 {
     const bool lost = (reading->plus | reading->minus) > 0;
     if (!lost && (reading->value != 0 || reading->alike <= 0)) return answer_listed(reading);
-    if (reading->minus > 0 || reading->value < 0 || reading->alike < reading->value) return answer_lost(reading);
+    if (reading->minus > reading->plus / 8 || reading->value < 0 || reading->alike < reading->value)
+        return answer_lost(reading);
     return answer_above(blocks, reading, absent);
 }
 

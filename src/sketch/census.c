@@ -123,7 +123,8 @@ void census_find(const struct census *census, struct findings *findings)
     for (unsigned i = 0; i < CENSUS_BUCKETS; i++) doubt += findings->doubt[i];
     /* Nobody counts less than 1: no more than was lost are gone. */
     const double gone = findings->all_gone.n, more = fmax(0, census->lost - gone);
-    const double error = fmin(sqrt(doubt), 2 * more + sqrt(census->twins));
+    const double strangers = gone / 2048; /* about so many have an entry's print, and are not lost */
+    const double error = fmin(sqrt(doubt), 2 * more + sqrt(census->twins)) + strangers;
     if (!census->below && error < findings->distinct_error) {
         findings->losing = listed + gone;
         findings->distinct_error = error;
