@@ -163,10 +163,11 @@ class Estimate(ctypes.Structure):
 
 
 class Info(ctypes.Structure):
-    _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("secret", ctypes.c_int), ("total", ctypes.c_int64),
-                ("items", ctypes.c_int), ("exact", ctypes.c_int), ("keeping", ctypes.c_double),
+    _fields_ = [("model", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("secret", ctypes.c_int),
+                ("total", ctypes.c_int64), ("items", ctypes.c_int), ("exact", ctypes.c_int), ("keeping", ctypes.c_double),
                 ("distinct", ctypes.c_double), ("distinct_error", ctypes.c_double), ("errors", 4 * ctypes.c_double),
-                ("classes", 64 * ctypes.c_double), ("class_errors", 64 * ctypes.c_double), ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
+                ("classes", 64 * ctypes.c_double), ("class_errors", 64 * ctypes.c_double),
+                ("bytes", ctypes.c_uint64), ("budget", ctypes.c_uint64), ("cache_bytes", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint32), ("columns", ctypes.c_uint32), ("top_bytes", ctypes.c_uint64),
                 ("top_budget", ctypes.c_uint64), ("top_total", ctypes.c_int64)]
 
