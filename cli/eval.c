@@ -97,9 +97,9 @@ const command command_eval = {
             "each for every distinct item once, and prints the mean absolute error (AAE) and\n"
             "the mean relative error (ARE) over the items whose count is not 0. bytes are\n"
             "those really used. INPUT is read as by 'legosketch build'. Methods whose answers\n"
-            "depend on the order (d-..., cu, tower-cu, salsa-cu, elastic, heavy-keeper,\n"
-            "space-saving, misra-gries, fingerprint) get the stream as it comes, which is\n"
-            "kept, 4 bytes an item; from tsv, it is shuffled.\n"
+            "depend on the order (lego, rule, d-..., cu, tower-cu, salsa-cu, elastic,\n"
+            "heavy-keeper, space-saving, misra-gries, fingerprint) get the stream as it\n"
+            "comes, which is kept, 4 bytes an item; from tsv, it is shuffled.\n"
             "Where the stream does not fit into cqf there is - instead of errors, or with\n"
             "--json an error.",
     .examples = "  legosketch eval --budget 300K,600K --methods lego,cms,one words.txt.xz\n"

@@ -63,8 +63,9 @@ static void destroy(void *self)
 
 #define SKETCH .uses_model = true, .add = add, .bytes = bytes, .destroy = destroy
 
-const estimator_kind estimator_lego = {"lego", SKETCH, .create = create, .estimate = decode, .ask = ask};
-const estimator_kind estimator_rule = {"rule", SKETCH, .create = create, .estimate = bound};
+const estimator_kind estimator_lego = {"lego",           .in_order = true,   SKETCH,
+                                       .create = create, .estimate = decode, .ask = ask};
+const estimator_kind estimator_rule = {"rule", .in_order = true, SKETCH, .create = create, .estimate = bound};
 const estimator_kind estimator_lego_paper = {"lego-paper", .model = "paper", SKETCH, .create = create,
                                              .estimate = decode};
 const estimator_kind estimator_rule_paper = {"rule-paper", .model = "paper", .by_name_only = true,

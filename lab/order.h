@@ -20,6 +20,7 @@ void order_shuffle(uint32_t *items, size_t n, uint64_t *state);
  *
  * order NULL: the table's counts in an order of our own, the same each time. A stream of up to 2^24 occurrences is
  * shuffled as a whole. A longer one is dealt out in rounds of about so many: each round has the same share of every
- * item, to within one occurrence, and is shuffled. So it takes about 100 MB, however long the stream is. Negative
- * counts come last, each at once. */
+ * item, to within one occurrence, and is shuffled. So it takes about 100 MB, however long the stream is. Of more than
+ * 2^27 occurrences several of an item are added at once, so that it takes no more time than that. Negative counts come
+ * last, each at once. */
 lego_status order_feed(const item_order *order, const exact_table *truth, const estimator_kind *kind, void *self);
