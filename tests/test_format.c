@@ -363,7 +363,7 @@ static void what_is_said_of_the_unlisted_is_read(void **unused)
     static const uint64_t some[] = {0, 1, 77, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
     for (int kind = 0; kind < BLOCK_KINDS; kind++) {
         lego_sketch *sketch = blocks_of_kind(kind), *loaded;
-        enum { SIZE = 24 };
+        enum { SIZE = 32 };
         struct bytes good = sketch_to_bytes(sketch), work = {calloc(1, good.size + SIZE), 0};
         const bool keeps = info_of(sketch).keeping > 0;
         const size_t at = good.size - 8 - SIZE;
@@ -378,6 +378,7 @@ static void what_is_said_of_the_unlisted_is_read(void **unused)
                 put_number(work.p + at, some[i], 8);
                 put_number(work.p + at + 8, some[k], 8);
                 put_number(work.p + at + 16, some[(i + k) % 6], 8);
+                put_number(work.p + at + 24, some[(i + 1) % 6], 8);
                 assert_int_equal(load_or_refuse(&work), possible);
                 if (!possible) continue;
                 assert_int_equal(load_sketch(work.p, work.size, &loaded), LEGO_OK);

@@ -33,7 +33,7 @@ class Clone(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_no_streams(self):
-        for name in ("compare-peers", "compare-before", "compare-hindsight", "probe-blocks", "check-top"):
+        for name in ("compare-peers", "compare-before", "compare-hindsight", "compare-keep", "check-top"):
             self.assertEqual(self.run_script(name, code=1)[1], "real streams are not there: run scripts/fetch-streams\n")
         self.assertIn("run scripts/fetch-streams", self.run_script("compare-baselines", "--peers", code=1)[1])
         for name in ("check-bounds", "check-monotone"):

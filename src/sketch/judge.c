@@ -5,11 +5,11 @@
 
 #include "sketch/census.h"
 
-enum { LOOKS = 256 };
+enum { LOOKS = 256, SAMPLES_LEAST = 100 };
 
-/* What more than this share of all items count is above what is answered as likely: less than 1 %, as is said, and more
- * than 0.2 %. */
-static const double beyond = 0.0025;
+/* What more than this share of all items count is above what is answered as likely. It is less than the 1 % that is
+ * promised, since a sample does not tell so rare ones well. */
+static const double beyond = 0.0012;
 
 /* The median of what is not listed, weighted by 1 / count, so that relative errors count as well; and rather too low
  * than too high. */
@@ -51,6 +51,6 @@ void blocks_judge(struct blocks *blocks)
     }
     census_find(&census, &found);
     blocks->unlisted.value = find_value(&found);
-    blocks->unlisted.likely = 2 * census.losing < looks ? UINT64_MAX : find_likely(&found);
+    blocks->unlisted.likely = census.sampled < SAMPLES_LEAST || 2 * census.losing < looks ? UINT64_MAX : find_likely(&found);
     blocks->unlisted.entered = blocks->unlisted.lighter = 0;
 }

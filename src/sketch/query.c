@@ -17,7 +17,9 @@ lego_estimate query_resident(const lego_sketch *sketch, const struct resident *o
     unsigned char integer[8];
     size_t size;
     const void *item = top_item(&one->key, integer, &size);
-    lego_estimate light = light_query(sketch, hash_bytes(item, size, sketch->seed), asking);
+    lego_asking rest = *asking;
+    if (has_blocks(sketch->model)) rest.absent = LEGO_ABSENT; /* all of it may be here */
+    lego_estimate light = light_query(sketch, hash_bytes(item, size, sketch->seed), &rest);
     estimate.lower += light.lower;
     estimate.upper += light.upper;
     estimate.likely += light.likely;

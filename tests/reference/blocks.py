@@ -687,9 +687,11 @@ class Sketch:
         """value, lower, upper; value is None where it depends on what is not listed."""
         value, alike, plus, minus = self.read(item)
         upper = max(alike, value) + plus
-        if minus or plus and (value < 0 or alike < value):
+        if plus == minus == 0 and (value != 0 or alike <= 0):
+            return value, value, upper
+        if minus > plus // 8 or value < 0 or alike < value:
             return value, min(alike, value) - minus, upper
-        return value if plus == 0 else None, value, upper
+        return None, value - minus, upper
 
 
 def content_of(sketch):

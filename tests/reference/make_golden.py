@@ -185,7 +185,7 @@ def write_blocks(path):
 
 
 # What the library judged of the items of each stream that are not listed, which this program does not know.
-UNLISTED = [(1, 0, 0, 0), (1, 3, 0, 0), (102400000, 4123168604160, 1, 0), (1, 11, 0, 0)]
+UNLISTED = [(1, 0, 0, 0), (1, 2**64 - 1, 0, 0), (102400000, 2**64 - 1, 1, 0), (1, 2**64 - 1, 0, 0)]
 
 
 def block_cases():
