@@ -51,6 +51,7 @@ void blocks_judge(struct blocks *blocks)
     }
     census_find(&census, &found);
     blocks->unlisted.value = find_value(&found);
-    blocks->unlisted.likely = census.sampled < SAMPLES_LEAST || 2 * census.losing < looks ? UINT64_MAX : find_likely(&found);
+    blocks->unlisted.likely =
+        census.sampled < SAMPLES_LEAST || 2 * census.losing < looks ? UINT64_MAX : find_likely(&found);
     blocks->unlisted.entered = blocks->unlisted.lighter = 0;
 }
