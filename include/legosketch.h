@@ -211,7 +211,7 @@ typedef struct lego_wish {
 } lego_wish;
 
 /* The least budget that does, and any larger one too, but at least a quarter of a byte an item. It is found by trying:
- * sketches of at most 65536 items with such counts are made and asked, in about half a second and 3 MB, whatever
+ * sketches of at most 16384 items with such counts are made and asked, in a second or three and 2 MB, whatever
  * n and distinct are. The error there goes to *expected, unless that is NULL. Another stream with such counts comes out
  * about there, not below it for certain; of 0 as an error, nine of ten have no count wrong. It is for sketches of the
  * default model that keep no top. LEGO_ERR_BUDGET if LEGO_BUDGET_MAX is too small for it. */
