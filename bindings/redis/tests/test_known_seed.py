@@ -39,6 +39,8 @@ def test_making_up_distinct_items(server, known):
     for item in (f"chosen {i}" for i in range(20_000 * blocks)):
         block, print_ = place(item, blocks)
         chosen[block] = sorted([*chosen.get(block, []), (print_, item)])[:4]
+    server("LEGO.INCRBY", "key", OTHERS[0], 10**9)  # no more items are told than what was lost has room for
+    server("LEGO.INCRBY", "key", *(word for item in OTHERS for word in (item, 100)))
     server("LEGO.ADD", "key", *(item for few in chosen.values() for _, item in few))
     told = server("LEGO.CARD", "key")
     assert told > 10 * len(OTHERS) if known else told < 2 * len(OTHERS)

@@ -3,10 +3,10 @@ CREATE TABLE counts AS SELECT g AS item, CASE WHEN g <= 9 THEN 1 WHEN g <= 14 TH
     WHEN g = 18 THEN 1000 ELSE 1::bigint << 40 END AS n FROM generate_series(1, 19) g;
 SELECT c.* FROM (SELECT lego_info(lego_agg(item, n, 65536))->'classes' FROM counts) i(classes),
     jsonb_to_recordset(classes) AS c(low bigint, high bigint, items float, error float);
-SELECT info->'classes' AS classes, info->'distinct_error' AS distinct_error, lego_expected_error(s)
-    FROM (SELECT lego_empty(65536, 0) AS s) t, lego_info(s) info;
-SELECT info->'classes' AS classes, info->'distinct_error' AS distinct_error, lego_expected_error(s)
-    FROM (SELECT lego_empty(65536, 0, 'paper') AS s) t, lego_info(s) info;
+SELECT lego_info(s)->'classes' AS classes, lego_info(s)->'distinct_error' AS distinct_error, lego_expected_error(s)
+    FROM (SELECT lego_empty(65536, 0) AS s) t;
+SELECT lego_info(s)->'classes' AS classes, lego_info(s)->'distinct_error' AS distinct_error, lego_expected_error(s)
+    FROM (SELECT lego_empty(65536, 0, 'paper') AS s) t;
 
 -- Of a sketch with room for few of the items it is about so, the heaviest exactly.
 CREATE TABLE crowded AS SELECT lego_info(lego_agg(g, CASE WHEN g > 100000 THEN 1000000 ELSE 1 + (g % 4 = 0)::int END, 40000)) AS info
