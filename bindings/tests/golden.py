@@ -35,20 +35,21 @@ CASES = {
 }
 # SHA-256 of the content that all four give.
 GOLDEN = {
-    "text": "b29a682f1808cc70f5828eb9a4a915afbf6a23b2bcf83a66b94e45e35b5a8e6a",
-    "bytes": "78ce87b2169031e617f2f18a3b24fd7e0894ad4fd8d8f2bfa9fd0b6281d74426",
-    "integers": "9e53520e9eb5ab8a646fd349d0bb6803203397aa0e8c4c106b151e6c33d26885",
-    "few": "cf7d04e036c9c0d2d5cd17f32b3f13369c3765b7133795e2bc77a148ca4a7f4b",
-    "few integers": "a7d1348953693bb3047ea3b300b1bde49ea54be6599b39d1ca219aa46c8c0c03",
-    "few top": "dbdb2644e0203cfd10e26c1dc662b1c40247c6ef940d9fbed4ad87abb3ee94b1",
-    "listed": "51a456e0d3bec1c2ce2dfb4b39d1404aec2168a2e2c10fc058ea2a4cb733a2b6",
-    "deletions": "95c038a412d91d77b23e7ef8680536947f50a76d4ddf9085c0c4bc17fa236e24",
-    "paper": "eb28116361905af4b7c9cae64e9ae0b56cabd581eb7de97f3b94fa33f94efab3",
-    "paper narrow": "92b8370255c2892d260407998297580f3c6041047994d76bdeca687a241ba07c",
-    "top": "9da5a5d6a1b0d46b32fcbaa2b2e5a5f2aec4b5e314ecb8324b280252af442bb8",
-    "top integers": "982812b4303f08e401b57f94aa0c58c876968c72fb36a3f66a744d335468e72e",
-    "top paper": "4f24065b6e7e4bd37e89cb6ac7cffb613053fcd9df6432125185ec2776efc4a4",
-    "top with room": "85b1b2caf1fe76f1abb0ce92fbcd419ce798002065d9be451147030b6b9c51a8",
+    "text": "1bc8a8b21875b0a5194848a384731ed9d7006cc758a8a5f8d19870fc4b5bb847",
+    "bytes": "1ea86719f8ef748e5e148e00b41721198ca1bf973a04605ffd5ada49e0a0cc4e",
+    "integers": "53fd98e26c9239cf4b18f855ff9a594df984eb75710a3e5f0bb8124a82c95b40",
+    "few": "c78369b3b634a486c772d1aefdac3519db503b72decd64fa675de30c9ea10391",
+    "few integers": "1af5801aaaf75f188d390f13ab4c291a1de741a71e465d98add1903d94edc99d",
+    "few top": "c098a82d7fefee097d645f42f67067442454c608be37095c15218131f03f25d6",
+    "listed": "62ee8afad9cd849b1e34448a0fab87bbd3e5bf2d4e86c4c3c2fc794c9238c2d9",
+    "deletions": "0d3c3800ac65eb06e8a47d3f3b93f76b911d2ded9fc3f7b3ca1ccb80bb2a25ed",
+    "crowded deletions": "ef56642f0388ff3d7b0413c333eab6ee2cd9f8a9738e9d0e324d200b9171e473",
+    "paper": "4d5e989a4682c62d476d03afe70bff57a2b33708bddf36ed3f15bdc2724f4baa",
+    "paper narrow": "1e2b707d4d76c0dea985561231ed1cfee222d8b7ec70dcc6d1b0d81188cf1cbc",
+    "top": "8c1086503b29fc0f72950599d2d901e73a068619b338a6d7c8f04145300dbe6f",
+    "top integers": "63523b4a19daf62d860a80b19a0bd7379fefeb9d4d9803664a18b9217c29ad55",
+    "top paper": "f748ccda07bf4298c86f5953f7fa97add2a37fc83990b1839705afb8f401bf8d",
+    "top with room": "77fb96f3d2c5d2e31b7c2fe57e953f155c4d3f621b7ba5a28a1a27b2c8ff19e3",
 }
 
 
