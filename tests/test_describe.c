@@ -15,7 +15,8 @@ static int64_t frequency(bool zipf, uint64_t i)
 /* So many bytes for each distinct item. */
 static lego_sketch *sketch_of(bool zipf, double bytes_a_key, uint64_t seed)
 {
-    lego_options options = {(uint64_t)(ITEMS * bytes_a_key), 0, NULL, seed, NULL, NULL};
+    const uint64_t bytes = (uint64_t)(ITEMS * bytes_a_key);
+    lego_options options = {bytes < LEGO_BUDGET_MIN ? LEGO_BUDGET_MIN : bytes, 0, NULL, seed, NULL, NULL};
     lego_sketch *sketch;
     assert_int_equal(lego_create(&options, &sketch), LEGO_OK);
     for (uint64_t i = 0; i < ITEMS; i++) assert_int_equal(lego_add_u64(sketch, i, frequency(zipf, i)), LEGO_OK);

@@ -44,6 +44,13 @@ bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count)
     return true;
 }
 
+void blocks_take_back(struct blocks *blocks, struct hash hash, int64_t count)
+{
+    const struct spot spot = spot_of(blocks->blocks, hash);
+    if (blocks_grow(blocks)) blocks_add(blocks, hash, -count);
+    else blocks->kernels->add_on(&blocks->block[spot.block], blocks->whole, spot.key, -count);
+}
+
 /* ---- in no order ------------------------------------------------------------------------------------------------- */
 
 bool blocks_list(const struct blocks *blocks, struct block *block, struct content *content)

@@ -129,6 +129,10 @@ static inline void blocks_prefetch(const struct blocks *blocks, uint32_t block)
 /* Adds an item. False, and nothing has changed, if there must be more blocks first. The total is left to the caller. */
 bool blocks_add(struct blocks *blocks, struct hash hash, int64_t count);
 
+/* Takes an addition back, for which there is room. If there are as many blocks as there can be nothing is written but
+ * the item's block: others may do the same to theirs. */
+void blocks_take_back(struct blocks *blocks, struct hash hash, int64_t count);
+
 /* Adds a content of whole keys to a block, in no order. False, and nothing has changed, if there must be more blocks
  * first; or if there can not be, and the block would come to keep, or does: then order matters. */
 bool blocks_join(struct blocks *blocks, uint32_t block, struct content *from);

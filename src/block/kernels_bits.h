@@ -82,7 +82,7 @@ static inline uint64_t peek(const struct block *block, unsigned at)
     const unsigned last = sizeof *block - 8, byte = at / 8 < last ? at / 8 : last;
     uint64_t x; /* which may begin at any byte */
     __builtin_memcpy(&x, (const unsigned char *)block + byte, sizeof x);
-    return x >> (at - 8 * byte);
+    return x >> (at - 8 * byte) % 64; /* at the block's end no bit is asked for */
 #else
     return get_bits(block, at, 64);
 #endif

@@ -189,7 +189,7 @@ static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
     bool counted;
     while (items > 0 && (word = next_piece(&pieces, &words, &counted)))
         for (unsigned i = 0; i < words && items > 0; i += 1 + counted, items--)
-            add_one(job->batch, word_hash(word[i]), -(counted ? (int64_t)word[i + 1] : 1));
+            blocks_take_back(job->batch->blocks, word_hash(word[i]), counted ? (int64_t)word[i + 1] : 1);
 }
 
 static bool part_keeps(const struct worker *self)

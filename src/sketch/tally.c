@@ -218,7 +218,7 @@ void tally_take_back(struct tally *tally)
 {
     while (tally->done > 0) {
         const struct sum *sum = &tally->slot[--tally->done];
-        blocks_add(tally->blocks, rank_hash(tally->ranks, sum->rank), -sum->count);
+        blocks_take_back(tally->blocks, rank_hash(tally->ranks, sum->rank), sum->count);
     }
     tally->n = 0;
     memset(tally->slot, 0, (tally->slots + TALLY_BEYOND) * sizeof *tally->slot);
