@@ -573,7 +573,7 @@ static bool same(PyObject *one, PyObject *other)
 /* Where a row is null, and where it is an item that was counted. */
 static void check_estimates(PyObject *sketch, PyObject *column, bool counted)
 {
-    PyObject *found = ask(sketch, "_estimate_many", Py_BuildValue("(Ndd)", column, 0.0, 0.5));
+    PyObject *found = ask(sketch, "_estimate_many", Py_BuildValue("(Nd)", column, 0.0));
     CHECK((found != NULL) == counted);
     if (found == NULL) return;
     int64_t items = 0;

@@ -179,7 +179,7 @@ static void errors_and_classes_are_foreseen(void **unused)
 static void a_loop_is_answered(void **unused)
 {
     (void)unused;
-    enum { KEYS = 20000, TIMES = FULL ? 20 : 8 };
+    enum { KEYS = 20000, TIMES = FULL ? 20 : 10 };
     lego_sketch *sketch = make_within("compact", KEYS, 0);
     for (int time = 0; time < TIMES; time++)
         for (uint64_t i = 0; i < KEYS; i++) assert_int_equal(lego_add_u64(sketch, i, 1), LEGO_OK);
