@@ -10,8 +10,8 @@
  *   Sample.    The first four entries, those of the smallest prints, are never let go, and know 20 bits. They are a
  *              uniform sample of the distinct items, with their exact counts; one that is deleted stays, as 0.
  *   Pressing.  At 16 bits an entry goes when the block overflows. A newcomer *presses*: its weight is added up, and
- *              when the sum (nursed) reaches the smallest count, the newcomer takes the place of an entry that has
- *              it; otherwise it is lost. (A newcomer is no sooner let in, else a crowd of ones would wash the block out.)
+ *              when the sum (nursed) reaches the smallest count, the newcomer takes the place of an entry that has it;
+ *              otherwise it is lost. (It is let in no sooner, else a crowd of ones would wash the block out.)
  *   Nursery.   So that newcomers find a place among the mighty, a second sum (press) of all newcomers lets one of the
  *              n smallest go when it reaches 8 times the n-th smallest count, if anybody is below that. n is 8, and 16,
  *              32, 64 when more than 4, 8, 16 times of what is listed is lost.
