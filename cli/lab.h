@@ -23,7 +23,6 @@ typedef struct lab_plan {
     const char *model_file;  /* it is one of several that are compared, from here: rows say which; else NULL */
     uint64_t seed;
     uint32_t seeds, distinct, threads;
-    const lego_asking *asking; /* of the method lego; NULL: as ever */
     double scale;
     reading how;
     bool quick, quiet;

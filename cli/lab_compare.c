@@ -32,7 +32,6 @@ trial lab_trial(const lab_plan *plan, const content *read, const estimator_kind 
                    .budget = budget,
                    .first_seed = plan->seed,
                    .seeds = plan->seeds,
-                   .asking = plan->asking,
                    .order = read->keep_order ? &read->order : NULL};
 }
 

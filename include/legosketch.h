@@ -224,7 +224,7 @@ LEGO_API lego_status lego_suggest(const lego_wish *wish, const lego_allocator *a
  * into it:
  *
  *     upper      is never below the true count. Where blocks keep the heaviest it is wide
- *     likely     is not below the true count for 99 % of the items or more
+ *     likely     is not below the true count for 99 % of the items or more, as far as a sample of them tells
  *     lower      is not above the true count for 99 % of the items or more
  *
  * After deletions beyond what was there, and in differences of sketches, lower and upper both hold for 99 %. */

@@ -35,8 +35,6 @@ typedef struct estimator_kind {
      * that has it is asked, and tells its bytes, only after it; it is a simulation, whose speed means nothing. */
     lego_status (*settle)(void *self);
     lego_status (*estimate)(const void *self, const void *item, size_t size, double *value);
-    /* The same for a method that can be told how the question is meant; or NULL. */
-    lego_status (*ask)(const void *self, const void *item, size_t size, const lego_asking *asking, double *value);
 } estimator_kind;
 
 typedef struct estimator_table {

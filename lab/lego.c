@@ -32,15 +32,6 @@ static lego_status decode(const void *self, const void *item, size_t size, doubl
     return status;
 }
 
-static lego_status ask(const void *self, const void *item, size_t size, const lego_asking *asking, double *value)
-{
-    lego_estimate estimate;
-    lego_items items = {.n = 1, .bytes = item, .offsets = (uint64_t[]){0, size}};
-    lego_status status = lego_query_items(self, &items, asking, &estimate);
-    if (status == LEGO_OK) *value = estimate.value;
-    return status;
-}
-
 static lego_status bound(const void *self, const void *item, size_t size, double *value)
 {
     lego_estimate estimate;
@@ -63,8 +54,7 @@ static void destroy(void *self)
 
 #define SKETCH .uses_model = true, .add = add, .bytes = bytes, .destroy = destroy
 
-const estimator_kind estimator_lego = {"lego",           .in_order = true,   SKETCH,
-                                       .create = create, .estimate = decode, .ask = ask};
+const estimator_kind estimator_lego = {"lego", .in_order = true, SKETCH, .create = create, .estimate = decode};
 const estimator_kind estimator_rule = {"rule", .in_order = true, SKETCH, .create = create, .estimate = bound};
 const estimator_kind estimator_lego_paper = {"lego-paper", .model = "paper", SKETCH, .create = create,
                                              .estimate = decode};

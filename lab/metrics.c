@@ -11,8 +11,7 @@ static lego_status measure(const exact_table *truth, const trial *spec, const vo
         exact_item item = exact_at(truth, i);
         if (item.count == 0) continue;
         double value;
-        lego_status status = kind->ask != NULL ? kind->ask(self, item.bytes, item.size, spec->asking, &value)
-                                               : kind->estimate(self, item.bytes, item.size, &value);
+        lego_status status = kind->estimate(self, item.bytes, item.size, &value);
         if (status != LEGO_OK) return status;
         double error = fabs(value - (double)item.count);
         sum.aae += error;

@@ -24,7 +24,6 @@ typedef struct trial {
     uint64_t budget;
     uint64_t first_seed;
     uint32_t seeds;
-    const lego_asking *asking; /* how questions are meant, for a kind that can be told; NULL: as ever */
-    const item_order *order;   /* in which the items came, if it is known; else NULL: they are shuffled */
+    const item_order *order; /* in which the items came, if it is known; else NULL: they are shuffled */
 } trial;
 lego_status metrics_run(const exact_table *truth, const trial *spec, metrics *result);

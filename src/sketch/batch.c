@@ -192,14 +192,15 @@ static void take_part_back(const struct job *job, uint32_t part, uint64_t items)
             blocks_take_back(job->batch->blocks, word_hash(word[i]), counted ? (int64_t)word[i + 1] : 1);
 }
 
+/* Whether a block of the part keeps; or may, where a look at all of them would take longer than the items do. */
 static bool part_keeps(const struct worker *self)
 {
-    const struct blocks *blocks = self->job->batch->blocks;
-    const struct parts *parts = &self->job->worker->parts;
-    const uint32_t end = parts_first(parts, self->part + 1);
-    bool keeps = false;
-    for (uint32_t b = parts_first(parts, self->part); b < end && blocks->keeps; b++)
-        keeps |= block_keeps(&blocks->block[b]);
+    const struct job *job = self->job;
+    const struct blocks *blocks = job->batch->blocks;
+    const struct parts *parts = &job->worker->parts;
+    const uint32_t first = parts_first(parts, self->part), end = parts_first(parts, self->part + 1);
+    bool keeps = blocks->keeps && end - first > job->end - job->first;
+    for (uint32_t b = first; b < end && blocks->keeps && !keeps; b++) keeps = block_keeps(&blocks->block[b]);
     return keeps;
 }
 
@@ -392,8 +393,7 @@ static bool add_round(struct job *job, struct frequent *frequent)
     job->waited = false;
     job->young = blocks_grow(blocks);
     job->frequent = frequent;
-    if (items.n < MANY || !frequent || !frequent_find(frequent, &items, batch->seed, blocks->kernels))
-        job->frequent = NULL;
+    if (frequent && !frequent_find(frequent, &items, batch->seed, blocks->kernels)) job->frequent = NULL;
     parallel_run(items.n < ALONE ? 1 : job->threads, work, job);
     if (job->failed) take_parts_back(job);
     for (unsigned w = 0; w < job->members; w++) {
@@ -463,7 +463,7 @@ static bool add_next(struct job *job, struct frequent *frequent, size_t most)
     job->end = n - job->first < most ? n : job->first + most;
     if (!young) job->end = end_of_class(batch, job->first, job->end);
     if (!young && job->end - job->first < FEW) return add_as_they_come(batch, job->first, job->end);
-    if (!add_round(job, may_keep(blocks) ? NULL : frequent)) {
+    if (!add_round(job, job->end - job->first < MANY || may_keep(blocks) ? NULL : frequent)) {
         if (!job->keeps) return false;
         if (blocks_grow(blocks)) return add_as_they_come(batch, job->first, job->end);
         job->end = end_of_class(batch, job->first, job->end);
